@@ -1,0 +1,91 @@
+"""Every error a person may meet, in one tree. Each says what is wrong and what to do about it.
+
+    CircumspectError
+    ├── ConfigError            a setting, file or argument is wrong; nothing was started
+    │   ├── PolicyError        the policy file is refused (carries every finding with file:line)
+    │   └── UnknownTenant      no tenant of that name
+    ├── ModelError             the language model could not answer
+    │   ├── ModelUnavailable   transient: timeouts, rate limits, 5xx, broken connections, after all retries
+    │   ├── ModelRefused       permanent: bad key, unknown model, request rejected
+    │   └── ModelGarbled       it answered, but not with anything that can be read
+    ├── ToolError              a tool said no; the text is for the model and the record
+    │   └── ToolTimeout        a tool did not answer in time: its outcome is not known
+    └── StoreError             the database could not be reached or refused
+        ├── ConversationBusy   another worker is answering this conversation
+        └── LeaseLost          this worker's claim on the conversation ended while it worked
+
+A refusal by policy is never an exception: it is a `Verdict`, a value.
+"""
+
+from __future__ import annotations
+
+
+class CircumspectError(Exception):
+    """Base of everything we raise on purpose. `fix` says what the reader can do."""
+
+    code = "error"
+
+    def __init__(self, problem: str, *, fix: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.fix}".strip()
+
+
+class ConfigError(CircumspectError):
+    code = "config"
+
+
+class PolicyError(ConfigError):
+    """The policy file is refused. `findings` are ready-made lines: `file:line: problem; fix`."""
+
+    code = "policy"
+
+    def __init__(self, problem: str, *, fix: str = "", findings: tuple[str, ...] = ()) -> None:
+        super().__init__(problem, fix=fix)
+        self.findings = findings
+
+    def __str__(self) -> str:
+        return "\n".join((super().__str__(), *self.findings))
+
+
+class UnknownTenant(ConfigError):
+    code = "unknown_tenant"
+
+
+class ModelError(CircumspectError):
+    code = "model"
+
+
+class ModelUnavailable(ModelError):
+    code = "model_unavailable"
+
+
+class ModelRefused(ModelError):
+    code = "model_refused"
+
+
+class ModelGarbled(ModelError):
+    code = "model_garbled"
+
+
+class ToolError(CircumspectError):
+    code = "tool"
+
+
+class ToolTimeout(ToolError):
+    code = "tool_timeout"
+
+
+class StoreError(CircumspectError):
+    code = "store"
+
+
+class ConversationBusy(StoreError):
+    code = "conversation_busy"
+
+
+class LeaseLost(StoreError):
+    code = "lease_lost"

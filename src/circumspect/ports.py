@@ -1,0 +1,173 @@
+"""What the spine needs from the outside world: Protocols only. Adapters implement them; steps name the ones they use.
+
+Error policy, for all ports: an adapter raises from `circumspect.errors` and nothing else. A step that meets such an
+error fails closed on actions and open on talk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from circumspect.turn import (
+    ConversationId,
+    Entry,
+    Escalation,
+    Execution,
+    Incoming,
+    Intent,
+    IntentId,
+    Json,
+    Language,
+    Message,
+    Mode,
+    ModelReply,
+    ModelRequest,
+    Opened,
+    TenantId,
+    ToolSpec,
+    TurnResult,
+)
+
+
+class Clock(Protocol):
+    """The time. Aware, UTC."""
+
+    def now(self) -> datetime: ...
+
+
+class Ids(Protocol):
+    """Fresh identifiers and nonces. Unique across workers, unguessable; a seeded one makes a turn repeatable."""
+
+    def new(self, prefix: str) -> str: ...
+
+
+class Model(Protocol):
+    """A language model.
+
+    `complete` returns a whole reply or raises a `ModelError`; timeouts, retries and fallbacks have happened by then.
+    `stream` yields pieces of text as they come and ends with the whole `ModelReply`; it is retried only before its
+    first piece. Neither has side effects.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply: ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]: ...
+
+
+class Tools(Protocol):
+    """The tenant's tools.
+
+    `call` runs one and returns a JSON value, or raises `ToolError` (it said no, nothing happened) or `ToolTimeout`
+    (nobody knows). The key is the same for every attempt at the same call. `lookup` asks a tool of recovery class
+    `lookup` whether the call with that key happened: its result, or None.
+    """
+
+    def specs(self) -> Mapping[str, ToolSpec]: ...
+
+    async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json: ...
+
+    async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """All that the end of a turn writes, in one transaction that also gives the conversation back."""
+
+    incoming: Incoming
+    token: str
+    language: Language
+    result: TurnResult
+    entries: tuple[Entry, ...]
+    at: datetime
+    denied: IntentId | None = None
+    escalation: Escalation | None = None
+    multiplier: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxItem:
+    """A notification that must leave at least once. `attempts` counts deliveries tried so far."""
+
+    id: str
+    topic: str
+    payload: Mapping[str, Json]
+    attempts: int
+    token: str
+
+
+class Store(Protocol):
+    """Where everything is written down. Each method is one transaction: it happened whole, or not at all.
+
+    A conversation belongs to one worker at a time: `open_turn` takes a lease with a random token, `renew` lengthens
+    it, `close_turn` gives it back. Every write of a turn carries the token; a worker whose lease was taken over gets
+    `LeaseLost` and writes nothing.
+    """
+
+    async def open_turn(
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+    ) -> Opened:
+        """Claim the conversation (made on first use with `mode`, which it keeps), store the user's message, read what
+        the turn needs. Raises `ConversationBusy` while another worker holds it. A turn with the same key that was
+        answered before comes back as `Opened.answered`, with nothing claimed or written."""
+        ...
+
+    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None: ...
+
+    async def begin_call(self, execution: Execution, token: str) -> bool:
+        """Write-ahead: consume `execution.intent` if there is one (pending, not expired, same hash) and write the
+        `started` row, in one transaction. False, with nothing written, when the intent is not there to be consumed.
+        `token` is the conversation's."""
+        ...
+
+    async def finish_call(self, execution: Execution) -> bool:
+        """Write the result where the row still is `started` under the same execution token. False when somebody else
+        (the sweeper) settled it first. An indeterminate one also puts an escalation into the outbox."""
+        ...
+
+    async def close_turn(self, closing: Closing) -> None:
+        """Visible and internal messages, the new pending intent (older ones are superseded), denials, usage,
+        escalation and outbox, the turn's result; then the lease is given back."""
+        ...
+
+    async def claim_expired(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[Execution]:
+        """Started calls whose lease ran out, now leased under `token`. No two sweepers get the same one."""
+        ...
+
+    async def messages(
+        self,
+        tenant: TenantId,
+        conversation: ConversationId,
+        *,
+        internal: bool = False,
+        after: int = -1,
+        limit: int = 1000,
+    ) -> Sequence[Message]: ...
+
+    async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]: ...
+
+    async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]: ...
+
+    async def claim_outbox(
+        self, token: str, now: datetime, lease_seconds: float, limit: int
+    ) -> Sequence[OutboxItem]: ...
+
+    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
+        """Delivered items are done; others come back later, each time after a longer wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What `run_turn` is given. Built once per agent, shared by all of its turns."""
+
+    model: Model
+    tools: Tools
+    store: Store
+    clock: Clock
+    ids: Ids

@@ -1,0 +1,69 @@
+"""Reason codes: why the agent did, or did not do, something. One enum; each member carries its category.
+
+The one-line meanings in English, Hebrew and Russian are in `locales/` (message `reason-<CODE>`); `docs/reason-codes.md`
+is generated from both by `make docs`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+Category = Literal["success", "blocked", "edge", "system"]
+
+
+class ReasonCode(StrEnum):
+    category: Category
+
+    def __new__(cls, value: str, category: Category) -> ReasonCode:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.category = category
+        return member
+
+    # Something happened as it should.
+    EXECUTED_SUCCESSFULLY = "EXECUTED_SUCCESSFULLY", "success"
+    CONFIRMED_BY_USER = "CONFIRMED_BY_USER", "success"
+    DENIED_BY_USER = "DENIED_BY_USER", "success"
+
+    # A proposed call was held.
+    MISSING_PARAM = "MISSING_PARAM", "blocked"
+    INVALID_PARAM = "INVALID_PARAM", "blocked"
+    DESTRUCTIVE_NO_CONFIRM = "DESTRUCTIVE_NO_CONFIRM", "blocked"
+    CONFIRMATION_REQUIRED = "CONFIRMATION_REQUIRED", "blocked"
+    APPROVAL_REQUIRED = "APPROVAL_REQUIRED", "blocked"
+    LOW_CONFIDENCE = "LOW_CONFIDENCE", "blocked"
+    CONFIDENCE_FLOOR_APPLIED = "CONFIDENCE_FLOOR_APPLIED", "blocked"
+    TOOL_NOT_FOUND = "TOOL_NOT_FOUND", "blocked"
+    TOOL_NOT_CONFIGURED = "TOOL_NOT_CONFIGURED", "blocked"
+    TOOL_NOT_COVERED = "TOOL_NOT_COVERED", "blocked"
+    TOOL_DENIED = "TOOL_DENIED", "blocked"
+    CRITIQUE_ASKED = "CRITIQUE_ASKED", "blocked"
+    CRITIQUE_ESCALATED = "CRITIQUE_ESCALATED", "blocked"
+    PROPOSAL_DISAGREES = "PROPOSAL_DISAGREES", "blocked"
+    REPEATED_CALL = "REPEATED_CALL", "blocked"
+    RULE_FAILED = "RULE_FAILED", "blocked"
+
+    # The conversation took an unusual turn.
+    ASSESSMENT_UNPARSABLE = "ASSESSMENT_UNPARSABLE", "edge"
+    ASSESSMENT_NOT_ENGLISH = "ASSESSMENT_NOT_ENGLISH", "edge"
+    CONTEXT_LOOP_DETECTED = "CONTEXT_LOOP_DETECTED", "edge"
+    CONTEXT_KEY_UNKNOWN = "CONTEXT_KEY_UNKNOWN", "edge"
+    CONTEXT_KEY_EMPTY = "CONTEXT_KEY_EMPTY", "edge"
+    IMPLIED_DESTRUCTIVE_INTENT = "IMPLIED_DESTRUCTIVE_INTENT", "edge"
+    PENDING_INTENT_MISSING = "PENDING_INTENT_MISSING", "edge"
+    PENDING_INTENT_EXPIRED = "PENDING_INTENT_EXPIRED", "edge"
+    PENDING_INTENT_MISMATCH = "PENDING_INTENT_MISMATCH", "edge"
+    TOO_MANY_STEPS = "TOO_MANY_STEPS", "edge"
+    MESSAGE_TOO_LONG = "MESSAGE_TOO_LONG", "edge"
+    MESSAGE_EMPTY = "MESSAGE_EMPTY", "edge"
+
+    # Something of ours or of a provider's failed.
+    CRITIQUE_FAILED = "CRITIQUE_FAILED", "system"
+    ESCALATED_TO_HUMAN = "ESCALATED_TO_HUMAN", "system"
+    MODEL_FAILED = "MODEL_FAILED", "system"
+    TOOL_FAILED = "TOOL_FAILED", "system"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN", "system"
+    STORE_FAILED = "STORE_FAILED", "system"
+    TURN_INTERRUPTED = "TURN_INTERRUPTED", "system"
+    INTERNAL_ERROR = "INTERNAL_ERROR", "system"
