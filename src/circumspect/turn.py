@@ -387,6 +387,45 @@ class Draft:
     """The provider's native call and the assessment name different calls."""
 
 
+# --- what the conversation has established so far -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Words of the conversation that anyone could read: the user's, or the assistant's to the user."""
+
+    speaker: Literal["user", "assistant"]
+    text: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A call that ran, with what came back. `trusted` is False when strangers can write what the tool returns."""
+
+    call: ToolCall
+    result: Json
+    ok: bool
+    trusted: bool
+    index: int
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """The conversation as rules see it, oldest first. Built from the store in a live turn, from the file in an audit."""
+
+    events: tuple[Heard | Happened, ...] = ()
+
+    @cached_property
+    def happened(self) -> tuple[Happened, ...]:
+        return tuple(event for event in self.events if isinstance(event, Happened))
+
+    @cached_property
+    def heard(self) -> tuple[Heard, ...]:
+        return tuple(event for event in self.events if isinstance(event, Heard))
+
+
 # --- what code decides ----------------------------------------------------------------------------------------------
 
 

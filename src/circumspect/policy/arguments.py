@@ -1,0 +1,106 @@
+"""Arguments against a tool's JSON schema: what is missing, what is malformed, what would really run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jsonschema_rs
+
+from circumspect.errors import ConfigError
+from circumspect.turn import Json, JsonObject, ToolSpec
+
+_PHONE = re.compile(r"\+?[\d\s().\-]{7,20}")
+
+
+def _is_phone(value: Any) -> bool:
+    return not isinstance(value, str) or bool(_PHONE.fullmatch(value.strip())) and sum(map(str.isdigit, value)) >= 7
+
+
+_validators: dict[str, Any] = {}
+
+
+def validator(spec: ToolSpec) -> Any:
+    """The compiled validator of a tool's schema, formats checked; made once for each version of the schema."""
+    if spec.version not in _validators:
+        schema = dict(spec.parameters) or {"type": "object"}
+        try:
+            made = jsonschema_rs.validator_for(schema, validate_formats=True, formats={"phone": _is_phone})
+        except (ValueError, jsonschema_rs.ValidationError) as problem:
+            raise ConfigError(
+                f"The parameters of tool '{spec.name}' are not a valid JSON schema: {problem}",
+                fix="Correct the tool's schema.",
+            ) from None
+        _validators[spec.version] = made
+    return _validators[spec.version]
+
+
+def materialised(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
+    """The arguments with the schema's defaults filled in, so that what is confirmed is what will run."""
+    defaults = {name: schema["default"] for name, schema in spec.properties.items() if "default" in schema}
+    return {**defaults, **arguments}
+
+
+def missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
+    """Required parameters that are absent, null where null is not allowed, or blank."""
+    return tuple(name for name in _in_order(spec) if name in spec.required and _is_blank(spec, name, arguments))
+
+
+def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
+    """Parameter name to what is wrong with its value: `format:date`, `pattern:^[0-9]{5}$`, `enum:a|b`, `type:number`.
+
+    Absent parameters are `missing`'s business. Parameters that the tool does not have are `unknown`.
+    """
+    check = validator(spec)
+    if check.is_valid(arguments):
+        return {}
+    absent = set(missing(spec, arguments))
+    found: dict[str, str] = {}
+    for error in check.iter_errors(arguments):
+        path = [str(part) for part in error.instance_path]
+        name = path[0] if path else ""
+        kind, *rest = (str(part) for part in error.schema_path[-1:] or ["schema"])
+        if kind == "required" and not path:
+            continue
+        if kind == "additionalProperties" and not path:
+            for extra in sorted(set(arguments) - set(spec.properties)):
+                found.setdefault(extra, "unknown")
+        elif name not in absent:
+            found.setdefault(name, _said(kind, _keyword(spec.parameters, error.schema_path)))
+    return found
+
+
+def _said(kind: str, wanted: Json) -> str:
+    match wanted:
+        case None | bool() | Mapping():
+            return kind
+        case str() | int() | float():
+            return f"{kind}:{wanted}"
+        case Sequence():
+            return f"{kind}:{'|'.join(str(item) for item in wanted)}"
+    return kind
+
+
+def _keyword(schema: Json, path: Sequence[str | int]) -> Json:
+    for part in path:
+        if isinstance(schema, Mapping) and part in schema:
+            schema = schema[str(part)]
+        elif isinstance(schema, Sequence) and not isinstance(schema, str) and isinstance(part, int):
+            schema = schema[part]
+        else:
+            return None
+    return schema
+
+
+def _in_order(spec: ToolSpec) -> list[str]:
+    return [*spec.properties, *sorted(spec.required - spec.properties.keys())]
+
+
+def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
+    if name not in arguments:
+        return True
+    value = arguments[name]
+    if value is None:
+        return not validator(spec).is_valid({**arguments, name: None})
+    return isinstance(value, str) and not value.strip()

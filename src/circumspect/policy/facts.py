@@ -1,0 +1,34 @@
+"""Facts: everything a rule may look at, and nothing it could change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from circumspect.policy.file import ToolPolicy
+from circumspect.turn import Assessment, Effect, Execution, Intent, Language, Mode, Session, ToolCall, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    call: ToolCall
+    """With materialised arguments: what would run."""
+    spec: ToolSpec | None
+    """None when the tenant has no such tool enabled."""
+    policy: ToolPolicy | None
+    """None when the policy file does not name the tool."""
+    effect: Effect | None
+    """None when nobody declared what the tool does."""
+    mode: Mode
+    now: datetime
+    words: str = ""
+    """The user's newest message."""
+    language: Language = "en"
+    assessment: Assessment | None = None
+    disagreement: bool = False
+    confirmed: Intent | None = None
+    """The live intent that the user just said yes to, for exactly this call."""
+    unsettled: tuple[Execution, ...] = ()
+    done: frozenset[str] = field(default_factory=frozenset)
+    """Hashes of the calls that already ran in this turn."""
+    session: Session = field(default_factory=Session)

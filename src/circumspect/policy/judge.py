@@ -1,0 +1,66 @@
+"""judge: Facts -> findings and the strictest verdict. Rules are pure; none can see or loosen what another said.
+
+A rule that crashes is a denial with its reason written down. A rule that belongs to the adaptive mode (assessment,
+confirmation) is not asked in standard mode; denials hold in every mode.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from circumspect.policy.facts import Facts
+from circumspect.reasons import ReasonCode
+from circumspect.turn import SEVERITY, Allow, Deny, Finding, Mode, Verdict, strictest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A claim that should hold. Its docstring is the sentence an operator reads."""
+
+    name: str
+    sentence: str
+    reason: ReasonCode
+    check: Callable[[Facts], Verdict]
+    modes: frozenset[Mode]
+
+    def __call__(self, facts: Facts) -> Verdict:
+        return self.check(facts)
+
+
+def rule(reason: ReasonCode, *, adaptive_only: bool = False) -> Callable[[Callable[[Facts], Verdict]], Rule]:
+    """Make a rule of a pure function of Facts. Use it for what a policy file cannot say."""
+
+    def decorate(check: Callable[[Facts], Verdict]) -> Rule:
+        sentence = " ".join((check.__doc__ or check.__name__.replace("_", " ")).split())
+        modes: frozenset[Mode] = frozenset(("adaptive",)) if adaptive_only else frozenset(("standard", "adaptive"))
+        made = Rule(check.__name__, sentence, reason, check, modes)
+        functools.update_wrapper(made, check, assigned=("__module__", "__doc__"), updated=())
+        return made
+
+    return decorate
+
+
+def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[Finding, ...]]:
+    """Ask every rule that applies. Only what was not simply allowed becomes a finding."""
+    findings = tuple(
+        finding for one in rules if facts.mode in one.modes and (finding := _ask(one, facts)) is not None
+    )
+    return strictest([finding.verdict for finding in findings]), findings
+
+
+def _ask(one: Rule, facts: Facts) -> Finding | None:
+    try:
+        verdict = one.check(facts)
+    except Exception:
+        log.exception("rule %s failed", one.name)
+        return Finding(one.name, Deny(f"The rule {one.name} could not be evaluated."), ReasonCode.RULE_FAILED)
+    if isinstance(verdict, Allow):
+        return None
+    if getattr(verdict, "kind", None) not in SEVERITY:
+        return Finding(one.name, Deny(f"The rule {one.name} gave no known verdict."), ReasonCode.RULE_FAILED)
+    return Finding(one.name, verdict, one.reason)

@@ -1,0 +1,162 @@
+"""The rules every call is held against, in the order in which they may speak.
+
+Each is named for the claim that should hold; its docstring is the sentence an operator reads. Adding a rule can only
+make a verdict stricter.
+"""
+
+from __future__ import annotations
+
+from circumspect.policy import arguments, wishes
+from circumspect.policy.facts import Facts
+from circumspect.policy.judge import Rule, rule
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Verdict
+
+
+@rule(ReasonCode.TOOL_NOT_FOUND)
+def the_tool_exists(facts: Facts) -> Verdict:
+    """The name is, to the letter, one of the tools enabled for this tenant."""
+    return Allow() if facts.spec else Deny(f"There is no tool named '{facts.call.tool}'.")
+
+
+@rule(ReasonCode.TOOL_NOT_CONFIGURED)
+def the_tool_is_configured(facts: Facts) -> Verdict:
+    """The integration behind the tool is set up."""
+    if facts.spec and not facts.spec.configured:
+        return Deny(f"The tool '{facts.call.tool}' is not set up for this tenant.")
+    return Allow()
+
+
+@rule(ReasonCode.TOOL_NOT_COVERED)
+def somebody_said_what_the_tool_does(facts: Facts) -> Verdict:
+    """The policy file or the tool itself declares whether a call reads, writes or destroys."""
+    if facts.spec and facts.effect is None:
+        return Deny(f"No policy covers the tool '{facts.call.tool}'.")
+    return Allow()
+
+
+@rule(ReasonCode.TOOL_DENIED)
+def the_policy_leaves_the_tool_on(facts: Facts) -> Verdict:
+    """The policy file does not switch the tool off."""
+    if facts.policy and facts.policy.deny:
+        return Deny(facts.policy.deny)
+    return Allow()
+
+
+@rule(ReasonCode.MISSING_PARAM)
+def required_arguments_are_present(facts: Facts) -> Verdict:
+    """Everything the tool's schema requires is there, and the model itself misses nothing."""
+    if facts.spec is None:
+        return Allow()
+    missing = arguments.missing(facts.spec, facts.call.arguments)
+    declared = facts.assessment.missing_params if facts.assessment else ()
+    everything = tuple(dict.fromkeys((*missing, *declared)))
+    return Ask(missing=everything) if everything else Allow()
+
+
+@rule(ReasonCode.INVALID_PARAM)
+def arguments_have_the_right_form(facts: Facts) -> Verdict:
+    """Every argument has the type and format that the tool's schema asks for."""
+    if facts.spec is None:
+        return Allow()
+    invalid = arguments.problems(facts.spec, facts.call.arguments)
+    if "unknown" in invalid.values():
+        unknown = ", ".join(name for name, problem in invalid.items() if problem == "unknown")
+        return Deny(f"The tool '{facts.call.tool}' has no parameter {unknown}.")
+    return Ask(invalid=invalid) if invalid else Allow()
+
+
+@rule(ReasonCode.ASSESSMENT_UNPARSABLE, adaptive_only=True)
+def the_assessment_can_be_read(facts: Facts) -> Verdict:
+    """A call is only considered when the model's self-assessment could be read."""
+    if facts.confirmed or (facts.assessment and facts.assessment.readable):
+        return Allow()
+    return Deny("Your assessment block could not be read. Answer again and end with one valid block.")
+
+
+@rule(ReasonCode.PROPOSAL_DISAGREES, adaptive_only=True)
+def the_model_proposes_one_thing(facts: Facts) -> Verdict:
+    """The provider's tool call and the assessment name the same tool with the same arguments."""
+    if facts.disagreement:
+        return Deny("Your tool call and your assessment name different calls. Propose exactly one.")
+    return Allow()
+
+
+@rule(ReasonCode.REPEATED_CALL)
+def nothing_runs_twice_in_a_turn(facts: Facts) -> Verdict:
+    """The same call did not already run in this turn."""
+    if facts.done and facts.call.hash in facts.done:
+        return Deny("This exact call already ran in this turn; its result is above.")
+    return Allow()
+
+
+@rule(ReasonCode.OUTCOME_UNKNOWN)
+def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
+    """The same call is not still under way, nor did it end without anyone knowing how."""
+    if facts.effect != "read" and any(one.call.hash == facts.call.hash for one in facts.unsettled):
+        return Escalate()
+    return Allow()
+
+
+@rule(ReasonCode.APPROVAL_REQUIRED)
+def a_colleague_approved(facts: Facts) -> Verdict:
+    """A call under four eyes was approved by a second person, in every mode."""
+    if not facts.policy or facts.policy.confirm != "four_eyes":
+        return Allow()
+    return Allow() if facts.confirmed and facts.confirmed.kind == "approval" else Confirm(by="colleague")
+
+
+@rule(ReasonCode.DESTRUCTIVE_NO_CONFIRM, adaptive_only=True)
+def what_cannot_be_undone_is_confirmed(facts: Facts) -> Verdict:
+    """The user said yes to exactly this call before anything irreversible runs."""
+    says_so = facts.assessment is not None and facts.assessment.is_destructive
+    if facts.confirmed or not (facts.effect == "destructive" or says_so):
+        return Allow()
+    return Confirm()
+
+
+@rule(ReasonCode.CONFIRMATION_REQUIRED, adaptive_only=True)
+def asked_for_confirmations_are_given(facts: Facts) -> Verdict:
+    """The user said yes where the policy, or the model itself, wants a confirmation."""
+    wanted = (facts.policy is not None and facts.policy.confirm == "always") or (
+        facts.assessment is not None and facts.assessment.needs_confirmation
+    )
+    return Confirm() if wanted and not facts.confirmed else Allow()
+
+
+@rule(ReasonCode.IMPLIED_DESTRUCTIVE_INTENT, adaptive_only=True)
+def a_wish_is_not_a_command(facts: Facts) -> Verdict:
+    """Words that only imply a destructive wish are confirmed before anything changes."""
+    if facts.confirmed or facts.effect in ("read", None):
+        return Allow()
+    if facts.effect == "write" and not (facts.policy and facts.policy.confirm == "when_implied"):
+        return Allow()
+    return Confirm() if wishes.implies_destruction(facts.words) else Allow()
+
+
+RULES: tuple[Rule, ...] = (
+    the_tool_exists,
+    the_tool_is_configured,
+    somebody_said_what_the_tool_does,
+    the_policy_leaves_the_tool_on,
+    required_arguments_are_present,
+    arguments_have_the_right_form,
+    the_assessment_can_be_read,
+    the_model_proposes_one_thing,
+    nothing_runs_twice_in_a_turn,
+    no_earlier_outcome_is_unknown,
+    a_colleague_approved,
+    what_cannot_be_undone_is_confirmed,
+    asked_for_confirmations_are_given,
+    a_wish_is_not_a_command,
+)
+
+HARD_STOPS: frozenset[ReasonCode] = frozenset(
+    (
+        ReasonCode.TOOL_NOT_FOUND,
+        ReasonCode.TOOL_NOT_CONFIGURED,
+        ReasonCode.MISSING_PARAM,
+        ReasonCode.INVALID_PARAM,
+    )
+)
+"""Answered directly: no further model call is spent on them."""
