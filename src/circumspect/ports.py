@@ -87,6 +87,8 @@ class Closing:
     at: datetime
     denied: IntentId | None = None
     escalation: Escalation | None = None
+    executions: tuple[Execution, ...] = ()
+    """Calls that only read: they need no write-ahead, so they are written down here."""
     multiplier: float = 1.0
 
 

@@ -130,6 +130,7 @@ class Profile:
     """How many times a denied call goes back to the model before the user hears what is possible instead."""
     critique_below: float = 0.7
     confirm_seconds: float = 300.0
+    approval_seconds: float = 7 * 24 * 3600.0
     message_limit: int = 20_000
 
 
@@ -386,6 +387,10 @@ class Draft:
     disagreement: bool = False
     """The provider's native call and the assessment name different calls."""
 
+    @property
+    def wants_context(self) -> tuple[str, ...]:
+        return self.assessment.needs_more_context if self.assessment else ()
+
 
 # --- what the conversation has established so far -------------------------------------------------------------------
 
@@ -413,7 +418,7 @@ class Happened:
 
 @dataclass(frozen=True)
 class Session:
-    """The conversation as rules see it, oldest first. Built from the store in a live turn, from the file in an audit."""
+    """The conversation as rules see it, oldest first: from the store in a live turn, from the file in an audit."""
 
     events: tuple[Heard | Happened, ...] = ()
 
@@ -496,6 +501,7 @@ class Enforced:
     effect: Effect
     confidence: float | None
     policy_version: str
+    recovery: Recovery = "blind"
     intent: Intent | None = None
     """The confirmed intent that this call consumes when it runs."""
     critique: bool = False
@@ -623,6 +629,7 @@ class Notes:
         self.entries: list[Entry] = []
         self.calls: list[ModelUsage] = []
         self.reasons: dict[ReasonCode, None] = {}
+        self.ran: list[Execution] = []
         self.critiques = 0
         self.context_rounds = 0
 

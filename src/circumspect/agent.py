@@ -1,0 +1,164 @@
+"""Agent: the spine behind one object, for people who write Python.
+
+    agent = Agent("support", tools=[cancel_order], policy="policy.yaml", model="openai:gpt-4o")
+    turn = await agent.turn("cancel my order", conversation="c1")
+
+Nothing is opened before the first turn. Without a model setting the offline demo model answers; without a database
+setting everything is kept in `circumspect.db` in the working directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from circumspect.clock import RandomIds, SystemClock
+from circumspect.errors import ConfigError
+from circumspect.pipeline import Setup, run_turn
+from circumspect.policy.arguments import validator
+from circumspect.policy.file import Policy
+from circumspect.policy.judge import Rule
+from circumspect.policy.rules import RULES
+from circumspect.ports import Clock, Ids, Model, Ports, Store, Tools
+from circumspect.profiles import PROFILES
+from circumspect.turn import (
+    Business,
+    ConversationId,
+    Incoming,
+    Language,
+    Mode,
+    Plan,
+    Profile,
+    Tenant,
+    TenantId,
+    TurnId,
+    TurnResult,
+)
+
+if TYPE_CHECKING:
+    from circumspect.stores import SqlStore
+    from circumspect.tools import FunctionTool
+
+DEFAULT_DATABASE = "sqlite:///circumspect.db"
+
+
+class Agent:
+    """An agent for one tenant. Safe to share between tasks; make one per process and tenant."""
+
+    def __init__(
+        self,
+        tenant: str | Tenant,
+        *,
+        tools: Tools | Iterable[FunctionTool] = (),
+        policy: Policy | Path | str | None = None,
+        model: Model | str | None = None,
+        database: Store | str = DEFAULT_DATABASE,
+        business: Business | None = None,
+        mode: Mode | None = None,
+        language: Language | None = None,
+        profiles: dict[Mode, Profile] | None = None,
+        rules: Iterable[Rule] = (),
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        from circumspect.models import open_model
+        from circumspect.tools import Toolset
+
+        self.tenant = _tenant(tenant, business, mode, language)
+        self._toolset: Tools = tools if not isinstance(tools, Iterable) else Toolset(tools)
+        for spec in self._toolset.specs().values():
+            validator(spec)
+        self.policy = _policy(policy, self._toolset)
+        self._model = open_model(model)
+        self._rules = (*RULES, *rules)
+        self._profiles = {**PROFILES, **(profiles or {})}
+        self._clock, self._ids = clock or SystemClock(), ids or RandomIds()
+        self._database = database
+        self._setup: Setup | None = None
+        self._opening = asyncio.Lock()
+        self._owned: SqlStore | None = None
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    async def turn(
+        self, text: str, *, conversation: str = "default", key: str | None = None, principal: str = "user"
+    ) -> TurnResult:
+        """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing."""
+        incoming = Incoming(
+            tenant=self.tenant.id,
+            conversation=ConversationId(conversation),
+            turn=TurnId(self._ids.new("turn")),
+            text=text,
+            at=self._clock.now(),
+            key=key,
+            principal=principal,
+        )
+        return await run_turn(incoming, self._setup or await self.open())
+
+    def turn_sync(self, text: str, *, conversation: str = "default", key: str | None = None) -> TurnResult:
+        """The one door for code that is not async."""
+
+        async def once() -> TurnResult:
+            try:
+                return await self.turn(text, conversation=conversation, key=key)
+            finally:
+                await self.close()
+
+        return asyncio.run(once())
+
+    async def open(self) -> Setup:
+        """Open the database (made and brought up to date on first use). `turn` does it by itself."""
+        async with self._opening:
+            if self._setup is None:
+                store = self._database
+                if isinstance(store, str):
+                    from circumspect.stores import SqlStore
+
+                    store = self._owned = await SqlStore.open(store)
+                    await store.put_tenant(self.tenant)
+                ports = Ports(self._model, self._toolset, store, self._clock, self._ids)
+                self._setup = Setup(self.tenant, self.policy, self._profiles, ports, self._rules)
+            return self._setup
+
+    async def close(self) -> None:
+        self._setup = None
+        self._opening = asyncio.Lock()
+        if self._owned:
+            owned, self._owned = self._owned, None
+            await owned.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, language: Language | None) -> Tenant:
+    made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant))
+    if business:
+        made = replace(made, business=business)
+    if mode and mode != made.plan.mode:
+        made = replace(made, plan=Plan("free" if mode == "standard" else "pro", mode))
+    return replace(made, language=language) if language else made
+
+
+def _policy(policy: Policy | Path | str | None, tools: Tools) -> Policy:
+    if policy is None:
+        return Policy()
+    if isinstance(policy, Policy):
+        return policy
+    from circumspect.policy.load import load
+
+    if not Path(policy).is_file():
+        raise ConfigError(f"There is no policy file '{policy}'.", fix="Check the path, or write one: docs/policy.md.")
+    return load(Path(policy), specs=tools.specs())

@@ -1,0 +1,60 @@
+# What the agent says by itself, without a model. $action is an imperative phrase such as "cancel order 12345".
+
+confirm-question = Just to confirm: you want me to { $action }? This cannot be undone. Please answer yes or no.
+confirm-question-write = Just to confirm: shall I { $action }? Please answer yes or no.
+confirm-again-expired = Your answer came after the question had expired, so I would rather ask again: shall I { $action }? Please answer yes or no.
+confirm-again-mismatch = I want to be sure what your yes was for: shall I { $action }? Please answer yes or no.
+nothing-to-confirm = There is nothing waiting for your confirmation right now. What would you like me to do?
+dropped = All right, I will not { $action }. Nothing was changed.
+
+ask-missing = To { $action } I still need: { $fields }. Could you tell me, please?
+ask-missing-unnamed = I need a little more information before I can do that. Could you tell me more, please?
+ask-invalid = Something is not right yet. Could you check, please: { $problems }?
+invalid-field = { $field } ({ $wanted })
+wanted-date = a date such as 2026-03-31
+wanted-time = a time such as 14:30
+wanted-email = an e-mail address
+wanted-phone = a phone number
+wanted-number = a number
+wanted-choice = one of: { $choices }
+wanted-other = the value is not in the expected form
+
+tool-unavailable = I am sorry, I cannot do that here.
+tool-denied = I am sorry, I cannot do that.
+what-i-can-do = What I can do: { $actions }.
+approval-needed = A colleague has to approve this first: { $action }. I have passed it on and nothing has been changed yet.
+escalated = I would rather hand this over to a colleague, who will get back to you here. Nothing has been changed.
+escalated-after-action = I have handed the rest over to a colleague, who will get back to you here.
+
+done = Done: { $action }.
+tool-failed = I tried to { $action }, but it did not work. Nothing was changed.
+tool-refused = I tried to { $action }, but it was refused: { $problem }
+outcome-unknown = I tried to { $action } and did not get a clear answer, so I do not know whether it went through. I will not try again by myself: a colleague will check and get back to you.
+under-way = I am still waiting for the outcome of an earlier step ({ $action }). A colleague has been told; I will not start it a second time.
+interrupted-notice = (I was interrupted before: { $action }. { $state })
+state-succeeded = It went through.
+state-failed = It did not go through.
+state-unknown = Whether it went through is not known yet; a colleague has been told.
+
+failed-model = I am sorry, I cannot answer at the moment. Nothing was changed. Please try again in a little while.
+failed-store = I am sorry, I cannot look things up or change anything at the moment. Please try again in a little while.
+failed-internal = I am sorry, something went wrong on our side. Nothing further was done. Please try again.
+busy = I am still working on your previous message. Please wait a moment and send this one again.
+message-empty = I did not get any text. What can I do for you?
+message-too-long = That message is too long for me (at most { $limit } characters). Could you send the important part?
+claim-replaced = To be exact: I have not done anything yet. What would you like me to do?
+
+# Names of common parameters, for questions. Others are shown as the tool spells them.
+field-order-id = order number
+field-email = e-mail address
+field-phone = phone number
+field-date = date
+field-time = time
+field-name = name
+field-amount = amount
+field-address = address
+field-service = service
+field-product = product
+field-sku = article number
+field-reason = reason
+field-quantity = quantity

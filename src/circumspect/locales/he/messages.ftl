@@ -1,0 +1,60 @@
+# $action is an infinitive phrase such as "לבטל את הזמנה 12345".
+
+confirm-question = רק לוודא: { $action }? לא ניתן לבטל את הפעולה הזו. נא לענות כן או לא.
+confirm-question-write = רק לוודא: { $action }? נא לענות כן או לא.
+confirm-again-expired = תשובתך הגיעה אחרי שתוקף השאלה פג, ולכן אשאל שוב: { $action }? נא לענות כן או לא.
+confirm-again-mismatch = חשוב לי להיות בטוח למה התכוונת ב״כן״: { $action }? נא לענות כן או לא.
+nothing-to-confirm = אין כרגע דבר שממתין לאישורך. מה תרצו שאעשה?
+dropped = בסדר, הפעולה לא תבוצע: { $action }. שום דבר לא השתנה.
+
+ask-missing = כדי { $action } חסרים לי עדיין: { $fields }. אפשר לציין אותם, בבקשה?
+ask-missing-unnamed = חסר לי עוד קצת מידע כדי לעשות זאת. אפשר לפרט, בבקשה?
+ask-invalid = משהו עדיין לא מסתדר. אפשר לבדוק, בבקשה: { $problems }?
+invalid-field = { $field } ({ $wanted })
+wanted-date = תאריך, למשל 2026-03-31
+wanted-time = שעה, למשל 14:30
+wanted-email = כתובת דוא״ל
+wanted-phone = מספר טלפון
+wanted-number = מספר
+wanted-choice = אחת מהאפשרויות: { $choices }
+wanted-other = הערך אינו במבנה הנדרש
+
+tool-unavailable = מצטערים, את זה אי אפשר לעשות כאן.
+tool-denied = מצטערים, את זה אי אפשר לעשות.
+what-i-can-do = מה שאפשר לעשות: { $actions }.
+approval-needed = הפעולה דורשת קודם אישור של נציג נוסף: { $action }. העברתי את הבקשה, ושום דבר לא השתנה בינתיים.
+escalated = עדיף שאעביר את זה לנציג אנושי, שיחזור אליך כאן. שום דבר לא השתנה.
+escalated-after-action = העברתי את ההמשך לנציג אנושי, שיחזור אליך כאן.
+
+done = בוצע: { $action }.
+tool-failed = ניסיתי { $action }, אבל זה לא הצליח. שום דבר לא השתנה.
+tool-refused = ניסיתי { $action }, אבל הפעולה נדחתה: { $problem }
+outcome-unknown = ניסיתי { $action } ולא התקבלה תשובה ברורה, ולכן לא ידוע אם הפעולה בוצעה. לא אנסה שוב בעצמי: נציג יבדוק ויחזור אליך.
+under-way = אני עדיין ממתין לתוצאה של צעד קודם ({ $action }). נציג עודכן, ולא אתחיל אותו פעם שנייה.
+interrupted-notice = (הייתה הפסקה באמצע: { $action }. { $state })
+state-succeeded = הפעולה בוצעה.
+state-failed = הפעולה לא בוצעה.
+state-unknown = עדיין לא ידוע אם הפעולה בוצעה; נציג עודכן.
+
+failed-model = מצטערים, אי אפשר לענות כרגע. שום דבר לא השתנה. נא לנסות שוב בעוד זמן קצר.
+failed-store = מצטערים, כרגע אי אפשר לבדוק או לשנות דבר. נא לנסות שוב בעוד זמן קצר.
+failed-internal = מצטערים, משהו השתבש אצלנו. לא נעשה דבר נוסף. נא לנסות שוב.
+busy = ההודעה הקודמת עדיין בטיפול. נא להמתין רגע ולשלוח שוב.
+message-empty = לא התקבל טקסט. במה אפשר לעזור?
+message-too-long = ההודעה ארוכה מדי (עד { $limit } תווים). אפשר לשלוח רק את העיקר?
+claim-replaced = ליתר דיוק: עדיין לא ביצעתי דבר. מה תרצו שאעשה?
+
+# Names of common parameters, for questions. Others are shown as the tool spells them.
+field-order-id = מספר הזמנה
+field-email = כתובת דוא״ל
+field-phone = מספר טלפון
+field-date = תאריך
+field-time = שעה
+field-name = שם
+field-amount = סכום
+field-address = כתובת
+field-service = סוג השירות
+field-product = מוצר
+field-sku = מק״ט
+field-reason = סיבה
+field-quantity = כמות

@@ -1,0 +1,15 @@
+"""The systems as configurations of the one spine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from circumspect.turn import Mode, Profile
+
+STANDARD = Profile(mode="standard", history=20)
+"""One call with everything; denials hold, nothing else is added."""
+
+ADAPTIVE = Profile(mode="adaptive", history=5)
+"""The least context, a self-assessment, and further calls only where they pay."""
+
+PROFILES: Mapping[Mode, Profile] = {"standard": STANDARD, "adaptive": ADAPTIVE}

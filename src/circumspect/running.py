@@ -1,0 +1,57 @@
+"""Running a tool: a started Execution in, what is known about it afterwards out. Used when a call is made and when one
+that was interrupted is picked up again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from circumspect.errors import ToolError, ToolTimeout
+from circumspect.ports import Clock, Tools
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Execution, ExecutionState, Json
+
+
+async def run(started: Execution, tools: Tools, clock: Clock, timeout: float) -> Execution:
+    """Call the tool under its timeout and say what is known afterwards. Never raises for what a tool does.
+
+    After a timeout the tool's recovery class decides: one that honours our key is called once more with the same key,
+    one that can be looked up is looked up, and any other stays unknown.
+    """
+    call = started.call
+    try:
+        async with asyncio.timeout(timeout):
+            return _succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
+    except (ToolTimeout, TimeoutError):
+        return await recover(started, tools, clock, timeout)
+    except ToolError as problem:
+        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
+
+
+async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float) -> Execution:
+    """What can be found out, or safely repeated, about a call that was started and whose outcome is not known."""
+    call = started.call
+    try:
+        async with asyncio.timeout(timeout):
+            if started.effect == "read" or started.recovery in ("keyed", "local_tx"):
+                return _succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
+            if started.recovery == "lookup":
+                found = await tools.lookup(call.tool, call.arguments, started.key)
+                if found is not None:
+                    return _succeeded(started, found, clock)
+    except (ToolTimeout, TimeoutError):
+        pass
+    except ToolError as problem:
+        if started.recovery != "lookup":
+            return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
+    if started.effect == "read":
+        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error="The tool did not answer in time.")
+    return _ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
+
+
+def _succeeded(started: Execution, result: Json, clock: Clock) -> Execution:
+    return _ended(replace(started, result=result), clock, "succeeded", ReasonCode.EXECUTED_SUCCESSFULLY)
+
+
+def _ended(started: Execution, clock: Clock, state: ExecutionState, reason: ReasonCode, error: str = "") -> Execution:
+    return replace(started, state=state, finished_at=clock.now(), reason=reason, error=error)

@@ -1,0 +1,79 @@
+"""act: Enforced -> Execution. Runs what was enforced, exactly that, exactly once.
+
+A call that changes something is written down before it runs and completed after; consuming the user's yes and writing
+the first row are one transaction. A call that only reads is written down when the turn closes.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from circumspect.ports import Clock, Ids, Store, Tools
+from circumspect.reasons import ReasonCode
+from circumspect.running import run
+from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Notes
+from circumspect.wording import compact
+
+LEASE_MARGIN = timedelta(seconds=15)
+"""A call's lease outlives its timeout by this much, so that nobody takes over what may still be running."""
+
+
+async def act(
+    enforced: Enforced, incoming: Incoming, token: str, notes: Notes, tools: Tools, store: Store, clock: Clock, ids: Ids
+) -> Execution | None:
+    """The execution as it ended; None when the yes was no longer there to be used, and so nothing ran."""
+    if not isinstance(enforced.verdict, Allow) or enforced.spec is None:
+        raise ValueError("act was handed a call that policy holds")
+    started = _started(enforced, incoming, clock, ids)
+    if enforced.effect == "read":
+        ended = await run(started, tools, clock, enforced.spec.timeout)
+    else:
+        if not await store.begin_call(started, token):
+            notes.write("tool", started.call.tool, ReasonCode.PENDING_INTENT_MISSING)
+            return None
+        ended = await run(started, tools, clock, enforced.spec.timeout)
+        await store.finish_call(ended)
+    write_down(ended, notes)
+    return ended
+
+
+def write_down(ended: Execution, notes: Notes) -> None:
+    reasons = (ended.reason,) if ended.reason else ()
+    notes.write(
+        "tool",
+        f"{ended.call.tool}: {ended.state}",
+        *reasons,
+        meta={
+            "execution": ended.id,
+            "tool": ended.call.tool,
+            "arguments": ended.call.arguments,
+            "state": ended.state,
+            "result": ended.result,
+            "error": ended.error,
+        },
+    )
+    notes.ran.append(ended)
+
+
+def told(ended: Execution) -> str:
+    """What the model hears about a call that ran."""
+    return compact(ended.result) if ended.state == "succeeded" else f"ERROR: {ended.error}"
+
+
+def _started(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:
+    assert enforced.spec is not None
+    now = clock.now()
+    return Execution(
+        id=ExecutionId(ids.new("exec")),
+        tenant=incoming.tenant,
+        conversation=incoming.conversation,
+        turn=incoming.turn,
+        call=enforced.call,
+        effect=enforced.effect,
+        recovery=enforced.recovery,
+        state="started",
+        token=ids.new("tok"),
+        lease_until=now + timedelta(seconds=2 * enforced.spec.timeout) + LEASE_MARGIN,
+        started_at=now,
+        intent=enforced.intent.id if enforced.intent else None,
+    )

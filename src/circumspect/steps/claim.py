@@ -1,0 +1,63 @@
+"""claim: Incoming -> Opened, for the length of a turn.
+
+One worker at a time answers a conversation. Within a process messages wait their turn in order; between processes the
+store's lease decides, and is lengthened for as long as the turn runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from circumspect.errors import ConversationBusy, StoreError
+from circumspect.ports import Clock, Ids, Store
+from circumspect.turn import Incoming, Mode, Opened
+
+LEASE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
+"""How long a message waits for its conversation to come free before the sender is told that it is busy."""
+
+_queues: WeakValueDictionary[tuple[int, str, str], asyncio.Lock] = WeakValueDictionary()
+
+
+@asynccontextmanager
+async def claim(
+    incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids
+) -> AsyncIterator[Opened]:
+    key = (id(store), incoming.tenant, incoming.conversation)
+    queue = _queues.get(key)
+    if queue is None:
+        queue = _queues[key] = asyncio.Lock()
+    async with queue:
+        opened = await _open(incoming, mode, history, store, ids)
+        if opened.answered:
+            yield opened
+            return
+        renewal = asyncio.create_task(_renew(incoming, opened.token, store, clock))
+        try:
+            yield opened
+        finally:
+            renewal.cancel()
+
+
+async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, ids: Ids) -> Opened:
+    token, wait = ids.new("lease"), 0.02
+    give_up = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await store.open_turn(incoming, mode=mode, history=history, token=token, lease_seconds=LEASE_SECONDS)
+        except ConversationBusy:
+            if asyncio.get_running_loop().time() > give_up:
+                raise
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, 0.5)
+
+
+async def _renew(incoming: Incoming, token: str, store: Store, clock: Clock) -> None:
+    while True:
+        await asyncio.sleep(LEASE_SECONDS / 3)
+        with suppress(StoreError):
+            await store.renew(incoming, token, clock.now() + timedelta(seconds=LEASE_SECONDS))

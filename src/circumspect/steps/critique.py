@@ -1,0 +1,106 @@
+"""critique: Enforced -> Enforced, by a second opinion of the same model, where code said that it pays.
+
+The opinion can hold a call; it cannot lift anything that enforce decided. One that cannot be had, or read, is tried
+once more and then handed to a person.
+"""
+
+from __future__ import annotations
+
+from circumspect.errors import ModelError
+from circumspect.policy import critique_text
+from circumspect.ports import Model
+from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
+from circumspect.turn import (
+    Allow,
+    Confirm,
+    Critique,
+    Enforced,
+    Escalate,
+    Finding,
+    Gathered,
+    ModelRequest,
+    Notes,
+    Said,
+    ToolSpec,
+)
+from circumspect.wording import compact
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "decision": {"type": "string", "enum": ["PROCEED", "ASK_USER", "ESCALATE"]},
+        "reasoning": {"type": "string"},
+        "message": {"type": "string"},
+    },
+    "required": ["decision", "reasoning", "message"],
+    "additionalProperties": False,
+}
+TRIES = 2
+
+
+async def critique(
+    enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...], notes: Notes, model: Model
+) -> Enforced:
+    if not enforced.critique:
+        return enforced
+    notes.critiques += 1
+    opinion = await _opinion(_request(enforced, gathered, tools), notes, model)
+    if opinion is None:
+        notes.write("critique", "no readable opinion", ReasonCode.CRITIQUE_FAILED)
+        return enforced.tightened(Finding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
+    finding = _finding(opinion)
+    reasons = (finding.reason,) if finding.reason else ()
+    notes.write(
+        "critique",
+        opinion.reasoning,
+        *reasons,
+        meta={"decision": opinion.decision, "message": opinion.message, "tool": enforced.call.tool},
+    )
+    return enforced.tightened(finding)
+
+
+async def _opinion(request: ModelRequest, notes: Notes, model: Model) -> Critique | None:
+    for _ in range(TRIES):
+        try:
+            reply = await model.complete(request)
+        except ModelError as problem:
+            notes.write("critique", f"the model failed: {problem.code}")
+            continue
+        notes.calls.append(reply.usage)
+        if opinion := critique_text.read(reply.text):
+            return opinion
+        notes.write("critique", "an opinion that could not be read", meta={"text": reply.text[:2000]})
+    return None
+
+
+def _finding(opinion: Critique) -> Finding:
+    match opinion.decision:
+        case "PROCEED":
+            return Finding("a_second_opinion_agrees", Allow())
+        case "ASK_USER":
+            return Finding("a_second_opinion_agrees", Confirm(), ReasonCode.CRITIQUE_ASKED)
+        case "ESCALATE":
+            return Finding("a_second_opinion_agrees", Escalate(), ReasonCode.CRITIQUE_ESCALATED)
+
+
+def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]) -> ModelRequest:
+    words, case = prompt("critique"), prompt("critique_case")
+    spoken = [said for said in gathered.messages if said.role != "tool" and said.text]
+    recent = [f"{said.role}: {said.text}" for said in spoken[:-1][-4:]]
+    message = case.render(
+        message=gathered.screened.incoming.text,
+        tool=enforced.call.tool,
+        arguments=compact(enforced.call.arguments),
+        tools=", ".join(spec.signature for spec in tools),
+        recent="\n".join(recent) or "(none)",
+    )
+    return ModelRequest(
+        purpose="critique",
+        prompt_id=words.id,
+        instructions=words.text,
+        messages=(Said("user", message),),
+        schema=SCHEMA,
+        max_tokens=300,
+        temperature=0.0,
+    )

@@ -1,0 +1,77 @@
+"""draft: Gathered -> Draft.
+
+Ask the model for a reply, the calls it wants, and (in adaptive mode) how sure it is. Nothing here has effects.
+"""
+
+from __future__ import annotations
+
+from circumspect.policy import assessment as assessments
+from circumspect.ports import Model
+from circumspect.prompts import prompt
+from circumspect.turn import (
+    Assessment,
+    Draft,
+    Gathered,
+    JsonObject,
+    ModelReply,
+    ModelRequest,
+    Notes,
+    Profile,
+    ToolCall,
+)
+from circumspect.wording import LANGUAGE_NAMES
+
+
+async def draft(gathered: Gathered, business: str, profile: Profile, notes: Notes, model: Model) -> Draft:
+    words = prompt(profile.mode)
+    language = gathered.screened.language
+    request = ModelRequest(
+        purpose="draft",
+        prompt_id=words.id,
+        instructions=words.render(business=business, language=LANGUAGE_NAMES[language]),
+        blocks=gathered.blocks,
+        tools=gathered.tools,
+        messages=gathered.messages,
+        language=language,
+    )
+    reply = await model.complete(request)
+    notes.calls.append(reply.usage)
+    if profile.mode == "standard":
+        notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
+        return Draft(assessments.read(reply.text)[0], reply.calls)
+    return _assessed(reply, words.id, notes)
+
+
+def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:
+    visible, assessment = assessments.read(reply.text)
+    notes.write(
+        "assessment",
+        reply.text,
+        *assessment.reasons,
+        meta={
+            "prompt": prompt_id,
+            "confidence": assessment.confidence,
+            "tool_call": assessment.tool_call,
+            "tool_params": assessment.tool_params,
+            "missing_params": list(assessment.missing_params),
+            "is_destructive": assessment.is_destructive,
+            "needs_confirmation": assessment.needs_confirmation,
+            "needs_more_context": list(assessment.needs_more_context),
+            "native_calls": _as_json(reply.calls),
+        },
+    )
+    proposed = _proposed(assessment)
+    if not reply.calls:
+        return Draft(visible, proposed, assessment)
+    same = [call.hash for call in reply.calls] == [call.hash for call in proposed]
+    return Draft(visible, reply.calls, assessment, disagreement=not same)
+
+
+def _proposed(assessment: Assessment) -> tuple[ToolCall, ...]:
+    if assessment.tool_call is None:
+        return ()
+    return (ToolCall(assessment.tool_call, assessment.tool_params),)
+
+
+def _as_json(calls: tuple[ToolCall, ...]) -> list[JsonObject]:
+    return [{"tool": call.tool, "arguments": call.arguments} for call in calls]

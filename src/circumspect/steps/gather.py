@@ -1,0 +1,118 @@
+"""gather: Screened -> Gathered, and Gathered -> Gathered with more in it.
+
+Adaptive turns begin with the least a reply can be made from; the model asks for the rest by key. Standard turns begin
+with everything. Nothing is fetched that was not decided on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
+from circumspect.wording import compact
+
+NOTHING = "(there is nothing under this key)"
+POLICIES = ("returns", "shipping", "privacy", "terms")
+
+
+def gather(
+    screened: Screened, business: Business, tools: Mapping[str, ToolSpec], profile: Profile, now: datetime
+) -> Gathered:
+    messages = (*_recent(screened, profile), Said("user", screened.incoming.text))
+    specs = tuple(tools.values())
+    if profile.mode == "standard":
+        return Gathered(screened, (_basics(business, now), *_everything(business)), specs, messages, full=True)
+    keys = [f"policies.{name}" for name in POLICIES if business.policies.get(name)]
+    keys += [key for key, text in _contents(business).items() if text and not key.startswith("policies.")]
+    blocks = (
+        _basics(business, now),
+        Block("tools", "\n".join(spec.signature for spec in specs) or "(none)"),
+        Block("context", "\n".join((*keys, "tool_schema:NAME"))),
+    )
+    return Gathered(screened, blocks, (), messages)
+
+
+def more(
+    gathered: Gathered, keys: Sequence[str], business: Business, tools: Mapping[str, ToolSpec], notes: Notes
+) -> Gathered:
+    """One context round: what was asked for, or the plain statement that it is not there."""
+    have = {block.key for block in gathered.blocks}
+    blocks = [_fetched(key, business, tools, notes) for key in dict.fromkeys(keys) if key not in have]
+    notes.context_rounds += 1
+    notes.write("context", ", ".join(keys), meta={"round": gathered.rounds + 1, "keys": list(keys)})
+    return replace(gathered, blocks=(*gathered.blocks, *blocks), rounds=gathered.rounds + 1)
+
+
+def everything(gathered: Gathered, business: Business, tools: Mapping[str, ToolSpec], notes: Notes) -> Gathered:
+    """The last resort after the context rounds: all there is, schemas included."""
+    have = {block.key for block in gathered.blocks}
+    schemas = [Block(f"tool_schema:{name}", _schema(spec)) for name, spec in tools.items()]
+    added = [block for block in (*_everything(business), *schemas) if block.key not in have]
+    notes.context_rounds += 1
+    notes.write("context", "everything", meta={"round": gathered.rounds + 1, "keys": [block.key for block in added]})
+    return replace(gathered, blocks=(*gathered.blocks, *added), rounds=gathered.rounds + 1, full=True)
+
+
+def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
+    """The next draft sees the call and what came of it, as the two messages providers expect."""
+    asked = Said("assistant", "", calls=(call,))
+    told = Said("tool", text, call_id=call.id, tool=call.tool)
+    return replace(gathered, messages=(*gathered.messages, asked, told))
+
+
+def _recent(screened: Screened, profile: Profile) -> list[Said]:
+    history = screened.opened.history[-profile.history :] if profile.history else ()
+    return [
+        Said("user" if message.role == "user" else "assistant", message.content)
+        for message in history
+        if message.role != "internal" and message.content
+    ]
+
+
+def _basics(business: Business, now: datetime) -> Block:
+    lines = {
+        "Name": business.name,
+        "Description": business.description,
+        "Hours": business.hours,
+        "Phone": business.phone,
+        "E-mail": business.email,
+        "Today": f"{now:%Y-%m-%d}, {now:%A}",
+    }
+    return Block("business", "\n".join(f"{name}: {' '.join(text.split())}" for name, text in lines.items() if text))
+
+
+def _contents(business: Business) -> dict[str, str]:
+    return {
+        **{f"policies.{name}": text for name, text in business.policies.items()},
+        "faqs": "\n\n".join(f"Q: {faq.question}\nA: {faq.answer}" for faq in business.faqs),
+        "ai_instructions": business.instructions,
+        "contact.full": business.contact,
+        "about.full": business.about,
+    }
+
+
+def _everything(business: Business) -> list[Block]:
+    return [Block(key, text) for key, text in _contents(business).items() if text]
+
+
+def _schema(spec: ToolSpec) -> str:
+    shown = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return compact(shown)
+
+
+def _fetched(key: str, business: Business, tools: Mapping[str, ToolSpec], notes: Notes) -> Block:
+    if key.startswith("tool_schema:"):
+        spec = tools.get(key.removeprefix("tool_schema:"))
+        text = _schema(spec) if spec else None
+    else:
+        contents = _contents(business)
+        known = {f"policies.{name}" for name in POLICIES} | contents.keys()
+        text = contents.get(key, "") if key in known else None
+    if text is None:
+        notes.write("context", key, ReasonCode.CONTEXT_KEY_UNKNOWN, meta={"key": key})
+    elif not text:
+        notes.write("context", key, ReasonCode.CONTEXT_KEY_EMPTY, meta={"key": key})
+    return Block(key, text or NOTHING)

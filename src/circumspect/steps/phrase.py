@@ -1,0 +1,38 @@
+"""phrase: an Execution -> the model's words for it; empty when the model cannot be had, and the catalogue speaks."""
+
+from __future__ import annotations
+
+from circumspect.errors import ModelError
+from circumspect.policy import assessment as assessments
+from circumspect.ports import Model
+from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Execution, ModelRequest, Notes, Said, Screened, ToolCall
+from circumspect.wording import LANGUAGE_NAMES
+
+
+async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Notes, model: Model) -> str:
+    if ended.state == "indeterminate":
+        return ""
+    words = prompt("phrase")
+    call = ToolCall(ended.call.tool, ended.call.arguments, id=ended.call.id or ended.id)
+    request = ModelRequest(
+        purpose="phrase",
+        prompt_id=words.id,
+        instructions=words.render(business=business, language=LANGUAGE_NAMES[screened.language]),
+        messages=(
+            Said("user", screened.incoming.text),
+            Said("assistant", "", calls=(call,)),
+            Said("tool", told, call_id=call.id, tool=call.tool),
+        ),
+        language=screened.language,
+        max_tokens=300,
+    )
+    try:
+        reply = await model.complete(request)
+    except ModelError as problem:
+        notes.write("model", f"could not phrase: {problem.code}", ReasonCode.MODEL_FAILED)
+        return ""
+    notes.calls.append(reply.usage)
+    notes.write("model", reply.text, meta={"prompt": words.id})
+    return assessments.read(reply.text)[0]

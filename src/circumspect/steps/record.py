@@ -1,0 +1,69 @@
+"""record: a Reply and the journal -> TurnResult, stored in one transaction that also gives the conversation back.
+
+A store that is gone never costs the user the answer. But a question whose intent could not be stored has nothing that
+a yes could be bound to, so such a turn carries no pending intent.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from circumspect.errors import StoreError
+from circumspect.ports import Clock, Closing, Store
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Mode, Notes, Reply, Screened, TurnResult
+
+log = logging.getLogger("circumspect.turn")
+
+
+async def record(
+    reply: Reply, screened: Screened, mode: Mode, multiplier: float, notes: Notes, store: Store, clock: Clock
+) -> TurnResult:
+    incoming = screened.incoming
+    if reply.escalation:
+        notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
+    result = _result(reply, screened, mode, notes)
+    closing = Closing(
+        incoming=incoming,
+        token=screened.opened.token,
+        language=screened.language,
+        result=result,
+        entries=result.entries,
+        at=clock.now(),
+        denied=reply.dropped,
+        escalation=reply.escalation,
+        executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
+        multiplier=multiplier,
+    )
+    try:
+        await store.close_turn(closing)
+    except StoreError as problem:
+        log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
+        notes.write("notice", "not recorded", ReasonCode.STORE_FAILED)
+        result = _result(Reply(reply.outcome, reply.text), screened, mode, notes)
+    log.info(
+        "turn",
+        extra={
+            "tenant": incoming.tenant,
+            "conversation": incoming.conversation,
+            "turn": incoming.turn,
+            "outcome": result.outcome,
+            "reason_codes": [str(code) for code in result.reason_codes],
+            "usage": result.usage.to_json() if log.isEnabledFor(logging.INFO) else {},
+        },
+    )
+    return result
+
+
+def _result(reply: Reply, screened: Screened, mode: Mode, notes: Notes) -> TurnResult:
+    return TurnResult(
+        turn=screened.incoming.turn,
+        conversation=screened.incoming.conversation,
+        outcome=reply.outcome,
+        reply=reply.text,
+        reason_codes=tuple(notes.reasons),
+        pending=reply.intent,
+        usage=notes.usage(mode),
+        language=screened.language,
+        entries=tuple(notes.entries),
+    )

@@ -1,0 +1,235 @@
+"""reply: how a turn ends, in words of our catalogue. Every ending a turn can have is one function here.
+
+A question that waits for a yes carries the intent that the yes will be bound to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import assert_never
+
+from circumspect import locales, wording
+from circumspect.errors import ConversationBusy, StoreError
+from circumspect.policy.file import Policy
+from circumspect.ports import Clock, Ids
+from circumspect.reasons import ReasonCode
+from circumspect.turn import (
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+    Draft,
+    Enforced,
+    Escalate,
+    Escalation,
+    Execution,
+    Incoming,
+    Intent,
+    IntentId,
+    Language,
+    Mode,
+    Profile,
+    Reply,
+    Screened,
+    ToolSpec,
+    TurnResult,
+    Usage,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every ending needs: who speaks, to whom, about which tools."""
+
+    screened: Screened
+    policy: Policy
+    tools: Mapping[str, ToolSpec]
+    profile: Profile
+    clock: Clock
+    ids: Ids
+
+    @property
+    def language(self) -> Language:
+        return self.screened.language
+
+    def say(self, key: str, **values: str | int | float) -> str:
+        return locales.say(self.language, key, **values)
+
+    def phrases(self, tool: str) -> Mapping[str, str]:
+        said = self.policy.of(tool, self.screened.incoming.tenant)
+        return said.phrase if said else {}
+
+    def action(self, call_owner: Enforced | Execution | Intent) -> str:
+        call = call_owner.call
+        return wording.action(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
+
+    def title(self, tool: str) -> str:
+        return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
+
+
+def stopped(desk: Desk, reason: ReasonCode) -> Reply:
+    if reason is ReasonCode.MESSAGE_EMPTY:
+        return Reply("asked", desk.say("message-empty"))
+    return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
+
+
+def answered(drafted: Draft, ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model proposes nothing (more) to do: its words are the answer."""
+    changed = [one for one in ran if one.effect != "read"]
+    if changed:
+        return done(changed[-1], drafted.reply, desk)
+    if not drafted.reply:
+        return Reply("asked", desk.say("ask-missing-unnamed"))
+    return Reply("answered", drafted.reply)
+
+
+def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
+    """The call does not run, or not yet."""
+    match enforced.verdict:
+        case Confirm(by="user"):
+            return confirmation(enforced, desk)
+        case Confirm():
+            return approval(enforced, desk)
+        case Ask() as ask:
+            return Reply("asked", _question(ask, enforced, drafted, desk))
+        case Escalate():
+            return handed_over(desk, enforced.reasons[-1], desk.action(enforced))
+        case Deny():
+            unavailable = enforced.spec is None or not enforced.spec.configured
+            return Reply("blocked", _instead(desk, "tool-unavailable" if unavailable else "tool-denied"))
+        case Allow():
+            raise ValueError("a call that is allowed is not held")
+        case other:
+            assert_never(other)
+
+
+def confirmation(enforced: Enforced, desk: Desk, key: str = "") -> Reply:
+    """Ask the user for a yes to exactly this call."""
+    key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
+    question = desk.say(key, action=desk.action(enforced))
+    return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
+
+
+def approval(enforced: Enforced, desk: Desk) -> Reply:
+    """Ask a colleague; the user hears that it waits."""
+    text = desk.say("approval-needed", action=desk.action(enforced))
+    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, desk.action(enforced))
+    return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
+
+
+def nothing_pending(desk: Desk) -> Reply:
+    return Reply("asked", desk.say("nothing-to-confirm"))
+
+
+def dropped(intent: Intent, desk: Desk) -> Reply:
+    return Reply("answered", desk.say("dropped", action=desk.action(intent)), dropped=intent.id)
+
+
+def handed_over(desk: Desk, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:
+    text = desk.say("escalated-after-action" if acted else "escalated")
+    return Reply("escalated", text, escalation=Escalation(reason, summary))
+
+
+def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
+    """A confirmed call ran; say what is known, in the model's words where it has any."""
+    match ended.state:
+        case "succeeded":
+            return Reply("acted", phrased or desk.say("done", action=desk.action(ended)))
+        case "failed":
+            problem = wording.shown(ended.error)
+            text = phrased or desk.say("tool-refused", action=desk.action(ended), problem=problem)
+            return Reply("failed", text, escalation=_critical(ended, desk))
+        case _:
+            text = desk.say("outcome-unknown", action=desk.action(ended))
+            return Reply("escalated", text)
+
+
+def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
+    """The model, the store or we failed. If something was changed before that, the user hears of it."""
+    changed = [one for one in ran if one.effect != "read"]
+    return done(changed[-1], "", desk) if changed else Reply("failed", desk.say(key))
+
+
+def without_store(incoming: Incoming, language: Language, mode: Mode, problem: StoreError) -> TurnResult:
+    """The conversation could not even be opened. Nothing ran and nothing is recorded; the user still gets an answer."""
+    text = locales.say(language, "busy" if isinstance(problem, ConversationBusy) else "failed-store")
+    log.error("no turn without a store", extra={"turn": incoming.turn, "problem": problem.code})
+    reasons = (ReasonCode.STORE_FAILED,)
+    return TurnResult(incoming.turn, incoming.conversation, "failed", text, reasons, None, Usage(mode), language)
+
+
+def with_notices(reply: Reply, settled: Sequence[Execution], desk: Desk) -> Reply:
+    """The reply, preceded by what has become known about calls that an interruption left open."""
+    states = {"succeeded": "state-succeeded", "failed": "state-failed"}
+    notices = [
+        desk.say("interrupted-notice", action=desk.action(one), state=desk.say(states.get(one.state, "state-unknown")))
+        for one in settled
+    ]
+    return replace(reply, text="\n\n".join((*notices, reply.text))) if notices else reply
+
+
+def _critical(ended: Execution, desk: Desk) -> Escalation | None:
+    said = desk.policy.of(ended.call.tool, ended.tenant)
+    return Escalation(ReasonCode.TOOL_FAILED, desk.action(ended)) if said and said.critical else None
+
+
+def _intent(enforced: Enforced, question: str, kind: str, desk: Desk) -> Intent:
+    now, incoming = desk.clock.now(), desk.screened.incoming
+    seconds = desk.profile.confirm_seconds if kind == "confirmation" else desk.profile.approval_seconds
+    return Intent(
+        id=IntentId(desk.ids.new("intent")),
+        tenant=incoming.tenant,
+        conversation=incoming.conversation,
+        kind="confirmation" if kind == "confirmation" else "approval",
+        call=enforced.call,
+        hash=enforced.call.hash,
+        tool_version=enforced.spec.version if enforced.spec else "",
+        policy_version=enforced.policy_version,
+        principal=incoming.principal,
+        nonce=desk.ids.new("nonce"),
+        question=question,
+        created_at=now,
+        expires_at=now + timedelta(seconds=seconds),
+    )
+
+
+def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: Desk) -> str:
+    """The model's own question where it asks one, ours otherwise."""
+    if drafted and "?" in drafted.reply and not ask.invalid:
+        return drafted.reply
+    if ask.invalid:
+        problems = [
+            desk.say("invalid-field", field=wording.label(name, desk.language), wanted=_wanted(problem, desk))
+            for name, problem in ask.invalid.items()
+        ]
+        return desk.say("ask-invalid", problems="; ".join(problems))
+    known = enforced.spec.properties.keys() if enforced.spec else frozenset[str]()
+    fields = [wording.label(name, desk.language) for name in ask.missing if name in known]
+    if not fields:
+        return desk.say("ask-missing-unnamed")
+    return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=", ".join(fields))
+
+
+def _wanted(problem: str, desk: Desk) -> str:
+    kind, _, detail = problem.partition(":")
+    match kind, detail:
+        case "format", "date" | "date-time" | "time" | "email" | "phone":
+            return desk.say(f"wanted-{'date' if detail == 'date-time' else detail}")
+        case "enum", choices:
+            return desk.say("wanted-choice", choices=choices.replace("|", ", "))
+        case "type", "number" | "integer":
+            return desk.say("wanted-number")
+        case _:
+            return desk.say("wanted-other")
+
+
+def _instead(desk: Desk, key: str) -> str:
+    offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured]
+    if not offered:
+        return desk.say(key)
+    return f"{desk.say(key)} {desk.say('what-i-can-do', actions=', '.join(offered))}"

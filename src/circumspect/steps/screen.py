@@ -1,0 +1,30 @@
+"""screen: Incoming, Opened -> Screened.
+
+What code can tell without a model: is there anything to read, which language is it in, and does it answer a question
+that is pending? Nothing here has effects.
+"""
+
+from __future__ import annotations
+
+from circumspect.locales.language import detect
+from circumspect.policy.answers import classify
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Incoming, Language, Notes, Opened, Profile, Screened
+from circumspect.wording import shown
+
+
+def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Notes) -> Screened:
+    language = detect(incoming.text, opened.language, default)
+    stop = None
+    if not incoming.text.strip():
+        stop = ReasonCode.MESSAGE_EMPTY
+    elif len(incoming.text) > profile.message_limit:
+        stop = ReasonCode.MESSAGE_TOO_LONG
+    if stop:
+        notes.write("notice", stop.value.lower(), stop)
+        return Screened(incoming, opened, language, "other", stop)
+    if profile.mode == "standard":
+        return Screened(incoming, opened, language, "other")
+    pending = opened.intent if opened.intent and opened.intent.state == "pending" else None
+    values = frozenset(shown(value) for value in pending.call.arguments.values()) if pending else frozenset()
+    return Screened(incoming, opened, language, classify(incoming.text, values=values))

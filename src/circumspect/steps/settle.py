@@ -1,0 +1,65 @@
+"""settle: what a yes or a no means for the intent that is pending.
+
+A yes counts for exactly the call it was asked about, while the question is fresh and is the last thing that was asked.
+Any other yes asks again; a yes that belongs to another question is an ordinary message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from circumspect.policy.file import Policy
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Intent, Screened, ToolSpec
+
+Settled = Literal["run", "ask_again", "nothing", "drop", "ordinary"]
+
+
+def settle(
+    screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy, now: datetime
+) -> tuple[Settled, ReasonCode | None]:
+    intent = screened.opened.intent
+    live = intent is not None and intent.state == "pending" and intent.kind == "confirmation"
+    if screened.answer == "other":
+        return "ordinary", None
+    if screened.answer == "deny":
+        if live and intent and _was_just_asked(intent, screened):
+            return "drop", ReasonCode.DENIED_BY_USER
+        return "ordinary", None
+    if not live or intent is None:
+        if _something_else_was_asked(screened):
+            return "ordinary", None
+        return "nothing", ReasonCode.PENDING_INTENT_MISSING
+    if intent.expires_at <= now:
+        return "ask_again", ReasonCode.PENDING_INTENT_EXPIRED
+    if not _was_just_asked(intent, screened) or not _still_matches(intent, screened, tools, policy):
+        return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
+    return "run", ReasonCode.CONFIRMED_BY_USER
+
+
+def _last_said(screened: Screened) -> tuple[int, str]:
+    for message in reversed(screened.opened.history):
+        if message.role == "assistant":
+            return message.seq, message.content
+    return -1, ""
+
+
+def _was_just_asked(intent: Intent, screened: Screened) -> bool:
+    return _last_said(screened) == (intent.question_seq, intent.question)
+
+
+def _something_else_was_asked(screened: Screened) -> bool:
+    return _last_said(screened)[1].rstrip().endswith(("?", "؟"))
+
+
+def _still_matches(intent: Intent, screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy) -> bool:
+    spec = tools.get(intent.call.tool)
+    return (
+        spec is not None
+        and spec.version == intent.tool_version
+        and policy.hash == intent.policy_version
+        and intent.call.hash == intent.hash
+        and intent.principal == screened.incoming.principal
+    )

@@ -1,0 +1,59 @@
+"""Calls in words: how a proposed action is named to a person. Values are shown on one line, shortened, never read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import orjson
+
+from circumspect import locales
+from circumspect.turn import Json, Language, ToolCall, ToolSpec
+
+LANGUAGE_NAMES: Mapping[Language, str] = {"en": "English", "he": "Hebrew", "ru": "Russian"}
+"""As prompts spell them."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_LONGEST = 200
+
+
+def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
+    """The call as a phrase that names every argument: "cancel order 12345 (reason: too late)"."""
+    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanised(call.tool)
+    said = set(_PLACEHOLDER.findall(template)) & call.arguments.keys()
+    text = _PLACEHOLDER.sub(lambda hit: shown(call.arguments[hit[1]]) if hit[1] in said else "", template)
+    rest = [f"{label(name, language)}: {shown(value)}" for name, value in call.arguments.items() if name not in said]
+    return _squeezed(text) + (f" ({', '.join(rest)})" if rest else "")
+
+
+def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
+    """What the tool does, with no arguments: "cancel order"."""
+    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanised(tool)
+    return _squeezed(_PLACEHOLDER.sub("", template))
+
+
+def label(parameter: str, language: Language) -> str:
+    key = f"field-{parameter.replace('_', '-').lower()}"
+    return locales.say(language, key) if locales.has(language, key) else parameter.replace("_", " ")
+
+
+def shown(value: Json) -> str:
+    text = " ".join((value if isinstance(value, str) else compact(value)).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def compact(value: object) -> str:
+    """JSON on one line; also for what orjson will not write (integers beyond 64 bits, lone surrogates)."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, default=str)
+
+
+def _humanised(tool: str) -> str:
+    return re.sub(r"[_\-.]+|(?<=[a-z])(?=[A-Z])", " ", tool).strip().lower()
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).replace(" ,", ",").replace("( )", "").replace("()", "").strip()
