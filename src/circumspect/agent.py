@@ -4,7 +4,7 @@
     turn = await agent.turn("cancel my order", conversation="c1")
 
 Nothing is opened before the first turn. Without a model setting the offline demo model answers; without a database
-setting everything is kept in `circumspect.db` in the working directory.
+setting everything is kept in `.circumspect/circumspect.db` below the working directory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from circumspect.stores import SqlStore
     from circumspect.tools import FunctionTool
 
-DEFAULT_DATABASE = "sqlite:///circumspect.db"
+DEFAULT_DATABASE = "sqlite:///.circumspect/circumspect.db"
 
 
 class Agent:
@@ -87,7 +87,13 @@ class Agent:
         return self._model
 
     async def turn(
-        self, text: str, *, conversation: str = "default", key: str | None = None, principal: str = "user"
+        self,
+        text: str,
+        *,
+        conversation: str = "default",
+        key: str | None = None,
+        principal: str = "user",
+        language: Language | None = None,
     ) -> TurnResult:
         """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing."""
         incoming = Incoming(
@@ -98,6 +104,7 @@ class Agent:
             at=self._clock.now(),
             key=key,
             principal=principal,
+            language=language,
         )
         return await run_turn(incoming, self._setup or await self.open())
 

@@ -186,6 +186,8 @@ class Incoming:
     at: datetime
     key: str | None = None
     principal: str = "user"
+    language: Language | None = None
+    """Set when the client knows; otherwise the message tells."""
 
 
 Role = Literal["user", "assistant", "internal"]

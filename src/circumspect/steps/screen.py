@@ -14,7 +14,7 @@ from circumspect.wording import shown
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Notes) -> Screened:
-    language = detect(incoming.text, opened.language, default)
+    language = incoming.language or detect(incoming.text, opened.language, default)
     stop = None
     if not incoming.text.strip():
         stop = ReasonCode.MESSAGE_EMPTY

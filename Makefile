@@ -1,0 +1,49 @@
+# One short word for each chore. Needs Python 3.11 or newer and make; everything else is set up by the first target.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+.DEFAULT_GOAL := help
+
+.PHONY: help run test check docs bench services lock clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Circumspect needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a minute or two the first time) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable '.[providers,postgres,redis]'
+	@touch $@
+
+run: $(STAMP)  ## chat with the demo shop in the terminal (offline model, embedded database)
+	@$(BIN)/circumspect demo
+
+test: $(STAMP)  ## run all tests
+	@$(BIN)/python -m pytest
+
+check: $(STAMP)  ## lint, types and import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+docs: $(STAMP)  ## write the generated pages anew (reason codes, policy schema)
+	@$(BIN)/python -m scripts.generate_docs
+
+bench: $(STAMP)  ## measure overhead, cost, enforce and start-up, beside the peers where they are installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench --editable '.[bench-peers]'
+	@$(BIN)/python -m bench all
+
+services:  ## find or install PostgreSQL and Redis for the tests that need them
+	@bash scripts/services.sh
+
+lock: $(STAMP)  ## pin everything anew
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --upgrade --all-extras --group dev --group bench \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file constraints.txt
+
+clean:  ## remove the virtual environment and caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

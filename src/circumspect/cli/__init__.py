@@ -1,0 +1,87 @@
+"""The command `circumspect`. Each verb lives in its own module and is imported only when it is used."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from circumspect import __version__
+from circumspect.errors import CircumspectError
+
+VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("chat:demo", "Chat with the demo shop: no key, no set-up."),
+    "chat": ("chat:chat", "Talk to a tenant in the terminal, or one message a line from a pipe."),
+    "audit": ("audit:audit", "What would have been held in transcripts of an agent, and why."),
+    "backtest": ("audit:backtest", "Run stored conversations under another policy, with no model."),
+    "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
+    "db": ("db:db", "Create or update the database."),
+}
+
+
+class Verbs(click.Group):
+    """A group that knows its commands by name and one line, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, name = VERBS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(f"circumspect.cli.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="circumspect")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="error",
+    envvar="CIRCUMSPECT_LOG_LEVEL",
+    help="Write JSON log lines of this level and above to standard error.",
+)
+def cli(log_level: str) -> None:
+    """A reasoning layer for LLM agents: the model proposes, code disposes.
+
+    \b
+    circumspect demo                         chat with a demo shop, offline
+    circumspect chat --tenant shop-he        the same in Hebrew
+    circumspect audit transcripts.jsonl      what would have been held, with no model
+    circumspect policy check policy.yaml     is the policy file sound?
+
+    `circumspect COMMAND --help` tells more about each command.
+    """
+    from circumspect.logs import configure
+
+    configure(log_level)
+
+
+def main() -> NoReturn:
+    """Run the command. A user's mistake ends in one message and exit code 2, never in a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(problem.exit_code)
+    except CircumspectError as problem:
+        click.echo(f"Error: {problem.problem}", err=True)
+        if problem.fix:
+            click.echo(f"  {problem.fix}", err=True)
+        for line in getattr(problem, "findings", ()):
+            click.echo(f"  {line}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,292 @@
+"""`circumspect chat` and `circumspect demo`: a conversation in the terminal, or one message a line from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.turn import LANGUAGES, Language, Mode, TurnResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from circumspect.agent import Agent
+    from circumspect.ports import Clock
+
+COMMANDS = {
+    "/debug": "show or hide what happens inside each turn",
+    "/mode standard|adaptive": "change how turns are processed",
+    "/tenant NAME": "talk to another tenant",
+    "/lang en|he|ru|auto": "answer in this language, or in the language of each message",
+    "/reset": "start a new conversation",
+    "/help": "show this list",
+    "/quit": "leave (so does Ctrl-D)",
+}
+
+
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"'{value}' is not an ISO time such as 2026-03-31T14:30:00+00:00.") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _options(command: Any) -> Any:
+    for option in reversed(
+        (
+            click.option(
+                "--tenant", default="shop", show_default=True, help="A sample tenant: shop, shop-he, shop-ru."
+            ),
+            click.option("--model", envvar="CIRCUMSPECT_MODEL", help="openai:gpt-4o, anthropic:…, offline (default)."),
+            click.option("--mode", type=click.Choice(["standard", "adaptive"]), help="Instead of the plan's mode."),
+            click.option(
+                "--database",
+                envvar="CIRCUMSPECT_DATABASE",
+                default="sqlite:///.circumspect/circumspect.db",
+                show_default=True,
+                help="SQLite file or postgresql:// URL in which everything is kept.",
+            ),
+            click.option("--lang", type=click.Choice(LANGUAGES), help="Answer in this language, whatever comes in."),
+            click.option("--conversation", help="Go on with this conversation instead of starting a new one."),
+            click.option("--at", callback=_moment, metavar="ISO-TIME", help="A fixed clock, for scripts."),
+            click.option("--debug", is_flag=True, help="Show what happens inside each turn."),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object a turn."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_options
+def chat(**options: Any) -> None:
+    """Talk to a tenant.
+
+    In a terminal: a coloured chat; /help lists what else can be typed. With standard input not a terminal, one message
+    a line is read and answered; with --json each answer is one JSON object with turn_id, outcome, reply, reason_codes,
+    pending and usage.
+
+    \b
+    circumspect chat --tenant shop-ru
+    printf 'cancel order 12345\\nyes\\n' | circumspect chat --json
+    """
+    asyncio.run(_talk(Session(**options)))
+
+
+@click.command()
+@_options
+def demo(**options: Any) -> None:
+    """Chat with the demo shop: offline model, embedded database, nothing to set up. The same as `chat`."""
+    asyncio.run(_talk(Session(**options)))
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the chat currently is about. A slash command makes a new one."""
+
+    tenant: str
+    model: str | None
+    mode: Mode | None
+    database: str
+    lang: Language | None
+    conversation: str | None
+    at: datetime | None
+    debug: bool
+    as_json: bool
+
+    @property
+    def clock(self) -> Clock:
+        from circumspect.clock import FixedClock, SystemClock
+
+        return FixedClock(self.at) if self.at else SystemClock()
+
+    def agent(self) -> Agent:
+        from circumspect import samples
+        from circumspect.agent import Agent
+
+        if self.tenant not in samples.names():
+            raise UnknownTenant(
+                f"There is no tenant '{self.tenant}'.", fix=f"Choose one of: {', '.join(samples.names())}."
+            )
+        clock = self.clock
+        sample = samples.load(self.tenant, directory=_folder(self.database), now=clock.now())
+        return Agent(
+            sample.tenant,
+            tools=sample.tools,
+            policy=sample.policy_path,
+            model=self.model,
+            database=self.database,
+            mode=self.mode,
+            clock=clock,
+        )
+
+    def fresh(self) -> Session:
+        return replace(self, conversation=f"chat-{secrets.token_hex(4)}")
+
+
+def _folder(database: str) -> Path:
+    """The demo shop's own database lies beside ours."""
+    if database.startswith("sqlite:///"):
+        return Path(database.removeprefix("sqlite:///")).parent
+    return Path(".circumspect")
+
+
+async def _talk(session: Session) -> None:
+    session = session if session.conversation else session.fresh()
+    if sys.stdin.isatty() and not session.as_json:
+        await _in_terminal(session)
+    else:
+        await _from_pipe(session)
+
+
+async def _from_pipe(session: Session) -> None:
+    agent = session.agent()
+    try:
+        for raw in sys.stdin.buffer:
+            line = raw.decode("utf-8", "replace").strip("\r\n")
+            if line.startswith("/") and (command := line.split()[0]) in {name.split()[0] for name in COMMANDS}:
+                if command == "/quit":
+                    return
+                changed = _changed(session, line)
+                if changed != session and (changed.tenant, changed.mode) != (session.tenant, session.mode):
+                    await agent.close()
+                    agent = changed.agent()
+                session = changed
+                continue
+            turn = await _turn(agent, line, session)
+            if session.as_json:
+                import orjson
+
+                click.echo(orjson.dumps(turn.to_json()))
+            else:
+                click.echo(turn.reply)
+                if session.debug:
+                    from circumspect.cli.debug import show
+
+                    show(turn, _console())
+    finally:
+        await agent.close()
+
+
+async def _in_terminal(session: Session) -> None:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.formatted_text import HTML
+    from prompt_toolkit.history import InMemoryHistory
+
+    console, agent = _console(), session.agent()
+    prompt: PromptSession[str] = PromptSession(history=InMemoryHistory())
+    _welcome(console, agent, session)
+    try:
+        while True:
+            try:
+                line = (await prompt.prompt_async(HTML("<b><ansigreen>you ›</ansigreen></b> "))).strip()
+            except EOFError:
+                return
+            except KeyboardInterrupt:
+                continue
+            if not line:
+                continue
+            if line.startswith("/"):
+                if line.split()[0] in ("/quit", "/exit"):
+                    return
+                try:
+                    changed = _changed(session, line, console)
+                    if (changed.tenant, changed.mode) != (session.tenant, session.mode):
+                        await agent.close()
+                        agent = changed.agent()
+                        _welcome(console, agent, changed)
+                    session = changed
+                except ConfigError as problem:
+                    console.print(f"[red]{problem.problem}[/red] {problem.fix}")
+                continue
+            await _answer(agent, line, session, console)
+    finally:
+        await agent.close()
+
+
+async def _answer(agent: Agent, line: str, session: Session, console: Console) -> None:
+    from rich.text import Text
+
+    from circumspect.cli.debug import COLOURS, show
+
+    with console.status("[dim]…[/dim]", spinner="dots"):
+        turn = await _turn(agent, line, session)
+    if session.debug:
+        show(turn, console)
+    console.print(
+        Text("agent › ", style=f"bold {COLOURS[turn.outcome]}").append(Text(turn.reply, style="not bold default"))
+    )
+
+
+async def _turn(agent: Agent, line: str, session: Session) -> TurnResult:
+    return await agent.turn(line, conversation=session.conversation or "chat", language=session.lang)
+
+
+def _changed(session: Session, line: str, console: Console | None = None) -> Session:
+    """The session after a slash command."""
+    command, _, value = line.partition(" ")
+    value = value.strip()
+    match command:
+        case "/debug":
+            return replace(session, debug=not session.debug)
+        case "/reset":
+            _tell(console, "A new conversation.")
+            return session.fresh()
+        case "/mode":
+            if value not in ("standard", "adaptive"):
+                raise ConfigError(f"'{value}' is not a mode.", fix="Type /mode standard or /mode adaptive.")
+            return replace(session, mode=cast(Mode, value))
+        case "/lang":
+            if value not in (*LANGUAGES, "auto"):
+                raise ConfigError(f"'{value}' is not a language we speak.", fix="Type /lang en, he, ru or auto.")
+            return replace(session, lang=None if value == "auto" else cast(Language, value))
+        case "/tenant":
+            from circumspect import samples
+
+            if value not in samples.names():
+                raise UnknownTenant(f"There is no tenant '{value}'.", fix=f"One of: {', '.join(samples.names())}.")
+            return replace(session.fresh(), tenant=value)
+        case "/help":
+            _tell(console, "\n".join(f"{name:<26} {what}" for name, what in COMMANDS.items()))
+            return session
+        case _:
+            raise ConfigError(f"There is no command {command}.", fix="Type /help for the list.")
+
+
+def _tell(console: Console | None, text: str) -> None:
+    if console:
+        console.print(text, style="dim", markup=False)
+
+
+def _welcome(console: Console, agent: Agent, session: Session) -> None:
+    from rich.panel import Panel
+    from rich.text import Text
+
+    about = Text()
+    about.append(agent.tenant.business.name, style="bold").append(f"  ·  {agent.tenant.plan.mode} mode\n")
+    if agent.model.name == "offline":
+        about.append(
+            "Offline demo model: it matches words and quotes what it finds. It is not a language model.\n", "yellow"
+        )
+    else:
+        about.append(f"Model: {agent.model.name}\n")
+    about.append("Try: cancel my order  ·  where is order 12345?  ·  what is your return policy?\n", "dim")
+    about.append("/debug shows the reasoning, /help lists the rest, Ctrl-D leaves.", "dim")
+    console.print(Panel(about, title="Circumspect", border_style="blue", expand=False))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)

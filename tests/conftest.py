@@ -1,0 +1,140 @@
+"""Conversations as tests: `await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from circumspect import Agent, samples
+from circumspect.clock import FixedClock
+from circumspect.models.scripted import ScriptedModel
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Execution, TurnResult
+
+NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
+
+
+class Conversation:
+    """One conversation with one agent. Every `user(...)` is a turn; what follows says what should have come of it."""
+
+    def __init__(self, agent: Agent, clock: FixedClock, name: str = "c1") -> None:
+        self.agent, self.clock, self.name = agent, clock, name
+        self.turns: list[TurnResult] = []
+
+    def user(self, text: str, **options: Any) -> Said:
+        return Said(self, text, options)
+
+    def wait(self, **passed: float) -> None:
+        self.clock.advance(**passed)
+
+    async def executions(self, tool: str | None = None) -> list[Execution]:
+        setup = await self.agent.open()
+        ran = await setup.ports.store.executions(self.agent.tenant.id, self.name)
+        return [one for one in ran if tool in (None, one.call.tool)]
+
+    async def messages(self, *, internal: bool = False):
+        setup = await self.agent.open()
+        return await setup.ports.store.messages(self.agent.tenant.id, self.name, internal=internal)
+
+
+class Said:
+    """A message on its way; awaiting any claim about it sends it."""
+
+    def __init__(self, conversation: Conversation, text: str, options: dict[str, Any]) -> None:
+        self.conversation, self.text, self.options = conversation, text, options
+
+    async def sent(self) -> TurnResult:
+        before = len(await self.conversation.executions())
+        turn = await self.conversation.agent.turn(self.text, conversation=self.conversation.name, **self.options)
+        self.conversation.turns.append(turn)
+        self.ran = (await self.conversation.executions())[before:]
+        assert "assessment" not in turn.reply.lower()
+        return turn
+
+    def __await__(self):
+        return self.sent().__await__()
+
+    async def is_answered(self, *words: str) -> TurnResult:
+        return self._check(await self.sent(), "answered", words)
+
+    async def is_asked(self, *words: str, reason: ReasonCode | None = None) -> TurnResult:
+        turn = self._check(await self.sent(), "asked", words)
+        assert reason is None or reason in turn.reason_codes, turn.reason_codes
+        assert self.changed() == []
+        return turn
+
+    async def is_asked_to_confirm(self, **arguments: Any) -> TurnResult:
+        turn = self._check(await self.sent(), "asked", [str(value) for value in arguments.values()])
+        assert turn.pending is not None, turn.reply
+        assert {name: turn.pending.call.arguments.get(name) for name in arguments} == arguments
+        assert self.changed() == []
+        return turn
+
+    async def runs(self, tool: str, **arguments: Any) -> TurnResult:
+        turn = await self.sent()
+        ran = [one for one in self.ran if one.call.tool == tool]
+        assert len(ran) == 1, (turn.outcome, turn.reason_codes, turn.reply)
+        assert ran[0].state == "succeeded", ran[0].error
+        assert {name: ran[0].call.arguments.get(name) for name in arguments} == arguments
+        return turn
+
+    async def is_escalated(self, reason: ReasonCode) -> TurnResult:
+        turn = self._check(await self.sent(), "escalated", ())
+        assert reason in turn.reason_codes, turn.reason_codes
+        return turn
+
+    async def is_blocked(self, reason: ReasonCode) -> TurnResult:
+        turn = self._check(await self.sent(), "blocked", ())
+        assert reason in turn.reason_codes, turn.reason_codes
+        assert self.changed() == []
+        return turn
+
+    def changed(self) -> list[Execution]:
+        return [one for one in self.ran if one.effect != "read"]
+
+    def _check(self, turn: TurnResult, outcome: str, words: Iterable[str]) -> TurnResult:
+        assert turn.outcome == outcome, (turn.outcome, turn.reason_codes, turn.reply)
+        for word in words:
+            assert word in turn.reply, turn.reply
+        return turn
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOON)
+
+
+@pytest.fixture
+async def shop(tmp_path: Path, clock: FixedClock):
+    """Make a conversation with a sample tenant: `shop("shop-he")`, or with a scripted model: `shop(replies=[…])`."""
+    agents: list[Agent] = []
+
+    def make(
+        tenant: str = "shop", *, replies: Iterable[Any] | Callable[..., Any] | None = None, **options: Any
+    ) -> Conversation:
+        sample = samples.load(tenant, directory=tmp_path, now=clock.now())
+        model = ScriptedModel(replies) if replies is not None else options.pop("model", "offline")
+        settings = {
+            "tools": sample.tools,
+            "policy": sample.policy_path,
+            "database": f"sqlite:///{tmp_path}/circumspect.db",
+            "clock": clock,
+            **options,
+        }
+        agent = Agent(settings.pop("tenant", sample.tenant), model=model, **settings)
+        agents.append(agent)
+        return Conversation(agent, clock)
+
+    yield make
+    for agent in agents:
+        await agent.close()
+
+
+@pytest.fixture
+def chat(shop) -> Conversation:
+    """The demo shop, in English, with the offline model."""
+    return shop()
