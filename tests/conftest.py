@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from circumspect import Agent, samples
 from circumspect.clock import FixedClock
-from circumspect.models.scripted import ScriptedModel
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Execution, TurnResult
+
+if TYPE_CHECKING:
+    from circumspect import Agent
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 
@@ -111,6 +112,9 @@ def clock() -> FixedClock:
 @pytest.fixture
 async def shop(tmp_path: Path, clock: FixedClock):
     """Make a conversation with a sample tenant: `shop("shop-he")`, or with a scripted model: `shop(replies=[…])`."""
+    from circumspect import Agent, samples
+    from circumspect.models.scripted import ScriptedModel
+
     agents: list[Agent] = []
 
     def make(

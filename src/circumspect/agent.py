@@ -41,7 +41,7 @@ from circumspect.turn import (
 
 if TYPE_CHECKING:
     from circumspect.stores import SqlStore
-    from circumspect.tools import FunctionTool
+    from circumspect.tools import Tool
 
 DEFAULT_DATABASE = "sqlite:///.circumspect/circumspect.db"
 
@@ -53,7 +53,7 @@ class Agent:
         self,
         tenant: str | Tenant,
         *,
-        tools: Tools | Iterable[FunctionTool] = (),
+        tools: Tools | Iterable[Tool] = (),
         policy: Policy | Path | str | None = None,
         model: Model | str | None = None,
         database: Store | str = DEFAULT_DATABASE,

@@ -47,9 +47,7 @@ def rule(reason: ReasonCode, *, adaptive_only: bool = False) -> Callable[[Callab
 
 def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[Finding, ...]]:
     """Ask every rule that applies. Only what was not simply allowed becomes a finding."""
-    findings = tuple(
-        finding for one in rules if facts.mode in one.modes and (finding := _ask(one, facts)) is not None
-    )
+    findings = tuple(finding for one in rules if facts.mode in one.modes and (finding := _ask(one, facts)) is not None)
     return strictest([finding.verdict for finding in findings]), findings
 
 

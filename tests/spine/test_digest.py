@@ -1,0 +1,61 @@
+"""The hash of a call ignores key order and nothing else."""
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from circumspect.turn import ToolCall, digest
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def shuffled(value, rnd):
+    if isinstance(value, dict):
+        items = [(key, shuffled(item, rnd)) for key, item in value.items()]
+        rnd.shuffle(items)
+        return dict(items)
+    return [shuffled(item, rnd) for item in value] if isinstance(value, list) else value
+
+
+def exactly(value):
+    """A value in which 1, 1.0, True and "1" are four different things."""
+    if isinstance(value, dict):
+        return ("object", frozenset((key, exactly(item)) for key, item in value.items()))
+    if isinstance(value, list):
+        return ("array", tuple(exactly(item) for item in value))
+    return (type(value).__name__, repr(value))
+
+
+@given(json_values, st.randoms())
+def test_the_hash_ignores_key_order(value, rnd):
+    assert digest(value) == digest(shuffled(value, rnd))
+
+
+@given(json_values, json_values)
+def test_the_hash_ignores_nothing_else(left, right):
+    assume(exactly(left) != exactly(right))
+    assert digest(left) != digest(right)
+
+
+def test_types_matter():
+    assert len({digest(value) for value in (1, 1.0, True, "1", [1], {"": 1}, None)}) == 7
+
+
+def test_a_key_that_imitates_a_type_tag_is_another_value():
+    assert digest({"\0int": "1"}) != digest(1)
+    assert digest({"\0\0int": "1"}) != digest({"\0int": "1"})
+
+
+def test_integers_beyond_what_json_can_carry_are_told_apart():
+    assert digest(2**53) != digest(2**53 + 1)
+
+
+def test_the_tool_is_part_of_the_hash():
+    assert ToolCall("cancel_order", {"order_id": "1"}).hash != ToolCall("refund", {"order_id": "1"}).hash
+
+
+def test_the_providers_call_id_is_not_part_of_the_hash():
+    assert ToolCall("refund", {"a": 1}, id="x").hash == ToolCall("refund", {"a": 1}, id="y").hash
