@@ -511,7 +511,9 @@ class Enforced:
 
     @property
     def reasons(self) -> tuple[ReasonCode, ...]:
-        return tuple(dict.fromkeys(finding.reason for finding in self.findings if finding.reason))
+        """Why, the deciding reason first."""
+        by_weight = sorted(self.findings, key=lambda finding: -SEVERITY[finding.verdict.kind])
+        return tuple(dict.fromkeys(finding.reason for finding in by_weight if finding.reason))
 
     def tightened(self, finding: Finding) -> Enforced:
         """The same call after one more opinion. An opinion can hold a call; it cannot let one through."""

@@ -6,7 +6,6 @@ confirmation) is not asked in standard mode; denials hold in every mode.
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,9 +37,7 @@ def rule(reason: ReasonCode, *, adaptive_only: bool = False) -> Callable[[Callab
     def decorate(check: Callable[[Facts], Verdict]) -> Rule:
         sentence = " ".join((check.__doc__ or check.__name__.replace("_", " ")).split())
         modes: frozenset[Mode] = frozenset(("adaptive",)) if adaptive_only else frozenset(("standard", "adaptive"))
-        made = Rule(check.__name__, sentence, reason, check, modes)
-        functools.update_wrapper(made, check, assigned=("__module__", "__doc__"), updated=())
-        return made
+        return Rule(check.__name__, sentence, reason, check, modes)
 
     return decorate
 

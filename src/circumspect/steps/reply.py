@@ -98,7 +98,7 @@ def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
         case Ask() as ask:
             return Reply("asked", _question(ask, enforced, drafted, desk))
         case Escalate():
-            return handed_over(desk, enforced.reasons[-1], desk.action(enforced))
+            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
         case Deny():
             unavailable = enforced.spec is None or not enforced.spec.configured
             return Reply("blocked", _instead(desk, "tool-unavailable" if unavailable else "tool-denied"))

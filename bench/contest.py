@@ -1,0 +1,98 @@
+"""Who takes part, and proof that each really does the work before anybody's time is taken.
+
+A contestant whose package is missing is reported as such. One that is there and fails is an error: a benchmark that
+quietly leaves out the peer that broke would flatter us.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.work import ANSWERED, DONE, ORDER, Contestant
+
+OURS = "circumspect"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    name: str
+    module: str
+    peer: bool = False
+    window: int | None = None
+    """So many earlier messages, where the framework can be told; None leaves its default."""
+
+
+BARE = Entrant("bare sqlite3", "bench.bare")
+US = Entrant(OURS, "bench.ours")
+PEERS = (
+    Entrant("pydantic-ai", "bench.peers.pydantic_ai", peer=True),
+    Entrant("LangGraph", "bench.peers.langgraph", peer=True),
+    Entrant("OpenAI Agents", "bench.peers.openai_agents", peer=True),
+)
+WINDOWED = (
+    Entrant("pydantic-ai, last 5 runs", "bench.peers.pydantic_ai", peer=True, window=5),
+    Entrant("OpenAI Agents, limit=5", "bench.peers.openai_agents", peer=True, window=5),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """The contestants that are here, and why the others are not."""
+
+    ready: dict[Entrant, Contestant]
+    missing: dict[Entrant, str]
+
+    @property
+    def peers(self) -> list[Entrant]:
+        return [entrant for entrant in self.ready if entrant.peer]
+
+
+@asynccontextmanager
+async def gathered(entrants: tuple[Entrant, ...], folder: Path) -> AsyncIterator[Field]:
+    os.environ["LANGSMITH_TRACING"] = "false"
+    ready: dict[Entrant, Contestant] = {}
+    missing: dict[Entrant, str] = {}
+    try:
+        for number, entrant in enumerate(entrants):
+            place = folder / str(number)
+            place.mkdir()
+            try:
+                ready[entrant] = await _set_up(entrant, place)
+            except ModuleNotFoundError as error:
+                missing[entrant] = f"not installed: no module {error.name}"
+                continue
+            await prove(ready[entrant])
+        yield Field(ready, missing)
+    finally:
+        for contestant in ready.values():
+            await contestant.close()
+
+
+async def _set_up(entrant: Entrant, folder: Path) -> Contestant:
+    module = importlib.import_module(entrant.module)
+    made: Contestant = await (
+        module.contestant(folder) if entrant.window is None else module.contestant(folder, window=entrant.window)
+    )
+    return made
+
+
+async def prove(contestant: Contestant) -> None:
+    """Answers, holds the call until it is approved, runs it once, says so. Also the first warm-up."""
+    for conversation in ("proof-1", "proof-2"):
+        _expect(await contestant.plain(conversation), ANSWERED)
+        before = len(contestant.orders.cancelled)
+        await contestant.propose(conversation)
+        _expect(contestant.orders.cancelled[before:], [])
+        _expect(await contestant.approve(conversation), DONE)
+        _expect(contestant.orders.cancelled[before:], [ORDER])
+        _expect(await contestant.plain(conversation), ANSWERED)
+
+
+def _expect(seen: object, wanted: object) -> None:
+    if seen != wanted:
+        raise RuntimeError(f"The contestant does not do the work: wanted {wanted!r}, got {seen!r}.")

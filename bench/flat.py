@@ -1,0 +1,92 @@
+"""Does a turn stay as cheap when the conversation is long? Turn 10 beside turn 1,000 of the same database.
+
+One long conversation is grown first; then short and long turns alternate, so that both meet the same noise and the
+same file size. Peers are grown less by default, because their turns slow down as they go; `--peer-turns` says how far.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bench.clock import Series, frozen, settled
+from bench.contest import BARE, PEERS, US, WINDOWED, Entrant, Field, gathered
+from bench.overhead import action
+from bench.report import Aim, Section, Table, duration, ratio
+from bench.work import Contestant
+
+SHORT = 10
+LIMIT = 1.2
+MEASURES = ("plain, short", "plain, long", "guarded, short", "guarded, long")
+Measured = dict[str, Series]
+
+
+async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Section:
+    everybody = (BARE, US, *PEERS, *WINDOWED)
+    with tempfile.TemporaryDirectory() as folder:
+        async with gathered(everybody, Path(folder)) as field:
+            depth = {entrant: peer_turns if entrant.peer else turns for entrant in field.ready}
+            measured = {entrant: {name: Series() for name in MEASURES} for entrant in field.ready}
+            with frozen():
+                for entrant, contestant in field.ready.items():
+                    for _ in range(depth[entrant] - 1):
+                        await contestant.plain("long")
+                order = list(field.ready)
+                for number in range(rounds):
+                    for entrant in order:
+                        await pair(field.ready[entrant], f"short{number}", measured[entrant])
+                    order.append(order.pop(0))
+    return section(everybody, field, depth, measured)
+
+
+async def pair(contestant: Contestant, short: str, measured: Measured) -> None:
+    for _ in range(SHORT - 1):
+        await contestant.plain(short)
+    for conversation, length in ((short, "short"), ("long", "long")):
+        settled()
+        await measured[f"plain, {length}"].measure(lambda: contestant.plain(conversation))  # noqa: B023
+        await measured[f"guarded, {length}"].measure(lambda: action(contestant, conversation))  # noqa: B023
+
+
+def section(
+    everybody: tuple[Entrant, ...], field: Field, depth: dict[Entrant, int], measured: dict[Entrant, Measured]
+) -> Section:
+    rows = []
+    for entrant in everybody:
+        if entrant in field.missing:
+            rows.append((entrant.name, "not installed", *[""] * 6))
+            continue
+        plain, plain_long, guarded, guarded_long = (measured[entrant][name].median for name in MEASURES)
+        rows.append(
+            (
+                entrant.name,
+                f"{depth[entrant]:,}",
+                duration(plain),
+                duration(plain_long),
+                ratio(plain_long, plain),
+                duration(guarded),
+                duration(guarded_long),
+                ratio(guarded_long, guarded),
+            )
+        )
+    header = ("", "long is turn", "plain at 10", "plain, long", "ratio", "guarded at 10", "guarded, long", "ratio")
+    return Section(
+        "flat",
+        "Cost of a long conversation",
+        "Median time of a turn at turn 10 and late in a long conversation of the same database. The peers' defaults "
+        "read and send the whole history; where one can be told to read less, a second line shows that.",
+        (Table(header, tuple(rows)),),
+        tuple(aim(what, depth, measured) for what in ("plain", "guarded")),
+        {
+            entrant.name: {"turn": depth[entrant], **{name: series.to_json() for name, series in found.items()}}
+            for entrant, found in measured.items()
+        },
+    )
+
+
+def aim(what: str, depth: dict[Entrant, int], measured: dict[Entrant, Measured]) -> Aim:
+    text = f"{what} at turn 1,000 takes at most {LIMIT} × turn {SHORT}"
+    if US not in measured or depth[US] < 1000:
+        return Aim(text, "not grown to turn 1,000" if US in measured else "circumspect is not here", None)
+    short, long = (measured[US][f"{what}, {length}"].median for length in ("short", "long"))
+    return Aim(text, ratio(long, short), long <= LIMIT * short)

@@ -1,0 +1,156 @@
+"""A big JSON document, piece by piece: the elements of its outermost array, or the members of its outermost object.
+
+Each piece comes as the bytes it was written in, with the line it starts on; whoever asks parses it. Memory holds one
+piece at a time, so a file of a gigabyte is fine as long as no single conversation in it is. Brackets and strings are
+told apart by one regular expression; what lies between them is not looked at, so a malformed piece comes out as it is
+and only that piece is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+CHUNK = 1 << 20
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{},:]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    key: str | None
+    """The member's name; None in an outermost array."""
+    data: bytes
+    line: int
+
+
+class Truncated(ValueError):
+    """The document ends in the middle of something. `line` is where that something starts."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def pieces(stream: IO[bytes], streamed: Collection[str] = ()) -> Iterator[Piece]:
+    """The document's pieces in order. Members named in `streamed` that hold arrays come element by element."""
+    scanner = _Scanner(stream)
+    opening = scanner.skip_blank()
+    if opening == b"[":
+        yield from scanner.elements(None)
+    elif opening == b"{":
+        yield from scanner.members(streamed)
+    else:
+        raise Truncated("the document is neither an array nor an object", scanner.line)
+    if scanner.skip_blank():
+        problem = "something follows the end of the document; a file of one conversation a line is named .jsonl"
+        raise Truncated(problem, scanner.line + scanner.buffer.count(b"\n", 0, scanner.at))
+
+
+class _Scanner:
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.buffer = b""
+        self.at = 0
+        self.line = 1
+        self.ended = False
+
+    def _more(self) -> bool:
+        """Read on. What lies before `at` is dropped; chunks grow with the piece, so that none is scanned too often."""
+        if self.ended:
+            return False
+        self.line += self.buffer.count(b"\n", 0, self.at)
+        kept = self.buffer[self.at :]
+        chunk = self.stream.read(max(CHUNK, len(kept)))
+        self.buffer, self.at = kept + chunk, 0
+        self.ended = not chunk
+        return bool(chunk)
+
+    def skip_blank(self) -> bytes:
+        """Move to the next sign that is not white space and return it; nothing at the end."""
+        while True:
+            while self.at < len(self.buffer):
+                sign = self.buffer[self.at : self.at + 1]
+                if not sign.isspace() and sign not in (b"\xef", b"\xbb", b"\xbf"):
+                    return sign
+                self.at += 1
+            if not self._more():
+                return b""
+
+    def _value(self) -> tuple[bytes, int]:
+        """The bytes of the value that starts here, up to the comma or bracket that ends it, and its line."""
+        scanned, depth = self.at, 0
+        while True:
+            for token in _TOKEN.finditer(self.buffer, scanned):
+                sign = self.buffer[token.start()]
+                if sign == 0x22:  # a quotation mark
+                    if not token.group(1):
+                        break
+                elif sign in b"[{":
+                    depth += 1
+                elif sign in b"]}":
+                    if depth == 0:
+                        return self._take(token.start())
+                    depth -= 1
+                elif sign == 0x2C and depth == 0:  # a comma
+                    return self._take(token.start())
+                scanned = token.end()
+            start = self.at
+            if not self._more():
+                raise Truncated("the document ends inside a value", self.line)
+            scanned -= start
+
+    def _take(self, end: int) -> tuple[bytes, int]:
+        data = self.buffer[self.at : end]
+        line = self.line + self.buffer.count(b"\n", 0, self.at)
+        self.at = end
+        return data.strip(), line
+
+    def elements(self, key: str | None) -> Iterator[Piece]:
+        self.at += 1
+        while True:
+            sign = self.skip_blank()
+            if sign == b"]":
+                self.at += 1
+                return
+            if not sign:
+                raise Truncated("the document ends inside an array", self.line)
+            if sign == b",":
+                self.at += 1
+                continue
+            if sign == b"}":
+                raise Truncated("a bracket is closed that was never opened", self.line)
+            data, line = self._value()
+            yield Piece(key, data, line)
+
+    def members(self, streamed: Collection[str]) -> Iterator[Piece]:
+        self.at += 1
+        while True:
+            sign = self.skip_blank()
+            if sign == b"}":
+                self.at += 1
+                return
+            if sign == b",":
+                self.at += 1
+                continue
+            if sign != b'"':
+                raise Truncated("the document ends inside an object", self.line)
+            key = self._key()
+            if self.skip_blank() != b":":
+                raise Truncated(f"a colon is missing after {key!r}", self.line)
+            self.at += 1
+            if self.skip_blank() == b"[" and key in streamed:
+                yield from self.elements(key)
+            else:
+                data, line = self._value()
+                yield Piece(key, data, line)
+
+    def _key(self) -> str:
+        while True:
+            token = _TOKEN.match(self.buffer, self.at)
+            if token and token.group(1):
+                self.at = token.end()
+                return token.group()[1:-1].decode("utf-8", "replace")
+            if not self._more():
+                raise Truncated("the document ends inside a name", self.line)

@@ -1,0 +1,130 @@
+"""What went wrong at a provider: its exception in, a `Failure` out: our error, and whether another try may help.
+
+The one choice that may surprise: the provider's own words are shown only where they help to mend a request that it
+rejected, shortened and with everything that looks like a key taken out. Nothing else of its answer leaves this file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+import httpx2
+from pydantic_ai import exceptions as wire
+
+from circumspect.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
+from circumspect.models.wire_text import clean
+
+NEVER, ONCE, ALWAYS = 1, 2, 1_000_000
+"""How many tries in all a failure is worth."""
+
+_KEY = re.compile(r"(?i)\b(?:bearer\s+\S+|(?:sk|pk|rk|gsk|xai|key|api|token)[-_][A-Za-z0-9*._-]{6,})")
+_LONGEST = 300
+_WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
+
+
+class Failure(Exception):
+    """One try that failed."""
+
+    def __init__(self, error: ModelError, *, worth: int, retry_after: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.worth = worth
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Who failed, for the message; `secret` is what must never be in it."""
+
+    name: str
+    key_hint: str
+    secret: str | None = field(default=None, repr=False)
+
+
+def failure_of(error: Exception, named: Named) -> Failure:
+    """Classify whatever a try raised."""
+    match error:
+        case Failure():
+            return error
+        case ModelGarbled():
+            # The provider is well; only the words were wrong, so there is nothing to wait for.
+            return Failure(error, worth=ONCE, retry_after=0.0)
+        case ModelError():
+            return Failure(error, worth=ALWAYS if isinstance(error, ModelUnavailable) else NEVER)
+        case wire.ModelAPIError():
+            return _api_failure(error, named)
+        case wire.UserError():
+            return _refused(
+                named,
+                f"{named.name} cannot take this request.",
+                f"{_words(error.message, named)} Choose another model.",
+            )
+        case wire.UnexpectedModelBehavior():
+            return _garbled(named)
+        case TimeoutError() | httpx2.HTTPError() | OSError():
+            return _unavailable(named, "the connection failed")
+    # A body of the wrong shape surfaces as whatever the SDK stumbled over.
+    return _garbled(named, type(error).__name__)
+
+
+def _api_failure(error: wire.ModelAPIError, named: Named) -> Failure:
+    match error:
+        case wire.ModelRequestTimeout() | wire.ModelTimeoutError():
+            return _unavailable(named, "no answer in time")
+        case wire.ModelConnectionError():
+            return _unavailable(named, "the connection failed")
+        case wire.ModelQuotaExceededError():
+            return _refused(named, f"The account for {named.name} has used up its quota.", "Check its billing page.")
+        case wire.ModelRateLimitError():
+            return _unavailable(named, "too many requests", error.retry_after)
+        case wire.ModelAuthenticationError():
+            return _refused(
+                named, f"{named.name} does not accept the key.", f"Check {named.key_hint} and what it may be used for."
+            )
+        case wire.ModelNotFoundError():
+            suggested = getattr(error, "suggested_model_id", None)
+            fix = f"Did you mean {suggested}?" if suggested else "Check the model's name and address."
+            return _refused(named, f"{named.name} does not exist there.", fix)
+        case wire.ModelContextWindowExceededError():
+            return _refused(named, f"The conversation is too long for {named.name}.", "Choose a larger model.")
+        case wire.ModelRequestRejectedError():
+            return _refused(named, f"{named.name} rejected the request.", _said(error, named))
+        case wire.ModelHTTPError() if error.status_code < 500 and error.status_code not in _WORTH_ANOTHER_TRY:
+            return _refused(
+                named, f"{named.name} rejected the request (HTTP {error.status_code}).", _said(error, named)
+            )
+        case wire.ModelHTTPError():
+            return _unavailable(named, f"HTTP {error.status_code}", error.retry_after)
+    if isinstance(error.__cause__, (json.JSONDecodeError, UnicodeDecodeError)) or error.message.startswith("Expected"):
+        return _garbled(named)
+    return _unavailable(named, "the answer broke off", error.retry_after)
+
+
+def _unavailable(named: Named, why: str, retry_after: float | None = None) -> Failure:
+    error = ModelUnavailable(f"{named.name} did not answer: {why}.", fix="Try again later, or add a fallback model.")
+    return Failure(error, worth=ALWAYS, retry_after=retry_after)
+
+
+def _refused(named: Named, problem: str, fix: str) -> Failure:
+    return Failure(ModelRefused(problem, fix=fix), worth=NEVER)
+
+
+def _garbled(named: Named, why: str = "no valid body") -> Failure:
+    problem = f"{named.name} answered with something that cannot be read ({why})."
+    return Failure(ModelGarbled(problem, fix="Check the model's address."), worth=ALWAYS)
+
+
+def _said(error: wire.ModelAPIError, named: Named) -> str:
+    """The provider's own explanation."""
+    body = error.body.get("error", error.body) if isinstance(error.body, dict) else error.body
+    message = body.get("message") if isinstance(body, dict) else None
+    return f"It said: {_words(message, named)}" if isinstance(message, str) else "Check the request and the model."
+
+
+def _words(message: str, named: Named) -> str:
+    text = clean(message)
+    if named.secret:
+        text = text.replace(named.secret, "[key]")
+    return _KEY.sub("[key]", text)[:_LONGEST]

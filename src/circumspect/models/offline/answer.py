@@ -1,0 +1,141 @@
+"""Questions about the business: answered from its own texts, word for word, or asked for by their key first.
+
+Which sentence answers is decided by shared words (concepts where a word has one, so that a Russian question can meet
+an English text). What a text says is quoted and never obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from circumspect.models.offline.free_words import keys_in
+from circumspect.models.offline.lexicon import Utterance, concepts, read, say, script
+from circumspect.models.offline.results import quotable
+from circumspect.models.offline.seen import Seen
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_PAIR = re.compile(r"Q:\s*(.*?)\s*\nA:\s*(.*?)\s*(?=\n\s*\nQ:|\Z)", re.DOTALL)
+FAQ_FITS = 0.5
+SENTENCE_FITS = 0.34
+_QUOTED_SENTENCES = 2
+_FACTS = (("hours", "Hours", "hours"), ("ask_phone", "Phone", "phone"), ("ask_email", "E-mail", "email"))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`text` answers, as surely as `confidence` says; or `keys` must be fetched first; or neither: not known."""
+
+    text: str = ""
+    confidence: int = 3
+    keys: tuple[str, ...] = ()
+
+
+def answer(utterance: Utterance, seen: Seen) -> Told:
+    facts = [
+        say(seen.language, sentence, value=quotable(seen.business[line]))
+        for concept, line, sentence in _FACTS
+        if utterance.has(concept) and line in seen.business
+    ]
+    if facts:
+        return Told(" ".join(facts), 9)
+    wanted = _keys(utterance, seen)
+    if not wanted and any(utterance.has(concept) for concept, _, _ in _FACTS):
+        wanted = ["contact.full"]
+    fetch = tuple(key for key in wanted if seen.may_ask(key))
+    if fetch:
+        return Told(keys=fetch)
+    faq, fits = _best_faq(utterance, seen)
+    texts = [text for key in wanted if (text := seen.text_of(key))]
+    if faq and (fits >= FAQ_FITS * 1.5 or not texts):
+        return Told(_quoted(faq, seen), 8)
+    if texts:
+        picked = [_excerpt(utterance, text) for text in texts]
+        if not any(sure for _, sure in picked) and seen.may_ask("faqs"):
+            return Told(keys=("faqs",))
+        if faq and not any(sure for _, sure in picked):
+            return Told(_quoted(faq, seen), 8)
+        sure = all(sure for _, sure in picked)
+        return Told(" ".join(_quoted(text, seen) for text, _ in picked), 8 if sure else 6)
+    if "faqs" not in wanted and seen.may_ask("faqs"):
+        return Told(keys=("faqs",))
+    return _anywhere(utterance, seen)
+
+
+def _keys(utterance: Utterance, seen: Seen) -> list[str]:
+    by_concept = concepts().keys
+    found: list[str] = []
+    for mention in utterance.mentions:
+        for concept in sorted(mention.concepts):
+            key = by_concept.get(concept)
+            if key and key not in found:
+                found.append(key)
+    if "contact.full" in found and utterance.has("delivery", "change"):
+        found.remove("contact.full")  # a delivery address is not where the business is
+    return [key for key in found if key in seen.keys or key in seen.blocks]
+
+
+def _best_faq(utterance: Utterance, seen: Seen) -> tuple[str, float]:
+    asked = keys_in(utterance)
+    best, best_fit = "", 0.0
+    pairs = _pairs(seen.text_of("faqs"))
+    known: dict[str, int] = {}
+    for _, _, keys in pairs:
+        for key in keys:
+            known[key] = known.get(key, 0) + 1
+    for _, said, keys in pairs:
+        # A word that few questions have tells more than one that many have.
+        weight = {key: 1 / known.get(key, 1) ** 0.5 for key in asked | keys}
+        shared = sum(weight[key] for key in asked & keys)
+        total = sum(weight[key] for key in asked) + sum(weight[key] for key in keys)
+        fit = 2 * shared / total if total else 0.0
+        if fit > best_fit:
+            best, best_fit = said, fit
+    return (best, best_fit) if best_fit >= FAQ_FITS else ("", 0.0)
+
+
+@lru_cache(maxsize=128)
+def _pairs(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    return tuple((asked, said, frozenset(keys_in(read(asked)))) for asked, said in _PAIR.findall(text))
+
+
+@lru_cache(maxsize=256)
+def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    found = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+    return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
+
+
+def _excerpt(utterance: Utterance, text: str) -> tuple[str, bool]:
+    """The sentences that share most with the question, in their order; the first ones when nothing is shared."""
+    sentences = _sentences(text)
+    general = {*concepts().keys, *concepts().topics}
+    asked = keys_in(utterance) - general
+    lead = " ".join(sentence for sentence, _ in sentences[:_QUOTED_SENTENCES])
+    if not asked:
+        return lead, True
+    scored = [(len(asked & keys) / len(asked), -at) for at, (_, keys) in enumerate(sentences)]
+    best = [(fit, at) for fit, at in sorted(scored, reverse=True)[:_QUOTED_SENTENCES] if fit >= SENTENCE_FITS]
+    if not best:
+        return lead, False
+    top = best[0][0]
+    chosen = sorted(-at for fit, at in best if fit >= top * 0.75)
+    return " ".join(sentences[at][0] for at in chosen), True
+
+
+def _anywhere(utterance: Utterance, seen: Seen) -> Told:
+    """No key says where to look: any text at hand that shares nearly all of the question's words."""
+    asked = keys_in(utterance)
+    if len(asked) < 2:
+        return Told()
+    for key in sorted(seen.blocks):
+        if key.startswith(("policies.", "about.", "contact.")):
+            for sentence, keys in _sentences(seen.text_of(key)):
+                if len(asked & keys) / len(asked) >= 0.75:
+                    return Told(_quoted(sentence, seen), 6)
+    return Told()
+
+
+def _quoted(text: str, seen: Seen) -> str:
+    plain = quotable(text)
+    return say(seen.language, "quote" if script(plain) == seen.language else "quote_foreign", quote=plain)

@@ -1,0 +1,90 @@
+"""What a call cost: the provider's own count where it gave one, an estimate where it did not, and the list price.
+
+In: a request, a reply's text and what the provider counted. Out: `ModelUsage`.
+
+The one choice that may surprise: an unknown model costs 0.0. A price that is not known must not stop an answer, and a
+made-up one would be believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from circumspect.errors import ModelError
+from circumspect.models.wire_text import compact
+from circumspect.turn import ModelRequest, ModelUsage, ToolCall
+
+_BYTES_PER_TOKEN = 4
+"""In UTF-8. English has about four letters to a token, Russian and Hebrew about two, of two bytes each."""
+
+
+def estimated_tokens(*texts: str) -> int:
+    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts if text)
+
+
+def request_tokens(request: ModelRequest) -> int:
+    """What a request is about to cost, roughly."""
+    said = (text for message in request.messages for text in (message.text, _written(message.calls)))
+    tools = (f"{tool.name} {tool.description} {compact(tool.parameters)}" for tool in request.tools)
+    return estimated_tokens(request.system, *said, *tools, compact(request.schema) if request.schema else "")
+
+
+def price(*, provider: str, url: str | None, models: tuple[str, ...], usage: ModelUsage) -> float:
+    """US dollars by list price; 0.0 for what is not listed. The first of `models` that is listed counts."""
+    import genai_prices
+
+    counted = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=min(usage.cached_tokens, usage.input_tokens) or None,
+    )
+    for model in dict.fromkeys(filter(None, models)):
+        for where in ({"provider_api_url": url}, {"provider_id": provider}):
+            try:
+                return float(genai_prices.calc_price(counted, model, **where).total_price)
+            except (LookupError, ValueError):
+                continue
+    return 0.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all tries of one call have cost so far. A try that was answered but could not be read was paid for too."""
+
+    usage: ModelUsage
+
+    def tried(self) -> None:
+        self.usage = replace(self.usage, attempts=self.usage.attempts + 1)
+
+    def paid(self, usage: ModelUsage) -> None:
+        self.usage = added(self.usage, replace(usage, attempts=0, seconds=0.0))
+
+
+def added(one: ModelUsage, other: ModelUsage) -> ModelUsage:
+    """Two usages as one, under the name of the first."""
+    return replace(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+        cost_usd=one.cost_usd + other.cost_usd,
+        seconds=one.seconds + other.seconds,
+        attempts=one.attempts + other.attempts,
+        estimated=one.estimated or other.estimated,
+    )
+
+
+def _written(calls: tuple[ToolCall, ...]) -> str:
+    return " ".join(f"{call.tool} {compact(call.arguments)}" for call in calls)
+
+
+def with_usage(error: ModelError, usage: ModelUsage) -> ModelError:
+    """The error, carrying what was spent before it was given up."""
+    vars(error)["usage"] = usage
+    return error
+
+
+def usage_of(error: ModelError) -> ModelUsage | None:
+    """What was spent before this error was given up, when that is known."""
+    usage = vars(error).get("usage")
+    return usage if isinstance(usage, ModelUsage) else None

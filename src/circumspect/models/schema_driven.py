@@ -1,0 +1,100 @@
+"""Tool choice through a JSON schema, for servers that ignore `tools`: request -> request, and reply -> reply.
+
+The model is shown the tools in its instructions and made to answer with one object,
+`{"reply": …, "tool": a name or null, "arguments": {…}}`, which is then read back into text and a call. Tool calls and
+results of the conversation so far are written as plain messages of the same shape, for chat templates that know no
+tool roles.
+
+The one choice that may surprise: `arguments` is any object, not the tool's own schema. A grammar that makes a required
+argument mandatory makes a model that does not know it invent one; left free, it leaves it out, and code asks the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from circumspect.errors import ModelGarbled
+from circumspect.models.wire_text import Unreadable, compact, read_object, unfenced
+from circumspect.turn import Json, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+
+_HOW = """\
+## How to answer
+Answer with one JSON object and nothing else: {"reply": what you say to the user, "tool": the name of the tool to \
+call or null, "arguments": its arguments as an object}. Call a tool only when it is needed. Never make up an argument: \
+leave out what you were not told. Without a tool, "tool" is null and "arguments" is {}.
+
+## Tools
+"""
+
+
+def driven(request: ModelRequest) -> ModelRequest:
+    """The same request for a server that takes no tools: they are in the instructions, the choice is in the schema."""
+    messages = tuple(_plain(said) for said in request.messages)
+    if not request.tools:
+        return replace(request, messages=messages)
+    tools = "\n".join(_described(tool) for tool in request.tools)
+    return replace(
+        request,
+        instructions=f"{request.instructions}\n\n{_HOW}{tools}",
+        messages=messages,
+        tools=(),
+        schema=choice_schema(request),
+    )
+
+
+def choice_schema(request: ModelRequest) -> Mapping[str, Json]:
+    """The one object such a model answers with. A schema that the request itself asks for goes where the reply is."""
+    return {
+        "type": "object",
+        "properties": {
+            "reply": request.schema or {"type": "string"},
+            "tool": {"enum": [*(tool.name for tool in request.tools), None]},
+            "arguments": {"type": "object"},
+        },
+        "required": ["reply", "tool", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def undriven(reply: ModelReply, request: ModelRequest) -> ModelReply:
+    """The reply as a server with tools would have given it. `request` is the one before `driven`.
+
+    A tool's name is passed on as it is, known or not: saying no to it is policy's work.
+    """
+    if not request.tools or reply.finish == "filtered":
+        return reply
+    try:
+        answer = read_object(unfenced(reply.text))
+    except Unreadable as why:
+        if reply.finish == "length":
+            raise ModelGarbled("The model's answer was cut off.", fix="Allow more tokens for the answer.") from None
+        raise ModelGarbled(f"The model's answer cannot be read: {why}.") from None
+    words, tool, arguments = answer.get("reply", ""), answer.get("tool"), answer.get("arguments")
+    if tool is not None and not isinstance(tool, str):
+        raise ModelGarbled("The model's answer cannot be read: its tool is not a name.")
+    if tool and not isinstance(arguments, Mapping):
+        raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
+    text = words if isinstance(words, str) else compact(words)
+    if not tool or not isinstance(arguments, Mapping):
+        return replace(reply, text=text)
+    call = ToolCall(tool, arguments, id=f"call_{len(request.messages)}")
+    return replace(reply, text=text, calls=(call,), finish="tool_calls")
+
+
+def _plain(said: Said) -> Said:
+    """A message without tool roles. A call looks like the answers the model itself is to give."""
+    match said.role:
+        case "assistant" if said.calls:
+            answers: list[Json] = [
+                {"reply": "" if index else said.text, "tool": call.tool, "arguments": call.arguments}
+                for index, call in enumerate(said.calls)
+            ]
+            return Said("assistant", "\n".join(compact(answer) for answer in answers))
+        case "tool":
+            return Said("user", f"[result of {said.tool or 'the tool'}]\n{said.text}")
+    return said
+
+
+def _described(tool: ToolSpec) -> str:
+    return f"- {tool.name}: {tool.description or 'no description'}\n  arguments: {compact(tool.parameters)}"

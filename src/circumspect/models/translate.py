@@ -1,0 +1,232 @@
+"""Our words to pydantic-ai's messages, and its responses back to ours. No network, no policy.
+
+Out: `messages` and `parameters` of a request. In: `read`, a response's text, calls and finish, or `ModelGarbled`.
+
+The one choice that may surprise: a call is passed on only when it can be read exactly. Arguments that are not one JSON
+object, and any call in a reply that was cut off at its length limit, are refused rather than repaired: a repaired
+argument is a value nobody said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jsonschema_rs
+from pydantic_ai import messages as wire
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.tools import ToolDefinition
+
+from circumspect.errors import ModelGarbled, ModelUnavailable
+from circumspect.models.facts import Facts
+from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, unfenced
+from circumspect.turn import JsonObject, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+
+Finish = Literal["stop", "length", "tool_calls", "filtered"]
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_EARLIER = "(The conversation began earlier.)"
+"""Providers want a conversation to begin with the user; a shortened history may begin with a reply, or be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reply before anybody counted what it cost."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    finish: Finish
+
+
+# --- out ------------------------------------------------------------------------------------------------------------
+
+
+def parameters(request: ModelRequest, facts: Facts, *, any_schema: bool) -> ModelRequestParameters:
+    """Instructions, tools and output format of a request.
+
+    `any_schema` says that the provider takes every schema natively. Others take closed ones only; an open one is then
+    put into the instructions, because the provider would close it and so forbid what it was open for.
+    """
+    output: dict[str, Any] = {}
+    if request.schema is not None:
+        native = facts.schema == "native" and (any_schema or _is_closed(request.schema))
+        output = {
+            "output_mode": "native" if native else "prompted",
+            "output_object": OutputObjectDefinition(json_schema=_said_open(request.schema), name=request.purpose),
+        }
+    return ModelRequestParameters(
+        function_tools=[_definition(tool) for tool in request.tools],
+        instruction_parts=[wire.InstructionPart(content=clean(request.system))],
+        **output,
+    )
+
+
+def messages(request: ModelRequest) -> list[wire.ModelMessage]:
+    """The conversation. Every call has its result and every result its call: providers refuse anything else.
+
+    A call that got no result is left out, a result without a call is told as a message of the user's side.
+    """
+    found: list[wire.ModelMessage] = []
+    for said, ids, calls in _paired(request.messages):
+        if said.role == "assistant":
+            parts: list[wire.ModelResponsePart] = [wire.TextPart(clean(said.text))] if said.text.strip() else []
+            parts += [
+                wire.ToolCallPart(call.tool, _plain(call.arguments), tool_call_id=id_)
+                for id_, call in zip(ids, calls, strict=True)
+            ]
+            _append(found, wire.ModelResponse, parts)
+        elif said.role == "tool" and ids:
+            _append(found, wire.ModelRequest, [wire.ToolReturnPart(said.tool, clean(said.text), tool_call_id=ids[0])])
+        elif said.text.strip():
+            told = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
+            _append(found, wire.ModelRequest, [wire.UserPromptPart(clean(told))])
+    if not found or isinstance(found[0], wire.ModelResponse):
+        found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
+    return found
+
+
+def _append(found: list[wire.ModelMessage], kind: type[wire.ModelMessage], parts: Sequence[Any]) -> None:
+    if not parts:
+        return
+    if found and isinstance(found[-1], kind):
+        found[-1].parts = [*found[-1].parts, *parts]
+    else:
+        found.append(kind(parts=list(parts)))
+
+
+def _paired(said: Sequence[Said]) -> Iterator[tuple[Said, tuple[str, ...], tuple[ToolCall, ...]]]:
+    """Each message with the ids of the calls it makes or answers, where both halves of the pair are there.
+
+    Ids are kept; one that is missing or that a provider would refuse is replaced by the call's position.
+    """
+    waiting: deque[tuple[int, str, ToolCall]] = deque()
+    answers: dict[int, str] = {}
+    answered: dict[int, list[tuple[str, ToolCall]]] = {}
+    for index, message in enumerate(said):
+        if message.role == "tool":
+            match = next((w for w in waiting if _answers(message, w[2])), None)
+            if match is not None:
+                waiting.remove(match)
+                asked, id_, call = match
+                answers[index] = id_
+                answered.setdefault(asked, []).append((id_, call))
+        else:
+            waiting = deque(
+                (index, call.id if _ID.fullmatch(call.id) else f"call_{index}_{position}", call)
+                for position, call in enumerate(message.calls)
+            )
+    for index, message in enumerate(said):
+        if message.role == "tool":
+            yield message, (answers[index],) if index in answers else (), ()
+        else:
+            pairs = answered.get(index, [])
+            yield message, tuple(id_ for id_, _ in pairs), tuple(call for _, call in pairs)
+
+
+def _answers(result: Said, call: ToolCall) -> bool:
+    return result.call_id == call.id if result.call_id or call.id else result.tool == call.tool
+
+
+def _definition(tool: ToolSpec) -> ToolDefinition:
+    """Never strict: a provider that enforces required arguments makes a model that was not told one invent it."""
+    schema = _plain(tool.parameters) or {"type": "object", "properties": {}}
+    return ToolDefinition(
+        name=tool.name, description=clean(tool.description), parameters_json_schema=schema, strict=False
+    )
+
+
+def _plain(value: JsonObject) -> dict[str, Any]:
+    """A deep copy in plain dicts and lists, which is all that the SDKs can write and are free to change."""
+    return {clean(key): clean_json(item) for key, item in value.items()}
+
+
+def _is_closed(schema: Any) -> bool:
+    """Every object in it lists its properties and allows no others, and every type is one name."""
+    match schema:
+        case {"type": "object", **rest} if not rest.get("properties") or rest.get("additionalProperties"):
+            return False
+        case {"type": Sequence() as kinds} if not isinstance(kinds, str):
+            return False
+        case Mapping():
+            return all(_is_closed(item) for item in schema.values())
+        case Sequence() if not isinstance(schema, str):
+            return all(_is_closed(item) for item in schema)
+    return True
+
+
+def _said_open(schema: Any) -> Any:
+    """The schema with what is open by silence said to be open: pydantic-ai would close it for OpenAI."""
+    match schema:
+        case Mapping():
+            said = {clean(key): _said_open(item) for key, item in schema.items()}
+            if said.get("type") == "object" and "properties" not in said:
+                said.setdefault("additionalProperties", True)
+            return said
+        case Sequence() if not isinstance(schema, str):
+            return [_said_open(item) for item in schema]
+    return clean_json(schema)
+
+
+# --- back -----------------------------------------------------------------------------------------------------------
+
+
+def read(response: wire.ModelResponse) -> Read:
+    """Text, calls and finish of a response. Raises `ModelGarbled` for a call that cannot be read exactly."""
+    finish = _finish(response)
+    text = clean("".join(part.content for part in response.parts if isinstance(part, wire.TextPart)))
+    asked = [part for part in response.parts if isinstance(part, wire.ToolCallPart)]
+    if finish == "filtered":
+        refusal = (response.provider_details or {}).get("refusal")
+        return Read(text or (clean(refusal) if isinstance(refusal, str) else ""), (), finish)
+    if asked and finish == "length":
+        raise ModelGarbled(
+            "The model's answer was cut off in the middle of a tool call.", fix="Allow more tokens for the answer."
+        )
+    calls = tuple(ToolCall(part.tool_name, _arguments(part), part.tool_call_id) for part in asked)
+    return Read(text, calls, "tool_calls" if calls else finish)
+
+
+def _arguments(part: wire.ToolCallPart[Any]) -> JsonObject:
+    try:
+        if not part.args:
+            return {}
+        if isinstance(part.args, str):
+            return read_object(part.args)
+        return {clean(key): clean_json(item) for key, item in part.args.items()}
+    except Unreadable as why:
+        raise ModelGarbled(f"The arguments of a call to {clean(part.tool_name)!r} cannot be used: {why}.") from None
+
+
+def _finish(response: wire.ModelResponse) -> Finish:
+    match response.finish_reason:
+        case "length":
+            return "length"
+        case "content_filter":
+            return "filtered"
+        case "error":
+            raise ModelUnavailable("The provider gave up in the middle of its answer.")
+    return "stop"
+
+
+def was_cut_off(response: wire.ModelResponse) -> bool:
+    """A stream that ended without saying why it ended did not end, it broke."""
+    return response.finish_reason is None and not (response.provider_details or {}).get("finish_reason")
+
+
+def checked(reply: ModelReply, request: ModelRequest) -> ModelReply:
+    """The reply of a request with a schema, as one JSON object that fits it. Raises `ModelGarbled`."""
+    if request.schema is None or reply.finish == "filtered" or reply.calls:
+        return reply
+    try:
+        value = read_object(unfenced(reply.text))
+    except Unreadable as why:
+        if reply.finish == "length":
+            raise ModelGarbled("The model's JSON was cut off.", fix="Allow more tokens for the answer.") from None
+        raise ModelGarbled(f"The model was asked for a JSON object and its answer is none: {why}.") from None
+    if not jsonschema_rs.is_valid(_plain(request.schema), value):
+        raise ModelGarbled("The model's JSON does not fit the schema it was asked for.")
+    return ModelReply(compact(value), reply.usage, reply.calls, reply.finish)

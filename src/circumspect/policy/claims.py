@@ -1,0 +1,166 @@
+"""Replies that say something was done, against what was done. In come words and calls; out come unsupported claims.
+
+A claim is a sentence in the first person ("I have cancelled", "отменил", "ביטלתי") or in the passive ("has been
+refunded", "возвращены", "בוטלה") whose verb is one of the actions that tools perform. It is supported when a call of
+that kind succeeded in the conversation, or when a tool's result says the same (a status that is being reported).
+
+What may surprise: offers, questions, conditions, plans, refusals and quotations are not claims, and a sentence that
+cannot be told apart from one of those is given the benefit of the doubt. Reading ("I have found") claims nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from circumspect.policy.actions import Action, actions_of
+from circumspect.policy.fields import result_of
+from circumspect.policy.normalise import folded
+from circumspect.turn import Effect, Happened, Language, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence that says something was done, and what."""
+
+    sentence: str
+    action: str
+    verb: str
+
+
+_DONE: Mapping[Action, str] = {
+    "delete": "cancell?ed|deleted|removed|voided|terminated|deactivated|unsubscribed|revoked",
+    "pay": "refunded|reimbursed|credited|charged|paid|transferred|compensated|issued",
+    "send": "sent|e-?mailed|forwarded|notified|posted|published|messaged",
+    "book": "booked|reserved|ordered|purchased",
+    "change": "updated|changed|modified|rescheduled|moved|upgraded|downgraded|exchanged|swapped|replaced|adjusted|corrected"
+    "|returned|switched|edited|renamed|reset|extended",
+    "create": "created|added|scheduled|registered|opened|set up|placed|submitted|initiated|processed|completed|filed",
+    "invite": "invited|granted|shared",
+}
+_DONE_RU: Mapping[Action, str] = {
+    "delete": r"отмен(?:ил[аи]?|[её]н[аоы]?)|удал(?:ил[аи]?|[её]н[аоы]?)|аннулирован[аоы]?",
+    "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?|списан[аоы]?",
+    "send": r"отправил[аи]?|отправлен[аоы]?|выслал[аи]?|выслан[аоы]?|опубликовал[аи]?|опубликован[аоы]?",
+    "book": r"забронировал[аи]?|забронирован[аоы]?|заказал[аи]?|купил[аи]?",
+    "change": r"измен(?:ил[аи]?|[её]н[аоы]?)|обновил[аи]?|обновлен[аоы]?|перен[её]с(?:л[аи])?|перенесен[аоы]?|заменил[аи]?"
+    r"|заменен[аоы]?|исправил[аи]?|исправлен[аоы]?",
+    "create": r"создал[аи]?|создан[аоы]?|добавил[аи]?|добавлен[аоы]?|оформил[аи]?|оформлен[аоы]?|записал[аи]?",
+    "invite": r"пригласил[аи]?|приглашен[аоы]?",
+}
+_DONE_HE: Mapping[Action, str] = {
+    "delete": "ביטלתי|ביטלנו|בוטלה|בוטל|בוטלו|מחקתי|נמחק|נמחקה|הסרתי|הוסר|הוסרה",
+    "pay": "החזרתי|החזרנו|הוחזר|הוחזרה|זיכיתי|זוכה|זוכית|שילמתי|שולם|העברתי|הועבר|חויב|חויבה",
+    "send": "שלחתי|שלחנו|נשלח|נשלחה|נשלחו|פרסמתי|פורסם|פורסמה",
+    "book": "הזמנתי|הזמנו|הוזמן|הוזמנה|שריינתי|רכשתי",
+    "change": "שיניתי|שינינו|שונה|שונתה|עדכנתי|עדכנו|עודכן|עודכנה|החלפתי|הוחלף|תיקנתי|תוקן|דחיתי|נדחה",
+    "create": "יצרתי|נוצר|נוצרה|הוספתי|נוסף|נוספה|קבעתי|נקבע|נקבעה|רשמתי|נרשם|פתחתי",
+    "invite": "הזמנתי|שיתפתי|שותף",
+}
+_SUPPORTS: Mapping[Action, frozenset[Action]] = {
+    # A call of one of these kinds makes the claim true: cancelling refunds, exchanging changes, booking charges.
+    "delete": frozenset(("delete",)),
+    "pay": frozenset(("pay", "delete", "change", "book", "create", "send")),
+    "send": frozenset(("send", "invite", "create", "delete", "change", "book", "pay")),
+    "book": frozenset(("book", "create", "change")),
+    "change": frozenset(("change", "create", "delete", "book")),
+    "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
+    "invite": frozenset(("invite", "create", "send")),
+}
+_ADVERB = r"(?:(?:now|just|already|also|successfully|fully|now successfully|gone ahead and|hereby|both|all|since)\s+)*"
+_FIRST = {
+    action: re.compile(rf"\b(?:i|we)(?:'ve| have)?\s+{_ADVERB}(?P<verb>{verbs})\b") for action, verbs in _DONE.items()
+}
+_PASSIVE = {
+    action: re.compile(
+        rf"\b(?:has been|have been|was|were|is now|are now|has now been|have now been)\s+{_ADVERB}(?P<verb>{verbs})\b"
+    )
+    for action, verbs in _DONE.items()
+}
+_SHORT = {
+    action: re.compile(rf"^(?:done|all done|great news)?[!,.:\s]*(?:successfully )(?P<verb>{verbs})\b")
+    for action, verbs in _DONE.items()
+}
+_OTHERS = {
+    action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in _DONE
+}
+_NOT_A_CLAIM = re.compile(
+    r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot|can't|to be|please"
+    r"|not|n't|never|unable|no|neither|hasn't|haven't|wasn't|weren't|isn't|aren't|didn't|couldn't|only|cannot|let me|going to|as soon as"
+    r"|after|must|need|needs|want|wish|plan|sorry|unfortunately|appears?|seems?|looks like|noticed|see that|shows?|according to|you (?:have )?(?:already )?"
+    r"(?:mentioned|said|told)|originally|previously|earlier|recently|policy|eligible|example"
+    r"|если|когда|после|будет|будут|можно|нельзя|не|хотите|пожалуйста|могу|был бы|чтобы|ранее"
+    r"|אם|כאשר|כש\w+|לאחר|אחרי|יהיה|תהיה|יכול|יכולה|לא|האם|בבקשה|ברצונך)\b"
+)
+_REPORTS = re.compile(
+    r"\b(?:your|the|this|that|an?|these|those) (?:[\w#'-]+ ){0,4}?(?:order|reservation|flight|payment|item|account|booking|ticket|package)s?\b.{0,60}"
+    r"\b(?:was|were)\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_QUOTED = re.compile(r"[\"“«][^\"”»]{0,300}[\"”»]")
+
+
+def unsupported_claims(
+    reply: str,
+    language: Language | None,
+    ran: Collection[Happened],
+    specs: Mapping[str, ToolSpec] | None = None,
+) -> tuple[Claim, ...]:
+    """The claims in a reply that nothing backs. `ran` is what the conversation has done so far, results included.
+
+    With `specs`, a tool whose declared effect is `read` backs no claim; without, a tool's name decides.
+    """
+    claims = claims_in(reply)
+    if not claims or (language == "en" and not reply.isascii() and not claims):
+        return ()
+    done = frozenset(action for event in ran if event.ok for action in _does(event, specs))
+    return tuple(claim for claim in claims if not _is_supported(claim, done, ran))
+
+
+def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Action]:
+    spec = specs.get(event.call.tool) if specs else None
+    effect: Effect | None = spec.effect if spec else None
+    actions = actions_of(event.call.tool)
+    if effect == "read" or actions == {"open"}:
+        return frozenset()
+    # A tool that changes something in a way that its name does not tell may have done any of it.
+    return actions or (frozenset(_DONE) if effect else frozenset())
+
+
+def _is_supported(claim: Claim, done: frozenset[Action], ran: Collection[Happened]) -> bool:
+    action = next(name for name in _DONE if name == claim.action)
+    if done & _SUPPORTS[action]:
+        return True
+    stem = claim.verb[:6]
+    return any(stem in result_of(event.result).reading.text for event in ran if event.ok)
+
+
+@lru_cache(maxsize=2048)
+def claims_in(reply: str) -> tuple[Claim, ...]:
+    """The sentences of a reply that say something was done."""
+    return tuple(_claims(reply))
+
+
+def _claims(reply: str) -> Iterator[Claim]:
+    for piece in _SENTENCE.split(reply):
+        if not piece.strip() or piece.rstrip().endswith("?"):
+            continue
+        sentence = folded(_QUOTED.sub(" ", piece).replace("*", ""))
+        first = _first(sentence, _FIRST) or _first(sentence, _SHORT)
+        found = first or _first(sentence, _PASSIVE) or _first(sentence, _OTHERS)
+        if found is None:
+            continue
+        action, verb, at = found
+        # What stands before the verb decides: "if it has been cancelled", "it has not been cancelled".
+        if _NOT_A_CLAIM.search(sentence[:at]) or (not first and _REPORTS.search(sentence)):
+            continue
+        yield Claim(piece.strip(), action, verb)
+
+
+def _first(sentence: str, patterns: Mapping[Action, re.Pattern[str]]) -> tuple[Action, str, int] | None:
+    for action, pattern in patterns.items():
+        if match := pattern.search(sentence):
+            return action, match["verb"], match.start("verb")
+    return None

@@ -1,0 +1,383 @@
+"""A condition and what is known -> holds, fails, or cannot be decided (and then: what to look up).
+
+What is known is the proposed call and what the conversation established. Only successful results of trusted tools
+establish anything: a web page cannot say that somebody is a gold member. Nothing is converted before a condition
+names it, and every session is indexed once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import orjson
+
+from circumspect.policy.expressions import (
+    ANY,
+    EACH,
+    ExpressionError,
+    Many,
+    Path,
+    Program,
+    Wanted,
+    place,
+    program,
+    zone_of,
+)
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import FactSource, Scope
+from circumspect.turn import Happened, Json, Session, ToolCall
+
+_WHOLE: Final = 2**53
+"""Beyond it a decimal number cannot tell two whole ones apart, so they stay whole."""
+_DEEPEST = 64
+_LONGEST = 10_000
+_SHOWN = 100
+_MANY: Final = frozenset((EACH, ANY))
+_SIMPLE: Final = frozenset((str, bool, float, datetime, type(None)))
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A lookup that would tell what is not known yet."""
+
+    tool: str
+    parameter: str = ""
+    key: Any = MISSING
+    tried: bool = False
+    """It was called before, and gave nothing."""
+
+    def __str__(self) -> str:
+        """As the model would write the call."""
+        if self.key is MISSING:
+            return self.tool
+        return f"{self.tool}({f'{self.parameter}=' if self.parameter else ''}{shown(self.key)})"
+
+
+def shown(value: object) -> str:
+    """A value as the model would write it, shortened."""
+    said = json.dumps(value, default=str, ensure_ascii=False)
+    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    kind: Literal["holds", "fails", "unknown"]
+    needs: tuple[Need, ...] = ()
+
+
+HOLDS, FAILS, UNKNOWN = Outcome("holds"), Outcome("fails"), Outcome("unknown")
+
+
+class Known:
+    """A session, indexed. Kept with the session itself, so that it lives as long and no longer."""
+
+    __slots__ = ("_read", "by_tool", "examined", "session")
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.by_tool: dict[str, list[Happened]] = {}
+        for event in session.happened:
+            if event.ok and event.trusted:
+                self.by_tool.setdefault(event.call.tool, []).append(event)
+        self._read: dict[int, Any] = {}
+        self.examined: tuple[Facts, Any] | None = None
+        """What the rules last found out about a call of this session."""
+
+    def result(self, event: Happened) -> Any:
+        """What came back, read once."""
+        found = self._read.get(id(event), MISSING)
+        if found is MISSING:
+            found = self._read[id(event)] = readable(event.result)
+        return found
+
+
+def known(session: Session) -> Known:
+    found: Known | None = session.__dict__.get("_known")
+    if found is None:
+        found = session.__dict__["_known"] = Known(session)
+    return found
+
+
+def readable(result: Json) -> Any:
+    """Text that is a JSON object or list, as what it is."""
+    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
+        try:
+            return orjson.loads(result)
+        except orjson.JSONDecodeError:
+            return result
+    return result
+
+
+@dataclass(slots=True)
+class View:
+    """What the names in a condition stand for, looked up when asked for."""
+
+    facts: Facts
+    scope: Scope
+    known: Known
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """`call` in a requirement, `result` in a postcondition."""
+    tools: dict[str, Mapping[Any, Any]] = field(default_factory=dict)
+    roots: dict[str, Any] = field(default_factory=dict)
+
+    def root(self, name: str) -> Any:
+        found = self.roots.get(name, self)
+        if found is self:
+            found = self.roots[name] = self._root(name)
+        return found
+
+    def _root(self, name: str) -> Any:
+        match name:
+            case "args":
+                return self.facts.call.arguments
+            case "facts":
+                return _Facts(self)
+            case "latest":
+                return _Latest(self)
+            case "results":
+                return _Results(self)
+            case "calls":
+                return [
+                    {"tool": one.call.tool, "args": one.call.arguments, "ok": one.ok}
+                    for one in self.known.session.happened
+                ]
+            case "user":
+                return self._said()
+            case "now":
+                return _moment(self.facts.now, self.scope)
+            case "tenant":
+                return self.scope.tenant
+        if name in self.extra:
+            return self.extra[name]
+        return self.at(place(name, self.scope)) if name in self.scope.let else MISSING
+
+    def at(self, path: Path) -> Any:
+        """The value at a place, or MISSING."""
+        found = self.root(path.root)
+        for step in path.steps:
+            key = self.at(step) if isinstance(step, Path) else step
+            found = _at(found, key)
+            if found is MISSING:
+                return MISSING
+        return found
+
+    def values(self, compiled: Program) -> dict[str, Any]:
+        """The variables of an evaluation: only what the condition reads. What is not known is left out."""
+        found = {}
+        for name, wanted in compiled.read.items():
+            value = self.root(name)
+            if value is not MISSING:
+                found[name] = self._pruned(value, wanted, compiled.arithmetic)
+        return found
+
+    def _pruned(self, value: Any, wanted: Wanted, decimal: bool) -> Any:
+        """The value with only those parts that are read."""
+        if type(value) in _SIMPLE:
+            return value
+        if wanted is None:
+            return _plain(value, decimal)
+        if isinstance(value, list | tuple):
+            if len(value) > _LONGEST or not wanted.keys() <= _MANY:
+                return _plain(value, decimal)
+            inner = merged(wanted.get(EACH, {}), wanted.get(ANY, {}))
+            return [self._pruned(item, inner, decimal) for item in value]
+        if not isinstance(value, Mapping):
+            return _plain(value, decimal)
+        if ANY in wanted:
+            inner = wanted[ANY] if wanted.keys() <= _MANY else None
+            return {key: self._pruned(item, inner, decimal) for key, item in value.items()}
+        found = dict.fromkeys(value) if EACH in wanted else {}
+        for step, inner in wanted.items():
+            key = self.at(step) if type(step) is Path else step
+            part = _at(value, key)
+            if part is not MISSING:
+                found[key] = self._pruned(part, inner, decimal)
+        return found
+
+    def _said(self) -> list[str]:
+        said = [one.text for one in self.known.session.heard if one.speaker == "user"]
+        newest = self.facts.words
+        return [*said, newest] if newest and (not said or said[-1] != newest) else said
+
+
+class _Facts(Mapping[str, Any]):
+    """`facts.TOOL`: results by key."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def __getitem__(self, tool: str) -> Any:
+        found = self._view.tools.get(tool)
+        if found is None:
+            found = self._view.tools[tool] = _by_key(tool, self._view)
+        if not found:
+            raise KeyError(tool)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._view.known.by_tool)
+
+    def __len__(self) -> int:
+        return len(self._view.known.by_tool)
+
+
+class _Newest(Mapping[Any, Any]):
+    """`facts.TOOL[key]`: the newest result for a key, read when asked for."""
+
+    def __init__(self, events: Mapping[Any, Happened], known: Known) -> None:
+        self._events = events
+        self._known = known
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._known.result(self._events[key])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._events)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+
+def _by_key(tool: str, view: View) -> _Newest:
+    source, known = view.scope.facts.get(tool), view.known
+    events: Sequence[Happened] = known.by_tool.get(tool, ())
+    if source and source.updated_by:
+        newer = [one for name in source.updated_by for one in known.by_tool.get(name, ())]
+        whole = [one for one in newer if isinstance(known.result(one), Mapping)]
+        events = sorted([*events, *whole], key=lambda event: event.index)
+    found: dict[Any, Happened] = {}
+    for event in events:
+        key = _key(event.call, source)
+        if isinstance(key, str | int | float) and not isinstance(key, bool):
+            found[key] = event
+    return _Newest(found, known)
+
+
+class _Results(_Facts):
+    """`results.TOOL`: every result, oldest first."""
+
+    def __getitem__(self, tool: str) -> Any:
+        known = self._view.known
+        return [known.result(event) for event in known.by_tool[tool]]
+
+
+class _Latest(_Facts):
+    """`latest.TOOL`: the newest result, whatever it was called with."""
+
+    def __getitem__(self, tool: str) -> Any:
+        known = self._view.known
+        return known.result(known.by_tool[tool][-1])
+
+
+def _key(call: ToolCall, source: FactSource | None) -> Json:
+    arguments = call.arguments
+    if source and source.key:
+        return arguments.get(source.key)
+    if len(arguments) == 1:
+        return next(iter(arguments.values()))
+    ids = [name for name in arguments if name.lower().endswith("id")]
+    return arguments[ids[0]] if len(ids) == 1 else None
+
+
+def _at(value: Any, key: Any) -> Any:
+    try:
+        if type(value) is dict or isinstance(value, Mapping):
+            return value[key]
+        if isinstance(value, Sequence) and not isinstance(value, str) and type(key) is int and key >= 0:
+            return value[key]
+    except (KeyError, IndexError, TypeError):
+        pass
+    return MISSING
+
+
+def _plain(value: Any, decimal: bool, depth: int = 0) -> Any:
+    """As the library takes it. Nothing endless and nothing bottomless gets in."""
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, int):
+        return float(value) if decimal and -_WHOLE <= value <= _WHOLE else value
+    if not isinstance(value, dict | list | tuple | Mapping):
+        raise ExpressionError(f"{type(value).__name__} is no JSON value")
+    if depth > _DEEPEST or len(value) > _LONGEST:
+        raise ExpressionError("too much to look at")
+    if isinstance(value, list | tuple):
+        return [_plain(item, decimal, depth + 1) for item in value]
+    return {key: _plain(item, decimal, depth + 1) for key, item in value.items()}
+
+
+def _moment(now: datetime, scope: Scope) -> datetime:
+    return now if now.tzinfo else now.replace(tzinfo=zone_of(scope.timezone))
+
+
+# --- deciding -------------------------------------------------------------------------------------------------------
+
+
+def view(facts: Facts, extra: Mapping[str, Any] | None = None) -> View:
+    scope = facts.policy.scope if facts.policy else Scope()
+    return View(facts, scope, known(facts.session), extra or {})
+
+
+def decide(source: str, seen: View) -> Outcome:
+    """Never raises: what cannot be evaluated, for whatever reason, is unknown."""
+    try:
+        compiled = program(source, seen.scope)
+        answer = compiled.evaluate(seen.values(compiled))
+        if answer is True:
+            return HOLDS
+        return (
+            FAILS if answer is False else Outcome("unknown", tuple(dict.fromkeys(_needs(compiled, seen, str(answer)))))
+        )
+    except Exception:  # a condition that breaks is a condition that was not decided
+        return UNKNOWN
+
+
+_ABSENT_KEY = re.compile(r'Key not found in map : "(.*)"$')
+
+
+def _needs(compiled: Program, seen: View, problem: str) -> Iterator[Need]:
+    """Lookups that are missing. One whose key is itself not known yet waits for the one that gives the key."""
+    facts = seen.root("facts")
+    for path in compiled.places:
+        if path.root not in ("facts", "latest", "results") or not path.steps or not isinstance(path.steps[0], str):
+            continue
+        tool, keyed = path.steps[0], path.root == "facts"
+        step = path.steps[1] if keyed and len(path.steps) > 1 else ANY
+        if isinstance(step, Many):
+            if tool not in seen.known.by_tool:
+                yield Need(tool, tried=_tried(tool, MISSING, seen))
+            elif keyed and (absent := _ABSENT_KEY.search(problem)):
+                yield Need(tool, _parameter(tool, None, seen), absent[1], _tried(tool, absent[1], seen))
+            continue
+        key = seen.at(step) if isinstance(step, Path) else step
+        if key is not MISSING and _at(_at(facts, tool), key) is MISSING:
+            yield Need(tool, _parameter(tool, step, seen), key, _tried(tool, key, seen))
+        elif key is MISSING and isinstance(step, Path) and step.root not in ("facts", "latest", "results"):
+            yield Need(tool)
+
+
+def _parameter(tool: str, step: Path | str | float | None, seen: View) -> str:
+    source = seen.scope.facts.get(tool)
+    if source and source.key:
+        return source.key
+    last = step.steps[-1] if isinstance(step, Path) and step.steps else ""
+    return last if isinstance(last, str) else ""
+
+
+def _tried(tool: str, key: Any, seen: View) -> bool:
+    return any(
+        one.call.tool == tool and (key is MISSING or key in one.call.arguments.values())
+        for one in seen.known.session.happened
+    )

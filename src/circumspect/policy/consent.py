@@ -1,0 +1,86 @@
+"""Did the user agree? Read from the words of a transcript, where no stored intent says what the yes was bound to.
+
+`consent` is wider than the classifier of live turns (a "yes, and thank you" is enough) and just as careful about what
+takes a yes back: a condition, a "but", a correction, a refusal in the same breath. en, he, ru, and a few words of the
+languages that people greet and agree in.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from circumspect.policy.normalise import folded
+
+Consent = Literal["yes", "no", "unclear"]
+
+_YES = re.compile(
+    r"\b(?:yes|yeah|yep|yup|ya|sure|correct|confirm(?:ed|ing)?|agreed?|approved?|go ahead|go for it|proceed|please do|do it"
+    r"|do (?:that|this|both|so)|sounds (?:good|great|perfect|fine|right|like a plan)|works for me|that works"
+    r"|look(?:s)? (?:good|right|correct|great)|(?:that|this|it|which|everything|all)(?:'s| is| are)? (?:all )?(?:fine|right|perfect|great|good|okay|ok)"
+    r"|ok|okay|absolutely|definitely|certainly|of course|perfect|exactly|let'?s (?:do|proceed|go)|make it happen|get it (?:done|over)"
+    r"|process (?:it|that|this|the)|book it|oui|si|sí|ja|да|ага|конечно|подтверждаю|согласен|согласна|хорошо|давай(?:те)?|верно)\b"
+    r"|(?<!\w)(?:כן|מאשר|מאשרת|בטח|בסדר|נכון|קדימה|אישור)(?!\w)"
+)
+_NO = re.compile(
+    r"^(?:no|nope|nah|never ?mind|stop|cancel that|forget it|don'?t|do not|not yet|wait|hold on|нет|не надо|стоп|לא|עצור|חכה)\b"
+    r"|\b(?:do not|don'?t) (?:proceed|do (?:it|that|this)|go ahead|make|cancel it|process)\b"
+)
+_TAKES_BACK = re.compile(
+    r"\b(?:but|however|instead|actually|rather|except|unless|although|changed? my mind|on second thought|wait|hold on|before"
+    r" (?:you|we|i)|not sure|unsure|hmm+|but first|one moment|но|однако|вместо|передумал\w*|подожди\w*|кроме)\b"
+    r"|(?<!\w)(?:אבל|במקום|רגע|בעצם|חוץ)(?!\w)"
+)
+_NEGATES = re.compile(r"\b(?:not|no|don'?t|doesn'?t|can'?t|cannot|won'?t|isn'?t|never|не|нет|без)\b|(?<!\w)(?:לא|אין|בלי)(?!\w)")
+_HARMLESS = re.compile(
+    r"\bno (?:longer|problem|worries|other|others|more|further|need|rush|thanks)\b|\bdon'?t worry\b|\bnot (?:only|a problem)\b"
+    r"|\b(?:that|it)'?s (?:not|no) (?:a )?(?:problem|issue)\b|\bwhy not\b|\bno-brainer\b"
+)
+_DEPENDS = re.compile(r"\b(?:if|only when|as long as|provided that|assuming|если|при условии)\b|(?<!\w)(?:אם|בתנאי)(?!\w)")
+_QUESTION = re.compile(
+    r"\?|\b(?:confirm|let me know|please (?:provide|specify|tell|reply|respond|choose|select)|would you like|do you want|shall i"
+    r"|should i|may i|is that (?:correct|right|ok|okay)|reply (?:with )?[\"']?(?:yes|ok)|подтвердите|сообщите|укажите|хотите)\b"
+    r"|(?<!\w)(?:לאשר|אנא אשר|האם|נא לאשר)(?!\w)"
+)
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+@lru_cache(maxsize=4096)
+def consent(text: str) -> Consent:
+    """Whether a reply agrees to what was just asked or listed."""
+    sentences = [folded(piece) for piece in _SENTENCE.split(text) if piece.strip()]
+    if not sentences:
+        return "unclear"
+    agreeing = [at for at, sentence in enumerate(sentences) if _agrees(sentence)]
+    if _NO.search(sentences[0]) and not agreeing:
+        return "no"
+    if not agreeing:
+        return "unclear"
+    # What was taken back before the yes, or in its own sentence, is part of what was agreed to.
+    until = agreeing[0] + 1
+    if any(_TAKES_BACK.search(sentence) for sentence in sentences[:until]):
+        return "unclear"
+    return "yes"
+
+
+def _agrees(sentence: str) -> bool:
+    if not _YES.search(sentence) or _NO.search(sentence):
+        return False
+    plain = _HARMLESS.sub(" ", sentence)
+    if _NEGATES.search(plain) or _DEPENDS.search(plain):
+        return False
+    return not (sentence.endswith("?") and not re.match(r"(?:yes|yeah|sure|ok|okay)\b", sentence))
+
+
+@lru_cache(maxsize=4096)
+def is_plain(text: str) -> bool:
+    """Nothing in the words is a question, a condition, a refusal or a second thought."""
+    plain = _HARMLESS.sub(" ", folded(text))
+    return not ("?" in plain or _TAKES_BACK.search(plain) or _NEGATES.search(plain) or _DEPENDS.search(plain))
+
+
+@lru_cache(maxsize=4096)
+def asks(text: str) -> bool:
+    """The assistant's words end in a question, or wait for an answer."""
+    return bool(_QUESTION.search(folded(text)))

@@ -1,0 +1,409 @@
+"""CEL text to a checked, compiled `Program` that knows which places of the conversation it reads.
+
+The library (Google's own CEL, `cel-expr-python`) parses, type-checks and evaluates. From the syntax tree that it hands
+out we learn what a condition reads, so that an evaluation converts the one field it names and not the whole
+conversation, and so that a missing fact can be named. The library is imported on first use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+from circumspect.policy.file import Scope
+from circumspect.policy.syntax import Node, tree
+
+ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")
+"""What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
+FUNCTIONS = ("time", "sum", "zip", "mentions")
+_DEEPEST_LET = 16
+_ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%"}
+
+
+class Many:
+    """A step that stands for more than one key."""
+
+    __slots__ = ()
+
+
+EACH = Many()
+"""What a loop goes over, or `in` looks into: the elements of a list, the keys of a map."""
+ANY = Many()
+"""A key that is only known when the condition runs, so any of them."""
+COUNT = Many()
+"""After EACH: nothing of the elements, only how many there are."""
+
+Step: TypeAlias = "str | int | float | bool | Many | Path"
+Wanted: TypeAlias = "dict[Step, Wanted] | None"
+"""Which parts of a value are read: by key, or None for all of it."""
+
+
+class ExpressionError(ValueError):
+    """The text is no usable condition. Its words are for the person who wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A place: `facts.get_order[args.order_id].status`. A step is a constant, or another place that holds the key."""
+
+    root: str
+    steps: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        return self.root + "".join(_written(step) for step in self.steps)
+
+
+def _written(step: Step) -> str:
+    if isinstance(step, Many):
+        return "[*]"
+    if isinstance(step, str) and step.isidentifier():
+        return f".{step}"
+    return f"[{step}]" if isinstance(step, Path) else f"[{step!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled condition. `read` is what it reads, as written; `places` the same with every name put in its place."""
+
+    source: str
+    read: Mapping[str, Wanted]
+    places: tuple[Path, ...]
+    arithmetic: bool
+    """It calculates, so numbers go in as decimals, whether or not the JSON had a point in it."""
+    kind: str
+    """What it gives, by the library's name: BOOL, or DYN when that depends on the values."""
+    expression: Any
+
+    def evaluate(self, values: Mapping[str, Any]) -> bool | str:
+        """True, False, or why it cannot be decided."""
+        try:
+            answer = self.expression.eval(data=values).value()
+        except Exception as problem:  # whatever the library trips over: it was not decided
+            return str(problem)
+        return answer if isinstance(answer, bool) else str(answer)
+
+    def compute(self, values: Mapping[str, Any]) -> Any:
+        """The value, as plain Python. Raises `ExpressionError`."""
+        try:
+            answer = self.expression.eval(data=values)
+        except Exception as problem:
+            raise ExpressionError(str(problem)) from None
+        if answer.type().name() == "ERROR":
+            raise ExpressionError(str(answer.value()))
+        return answer.plain_value()
+
+
+def program(source: str, scope: Scope) -> Program:
+    """A condition, compiled once for each text and scope. Raises `ExpressionError`."""
+    found: Program | None = scope.compiled.get(source)
+    if found is None:
+        found = scope.compiled[source] = _compile(source, scope)
+        if found.kind not in ("BOOL", "DYN"):
+            del scope.compiled[source]
+            raise ExpressionError(f"it gives {_article(found.kind)}, not true or false")
+    return found
+
+
+def reads(source: str, scope: Scope) -> tuple[Path, ...]:
+    """The places that a condition reads; none when it is no condition."""
+    try:
+        return program(source, scope).places
+    except ExpressionError:
+        return ()
+
+
+def place(name: str, scope: Scope, depth: int = 0) -> Path:
+    """Where a name of `let` points to. Raises `ExpressionError` for anything but a place, and for circles."""
+    found: Path | None = scope.compiled.get(("let", name))
+    if found is None:
+        if depth > _DEEPEST_LET:
+            raise ExpressionError(f"'{name}' goes round in a circle")
+        node, _ = tree(_checked(scope.let[name], scope).serialize())
+        path = _path(node, {})
+        if path is None:
+            raise ExpressionError(f"'{name}' must be a place, such as facts.TOOL[args.ID], not a calculation")
+        found = scope.compiled["let", name] = _placed(path, scope, depth + 1)
+    return found
+
+
+def _compile(source: str, scope: Scope) -> Program:
+    expression = _checked(source, scope)
+    node, types = tree(expression.serialize())
+    if problems := [*_reserved(node, scope), *_mixed(node, types)]:
+        raise ExpressionError("; ".join(problems))
+    paths = tuple(dict.fromkeys(_paths(node, {})))
+    return Program(
+        source=source,
+        read=_wanted(paths),
+        places=tuple(dict.fromkeys(place for path in paths for place in _with_keys(_placed(path, scope)))),
+        arithmetic=any(
+            one.name in _ARITHMETIC and all(types.get(part.id) != "other" for part in one.parts) for one in node.walk()
+        ),
+        kind=expression.return_type().name(),
+        expression=expression,
+    )
+
+
+def value(source: str, scope: Scope) -> Program:
+    """An expression that may give anything: the arguments of `verify`."""
+    found: Program | None = scope.compiled.get(("value", source))
+    if found is None:
+        found = scope.compiled["value", source] = _compile(source, scope)
+    return found
+
+
+# --- the library ----------------------------------------------------------------------------------------------------
+
+
+def _checked(source: str, scope: Scope) -> Any:
+    environment = _environment(tuple(sorted(scope.let)), scope.timezone)
+    try:
+        return environment.compile(source)
+    except RuntimeError as problem:
+        raise ExpressionError(_said(str(problem))) from None
+
+
+@lru_cache(maxsize=64)
+def _environment(names: tuple[str, ...], timezone: str) -> Any:
+    cel = import_module("cel_expr_python.cel")
+    extensions = [
+        import_module("cel_expr_python.ext.ext_strings").ExtStrings(),
+        import_module("cel_expr_python.ext.ext_math").ExtMath(),
+    ]
+    kind = cel.Type
+    anything, text = kind.DYN, kind.STRING
+    variables = {
+        **dict.fromkeys((*names, "result"), anything),
+        **dict.fromkeys(("args", "latest", "call"), kind.Map(text, anything)),
+        "facts": kind.Map(text, kind.Map(anything, anything)),
+        "results": kind.Map(text, kind.List(anything)),
+        "calls": kind.List(kind.Map(text, anything)),
+        "user": kind.List(text),
+        "now": kind.TIMESTAMP,
+        "tenant": text,
+    }
+
+    def function(name: str, run: Any, gives: Any, *takes: Any, member: bool = False) -> Any:
+        overload = cel.Overload(f"circumspect_{name}", return_type=gives, parameters=takes, is_member=member, impl=run)
+        return cel.FunctionDecl(name, [overload])
+
+    zone = zone_of(timezone)
+    items = kind.List(anything)
+    functions = [
+        function("time", lambda said: _time(said, zone), kind.TIMESTAMP, text),
+        function("sum", _sum, kind.DOUBLE, items),
+        function("zip", _zip, kind.List(items), items, items),
+        function("mentions", _mentions, kind.BOOL, kind.List(text), text, member=True),
+    ]
+    return cel.NewEnv(variables=variables, functions=functions, extensions=extensions)
+
+
+def zone_of(timezone: str) -> tzinfo:
+    return UTC if timezone == "UTC" else ZoneInfo(timezone)
+
+
+def _time(said: str, zone: tzinfo) -> datetime:
+    """A date is its first moment. What names no zone is in the policy's."""
+    moment = datetime.fromisoformat(said.strip())
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def _sum(items: list[Any]) -> float:
+    if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
+        raise ValueError("sum() takes numbers")
+    return float(sum(items))
+
+
+def _zip(left: list[Any], right: list[Any]) -> list[list[Any]]:
+    if len(left) != len(right):
+        raise ValueError("zip() takes lists of the same length")
+    return [list(pair) for pair in zip(left, right, strict=True)]
+
+
+def _mentions(texts: list[str], words: str) -> bool:
+    return any(words.casefold() in text.casefold() for text in texts)
+
+
+_POSITIONED = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
+
+
+def _said(problem: str) -> str:
+    """The library's report, without its frame."""
+    found = [
+        (int(column), re.sub(r" \(in container ''\)| expecting \{.*", "", text).strip())
+        for _, column, text in _POSITIONED.findall(problem)
+    ]
+    if not found:
+        return re.sub(r"^[A-Z_]+: |\s*\[[A-Z_]+\]\s*$", "", problem)
+    return "; ".join(f"{_plainly(text)} (at character {column})" if column > 0 else text for column, text in found)
+
+
+def _plainly(text: str) -> str:
+    if "(double, int)" in text or "(int, double)" in text:
+        return "a whole number meets a decimal one, as all arguments and results are: write it with a point, 100.0"
+    return text
+
+
+def _article(kind: str) -> str:
+    plain = {"INT": "a number", "DOUBLE": "a number", "UINT": "a number", "STRING": "a text"}
+    return plain.get(kind, "a list" if kind.startswith("LIST") else "something else")
+
+
+# --- what the tree says ---------------------------------------------------------------------------------------------
+
+
+Bound: TypeAlias = Mapping[str, Path | None]
+"""Loop variables: the place that each stands for, where there is one."""
+
+
+def _path(node: Node, bound: Bound) -> Path | None:
+    """The node as a place, if it is one: a name, fields of it, elements of it."""
+    if node.kind == "ident":
+        return bound[node.name] if node.name in bound else Path(node.name)
+    if node.kind == "select":
+        before = _path(node.parts[0], bound)
+        return before and Path(before.root, (*before.steps, node.name))
+    if node.kind == "call" and node.name == "_[_]":
+        before = _path(node.parts[0], bound)
+        return before and Path(before.root, (*before.steps, _step(node.parts[1], bound)))
+    return None
+
+
+def _step(key: Node, bound: Bound) -> Step:
+    """A constant, a place that holds the key, or ANY."""
+    if key.kind == "const":
+        return ANY if key.constant is None else key.constant
+    path = _path(key, bound)
+    return ANY if path is None or _is_many(path) else path
+
+
+def _is_many(path: Path) -> bool:
+    return any(isinstance(step, Many) or (isinstance(step, Path) and _is_many(step)) for step in path.steps)
+
+
+def _paths(node: Node, bound: Bound) -> Iterator[Path]:
+    """Every place that the node reads."""
+    path = _path(node, bound)
+    if path is None and node.kind == "has":
+        before = _path(node.parts[0], bound)
+        path = before and Path(before.root, (*before.steps, node.name))
+    if path is not None:
+        yield from _with_keys(path)
+        yield from _in_keys(node, bound)
+    elif node.kind == "loop":
+        yield from _in_loop(node, bound)
+    elif node.name == "@in" or (node.name == "size" and len(node.parts) == 1):
+        yield from _inside(node, bound)
+    else:
+        for part in node.parts:
+            yield from _paths(part, bound)
+
+
+def _in_keys(node: Node, bound: Bound) -> Iterator[Path]:
+    """What is read to find the keys along a place."""
+    while node.parts:
+        if node.name == "_[_]" and _step(node.parts[1], bound) is ANY:
+            yield from _paths(node.parts[1], bound)
+        node = node.parts[0]
+
+
+def _inside(node: Node, bound: Bound) -> Iterator[Path]:
+    """`x in place` reads no more than its elements or keys, `size(place)` not even those."""
+    *rest, container = node.parts
+    path = _path(container, bound)
+    if path is None:
+        rest.append(container)
+    else:
+        inside = (EACH, COUNT) if node.name == "size" else (EACH,)
+        yield from _with_keys(Path(path.root, (*path.steps, *inside)))
+        yield from _in_keys(container, bound)
+    for part in rest:
+        yield from _paths(part, bound)
+
+
+def _in_loop(node: Node, bound: Bound) -> Iterator[Path]:
+    """Of what the loop goes over, only the parts that its body reads."""
+    over, *body = node.parts
+    path = _path(over, bound)
+    element = path and Path(path.root, (*path.steps, EACH))
+    inner = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
+    if element is None:
+        yield from _paths(over, bound)
+    else:
+        yield from _with_keys(Path(element.root, (*element.steps, COUNT)))
+        yield from _in_keys(over, bound)
+    for part in body:
+        yield from _paths(part, inner)
+
+
+def _with_keys(path: Path) -> Iterator[Path]:
+    """The place, and the places that hold its keys."""
+    yield path
+    for step in path.steps:
+        if isinstance(step, Path):
+            yield from _with_keys(step)
+
+
+def _placed(path: Path, scope: Scope, depth: int = 0) -> Path:
+    """With the names of `let` replaced by what they stand for."""
+    steps = tuple(_placed(step, scope, depth + 1) if isinstance(step, Path) else step for step in path.steps)
+    if path.root not in scope.let:
+        return Path(path.root, steps)
+    start = place(path.root, scope, depth + 1)
+    return Path(start.root, (*start.steps, *steps))
+
+
+def _wanted(paths: Iterable[Path]) -> dict[str, Wanted]:
+    roots: dict[str, Wanted] = {}
+    for path in paths:
+        wanted: Any = roots
+        chain = (path.root, *path.steps)
+        for position, step in enumerate(chain):
+            if step is COUNT:
+                break
+            if position == len(chain) - 1:
+                wanted[step] = None
+            elif wanted.setdefault(step, {}) is None:
+                break
+            else:
+                wanted = wanted[step]
+    return roots
+
+
+def merged(one: Wanted, other: Wanted) -> Wanted:
+    """What is read by either."""
+    if one is None or other is None:
+        return None
+    return {**one, **{step: merged(one[step], inner) if step in one else inner for step, inner in other.items()}}
+
+
+def _reserved(node: Node, scope: Scope) -> list[str]:
+    """A loop variable that hides one of ours would make the same word mean two things."""
+    known = {*ROOTS, *scope.let}
+    return [
+        f"'{name}' already has a meaning; call the loop variable something else"
+        for one in node.walk()
+        for name in one.bound
+        if name in known
+    ]
+
+
+def _mixed(node: Node, types: Mapping[int, str]) -> list[str]:
+    """CEL does not add a whole number to a decimal one, and every number of an argument or result is decimal."""
+    found = []
+    for one in node.walk():
+        if one.name not in _ARITHMETIC or len(one.parts) != 2:
+            continue
+        whole = [part for part in one.parts if types.get(part.id) == "int"]
+        open_ended = [part for part in one.parts if types.get(part.id) in ("dyn", "double", None)]
+        if whole and open_ended:
+            literal = next((str(part.constant) for part in whole if part.kind == "const"), None)
+            fix = f"write {literal}.0" if literal and one.name != "_%_" else "use int(…) or double(…)"
+            found.append(f"'{_ARITHMETIC[one.name]}' has a whole number and a decimal one, as arguments are: {fix}")
+    return found

@@ -1,0 +1,214 @@
+"""Tool results as grounding sees them: whole fields, and prose in which somebody may have written anything.
+
+A result that is a JSON value has fields. A result that is text is read as JSON, YAML or a Python literal when it is
+one (foreign agents print their results so); otherwise it is prose. Only scalars of a real structure are fields: a line
+that merely looks like `recipient: somebody` inside a longer text stays prose, because the parser knows that it is
+inside a string.
+
+What may surprise: YAML is read as a stream of events and never built, so that aliases cannot blow it up.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+import orjson
+
+from circumspect.policy.normalise import Reading, folded
+from circumspect.turn import Json
+
+Path = tuple[str, ...]
+YAML_LIMIT = 400_000
+DEPTH_LIMIT = 200
+FIELD_LIMIT = 400
+"""A scalar longer than this is a text, whatever it is the value of."""
+
+
+class Result:
+    """What one tool call returned, indexed when first asked. Equal texts share one index (see `result_of`)."""
+
+    def __init__(self, value: Json) -> None:
+        self.value = value
+
+    @cached_property
+    def leaves(self) -> tuple[tuple[Path, str], ...]:
+        """Every scalar of the structure with the path to it; nothing when the result is plain prose."""
+        if isinstance(self.value, str):
+            return tuple(_read(self.value))
+        return tuple(_walk(self.value, ()))
+
+    @cached_property
+    def fields(self) -> Mapping[str, Path]:
+        """Folded scalar (or key of a mapping) to where it stands. The first of equals wins."""
+        found: dict[str, Path] = {}
+        keys: dict[Path, None] = {}
+        for path, text in self.leaves:
+            if len(text) <= FIELD_LIMIT:
+                found.setdefault(folded(text), path)
+            keys[path] = None
+        for path in keys:
+            for depth, part in enumerate(path):
+                found.setdefault(folded(part), path[: depth + 1])
+        return found
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Everything in the result as one text: a value may be a fragment of it."""
+        if isinstance(self.value, str):
+            return Reading(self.value)
+        return Reading("\n".join((*(" ".join(path) + ": " + text for path, text in self.leaves),)))
+
+    @cached_property
+    def prose(self) -> tuple[str, ...]:
+        """The texts in it that are long enough to tell somebody to do something."""
+        if self.leaves:
+            return tuple(text for _, text in self.leaves if text.count(" ") >= 3)
+        return (self.value,) if isinstance(self.value, str) and self.value else ()
+
+    @cached_property
+    def choices(self) -> Mapping[str, Mapping[str, Mapping[str, Json]]]:
+        """Key of a record to all the records that it is one of: `{"card_1": {"card_1": {...}, "card_2": {...}}}`."""
+        found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
+        _gather(self.value, found, 0)
+        return found
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """Plain text by lines, and by what follows a label: how trusted tools print a list."""
+        if not isinstance(self.value, str) or self.leaves:
+            return frozenset()
+        found = {folded(line.strip(" -*•\t")) for line in self.value.splitlines()}
+        found |= {folded(line.split(":", 1)[1]) for line in self.value.splitlines() if ":" in line}
+        return frozenset(line for line in found if line)
+
+
+_indexed: OrderedDict[int, Result] = OrderedDict()
+KEPT = 2048
+
+
+@lru_cache(maxsize=KEPT)
+def _shared(text: str) -> Result:
+    return Result(text)
+
+
+def result_of(value: Json) -> Result:
+    """The index of a result. What comes again with each proposal of a conversation is indexed once.
+
+    A structure is known by its identity: the index holds on to it, so the identity stays its own.
+    """
+    if isinstance(value, str):
+        return _shared(value) if len(value) <= 65_536 else Result(value)
+    known = _indexed.get(id(value))
+    if known is None or known.value is not value:
+        known = _indexed[id(value)] = Result(value)
+        if len(_indexed) > KEPT:
+            _indexed.popitem(last=False)
+    return known
+
+
+def _walk(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    if len(path) > DEPTH_LIMIT:
+        return
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, bool):
+        yield path, "true" if value else "false"
+    elif isinstance(value, int | float):
+        yield path, _written(value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _walk(item, (*path, str(key)))
+    elif isinstance(value, Mapping):
+        yield from _walk(dict(value), path)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _walk(item, path)
+
+
+def _gather(value: Json, found: dict[str, Mapping[str, Mapping[str, Json]]], depth: int) -> None:
+    if depth > 8 or isinstance(value, str):
+        return
+    if isinstance(value, Mapping):
+        records = {key: item for key, item in value.items() if isinstance(item, Mapping)}
+        for key in records:
+            found.setdefault(key, records)
+        for item in value.values():
+            if isinstance(item, dict | list):
+                _gather(item, found, depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value:
+            if isinstance(item, dict | list):
+                _gather(item, found, depth + 1)
+
+
+def _written(value: int | float) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _read(text: str) -> Iterator[tuple[Path, str]]:
+    start = text.lstrip()[:1]
+    if start and start in '{["':
+        try:
+            yield from _walk(orjson.loads(text), ())
+            return
+        except orjson.JSONDecodeError:
+            pass
+        try:
+            yield from _walk(ast.literal_eval(text) if len(text) <= YAML_LIMIT else None, ())
+            return
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            pass
+    elif text.isascii() and text.strip().isdigit():
+        yield (), text.strip()
+        return
+    if len(text) <= YAML_LIMIT:
+        yield from _read_yaml(text)
+
+
+def _read_yaml(text: str) -> Iterator[tuple[Path, str]]:
+    """Scalars of a block or flow collection. A text that is one scalar, or no YAML, has no fields."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: list[tuple[Path, str]] = []
+    stack: list[list[object]] = []  # for a mapping: ["map", path, key or None]; for a sequence: ["seq", path]
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                kind = "map" if isinstance(event, yaml.MappingStartEvent) else "seq"
+                stack.append([kind, _place(stack), None])
+                if len(stack) > DEPTH_LIMIT:
+                    return
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                stack.pop()
+                _value_done(stack)
+            elif isinstance(event, yaml.ScalarEvent):
+                if not stack:
+                    return
+                top = stack[-1]
+                if top[0] == "map" and top[2] is None:
+                    top[2] = event.value
+                else:
+                    found.append((_place(stack), event.value))
+                    _value_done(stack)
+            elif isinstance(event, yaml.AliasEvent):
+                _value_done(stack)
+    except (yaml.YAMLError, ValueError):
+        return
+    yield from found
+
+
+def _place(stack: list[list[object]]) -> Path:
+    if not stack:
+        return ()
+    _, path, key = stack[-1]
+    base = path if isinstance(path, tuple) else ()
+    return (*base, key) if isinstance(key, str) else base
+
+
+def _value_done(stack: list[list[object]]) -> None:
+    if stack and stack[-1][0] == "map":
+        stack[-1][2] = None

@@ -1,0 +1,92 @@
+"""Limits: how often, or how much. A limit and what is known -> why this call would break it, or None.
+
+Successful calls count, and those whose outcome nobody knows yet: they may have happened. Amounts below zero count as
+nothing, so that a negative one cannot make room for another. A call without a time counts in every window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import Limit
+from circumspect.turn import Json, Session, ToolCall
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def exceeded(limit: Limit, facts: Facts) -> str | None:
+    """What the model is told when this call would be one too many, or too much; None when it would not."""
+    counted = [call for call in _earlier(limit, facts) if _same(limit, call, facts.call)]
+    if limit.count is not None:
+        return (limit.because or sentence(limit, facts.call.tool)) if len(counted) + 1 > limit.count else None
+    if limit.sum is None or limit.at_most is None:
+        return f"The limit on '{facts.call.tool}' says neither how often nor how much."
+    amounts = [_amount(call.arguments.get(limit.sum)) for call in (*counted, facts.call)]
+    if any(amount is None for amount in amounts):
+        return f"'{limit.sum}' must be a number, because it is limited."
+    total = sum(amount for amount in amounts if amount)
+    return (limit.because or sentence(limit, facts.call.tool)) if total > limit.at_most else None
+
+
+def sentence(limit: Limit, tool: str) -> str:
+    """The limit in words."""
+    names = " and ".join((tool, *limit.across))
+    what = (
+        f"{names}: at most {limit.count} {'call' if limit.count == 1 else 'calls'}"
+        if limit.count is not None
+        else f"{names}: '{limit.sum}' may add up to at most {limit.at_most:g}"
+    )
+    per = f" for the same {' and '.join(limit.per)}" if limit.per else ""
+    return f"{what}{per} {in_words(limit.window)}."
+
+
+def in_words(window: str) -> str:
+    if window == "turn":
+        return "before the user speaks again"
+    if window == "conversation":
+        return "in a conversation"
+    number, unit = int(window[:-1]), _UNITS[window[-1]]
+    return f"within {number} {unit[:-1] if number == 1 else unit}"
+
+
+def length(window: str) -> timedelta | None:
+    """Of a window that is a span of time."""
+    return None if window in ("turn", "conversation") else timedelta(**{_UNITS[window[-1]]: int(window[:-1])})
+
+
+def _earlier(limit: Limit, facts: Facts) -> Iterator[ToolCall]:
+    names = {facts.call.tool, *limit.across}
+    span = length(limit.window)
+    since = facts.now - span if span else None
+    first = _last_heard(facts.session) if limit.window == "turn" else -1
+    for event in facts.session.happened:
+        if event.ok and event.call.tool in names and event.index > first and not _before(event.at, since):
+            yield event.call
+    for execution in facts.unsettled:
+        if execution.call.tool in names and not _before(execution.started_at, since):
+            yield execution.call
+
+
+def _before(at: datetime | None, since: datetime | None) -> bool:
+    if at is None or since is None:
+        return False
+    if (at.tzinfo is None) != (since.tzinfo is None):
+        at, since = at.replace(tzinfo=None), since.replace(tzinfo=None)
+    return at < since
+
+
+def _last_heard(session: Session) -> int:
+    return max((one.index for one in session.heard if one.speaker == "user"), default=-1)
+
+
+def _same(limit: Limit, one: ToolCall, other: ToolCall) -> bool:
+    return all(one.arguments.get(name) == other.arguments.get(name) for name in limit.per)
+
+
+def _amount(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return max(0.0, float(value))

@@ -1,0 +1,260 @@
+"""A policy file -> Policy, or everything that is wrong with it at once, each with its line and what to do about it.
+
+Strict: an unknown key, a key given twice, a wrong type, an alias or a contradiction refuses the whole file. A policy
+that is only half understood would be half enforced.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from circumspect.errors import PolicyError
+from circumspect.policy.file import Policy
+from circumspect.policy.lint import Finding, Place, lint, meant
+from circumspect.turn import ToolSpec
+
+log = logging.getLogger(__name__)
+
+_LARGEST = 1_000_000
+_DEEPEST = 40
+_MOST_EVENTS = 100_000
+
+
+def load(source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, name: str = "policy.yaml") -> Policy:
+    """Read a file (a `Path`, or text that names one) or the policy's own text. Raises `PolicyError` with all findings.
+
+    With `specs` the file is also held against the tools: names, parameters, declared effects. Warnings are logged.
+    """
+    shown = str(source) if _is_file(source) else name
+    policy, findings = check(source, specs=specs)
+    errors = [one for one in findings if one.level == "error"]
+    if policy is None or errors:
+        many = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
+        raise PolicyError(
+            f"The policy file {shown} has {many}, so nothing of it holds.",
+            fix="Correct it and load it again:",
+            findings=tuple(one.said(shown) for one in errors),
+        )
+    for one in findings:
+        log.warning("%s", one.said(shown))
+    return policy
+
+
+def check(
+    source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None
+) -> tuple[Policy | None, tuple[Finding, ...]]:
+    """The policy, if it can be read at all, and every finding in the order of the file. Raises nothing."""
+    try:
+        text = _text(source)
+    except (OSError, ValueError) as problem:
+        return None, (Finding("error", 0, str(problem), "Check the path and the file."),)
+    if findings := _surface(text):
+        return None, _sorted(findings)
+    data, lines, findings = _read(text)
+    try:
+        policy = Policy.model_validate(data, strict=True)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False)
+        found = [_said(error, lines) for error in errors]
+        rest = _without(data, [tuple(error["loc"]) for error in errors])
+        also = [one for one in lint(rest, specs=specs, lines=lines) if one.level == "error"] if rest else []
+        return None, _sorted((*findings, *found, *also))
+    return policy, _sorted((*findings, *lint(policy, specs=specs, lines=lines)))
+
+
+def _without(data: Any, broken: list[Place]) -> Policy | None:
+    """What is left without the broken sections, so that the rest is checked in the same go."""
+    if not isinstance(data, dict) or any(place[:1] in ((), ("let",), ("facts",), ("timezone",)) for place in broken):
+        return None
+    rest = {key: dict(part) if isinstance(part, dict) else part for key, part in data.items()}
+    for place in broken:
+        section = rest.get(place[0])
+        if isinstance(section, dict) and len(place) > 1:
+            section.pop(place[1], None)
+        else:
+            rest.pop(place[0], None)
+    try:
+        return Policy.model_validate(rest, strict=True)
+    except ValidationError:
+        return None
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON schema of the file, for editors and for people."""
+    found = Policy.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Circumspect policy",
+        **{key: value for key, value in found.items() if key != "title"},
+    }
+
+
+def _is_file(source: Path | str) -> bool:
+    if isinstance(source, Path):
+        return True
+    return "\n" not in source and (source.endswith((".yaml", ".yml", ".json")) or Path(source).is_file())
+
+
+def _text(source: Path | str) -> str:
+    if not _is_file(source):
+        return str(source)
+    path = Path(source)
+    if not path.is_file():
+        raise ValueError(f"there is no file '{path}'")
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"the file is larger than {_LARGEST // 1_000_000} MB")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"the file is not UTF-8 text (byte {problem.start})") from None
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (one.line, one.level)))
+
+
+# --- YAML -----------------------------------------------------------------------------------------------------------
+
+
+def _surface(text: str) -> list[Finding]:
+    """What is refused before anything is built: broken YAML, aliases (they multiply), bottomless nesting."""
+    if len(text) > _LARGEST:
+        return [Finding("error", 0, "the text is larger than 1 MB", "Split it up.")]
+    found: list[Finding] = []
+    depth = 0
+    try:
+        for count, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _DEEPEST or count > _MOST_EVENTS:
+                return [*found, Finding("error", line, "it is nested too deeply, or too long", "Make it simpler.")]
+            if isinstance(event, yaml.AliasEvent):
+                found.append(
+                    Finding("error", line, f"*{event.anchor} repeats something", "Write it out, or use `let`.")
+                )
+            elif getattr(event, "tag", None) not in (None, "!"):
+                found.append(Finding("error", line, f"the tag {event.tag}", "Leave it out: plain values are enough."))
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        said = " ".join(str(getattr(problem, "problem", None) or "a character that YAML does not allow").split())
+        found.append(
+            Finding("error", mark.line + 1 if mark else 0, f"this is not YAML: {said}", "Check the indentation.")
+        )
+    return found
+
+
+def _read(text: str) -> tuple[Any, dict[Place, int], list[Finding]]:
+    """The values, the line of each, and keys that are given twice. Lists come as tuples."""
+    loader = yaml.CSafeLoader(text)
+    lines: dict[Place, int] = {}
+    found: list[Finding] = []
+    try:
+        node = loader.get_single_node()
+        return (_value(node, (), loader, lines, found) if node else {}), lines, found
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        said = " ".join(str(getattr(problem, "problem", problem)).split())
+        return {}, lines, [Finding("error", mark.line + 1 if mark else 0, f"this is not one YAML document: {said}", "")]
+    finally:
+        loader.dispose()
+
+
+def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], found: list[Finding]) -> Any:
+    lines.setdefault(place, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        return tuple(_value(item, (*place, at), loader, lines, found) for at, item in enumerate(node.value))
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, Any] = {}
+        for key, item in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                found.append(Finding("error", line, "a key must be a word", "Write `key: value`."))
+                continue
+            if key.value in values:
+                first = lines[(*place, key.value)]
+                found.append(
+                    Finding("error", line, f"'{key.value}' is here twice (also in line {first})", "Keep one of them.")
+                )
+                continue
+            lines[(*place, key.value)] = line
+            values[key.value] = _value(item, (*place, key.value), loader, lines, found)
+        return values
+    if node.tag.endswith(":timestamp"):
+        return node.value
+    return loader.construct_object(node)
+
+
+# --- what the model refuses -----------------------------------------------------------------------------------------
+
+
+def _said(error: Any, lines: Mapping[Place, int]) -> Finding:
+    place: Place = tuple(error["loc"])
+    line = next((lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in lines), 0)
+    key = place[-1] if place else "the file"
+    section = _section(place[:-1])
+    allowed = tuple(section.get("properties", {}))
+    described = section.get("properties", {}).get(key, {}).get("description", "")
+    match error["type"]:
+        case "extra_forbidden":
+            return Finding("error", line, f"unknown key '{key}'", meant(str(key), allowed) or _choices(allowed))
+        case "missing":
+            return Finding("error", line, f"'{key}' is missing", described)
+        case "literal_error":
+            choices = re.findall(r"'([^']*)'|(?<![\w'])(\d+)", error["ctx"]["expected"])
+            words = tuple(text or number for text, number in choices)
+            problem = f"'{key}' cannot be {error['input']!r}"
+            return Finding("error", line, problem, meant(str(error["input"]), words) or _choices(words))
+        case "string_pattern_mismatch":
+            return Finding("error", line, f"'{key}' cannot be {error['input']!r}", described)
+        case "bool_type":
+            return Finding("error", line, f"'{key}' must be true or false", "Write true or false, without quotes.")
+        case "dict_type" | "model_type" | "mapping_type" | "model_attributes_type":
+            return Finding(
+                "error", line, f"'{key}' must have settings below it", described or "Write `key: value` lines."
+            )
+        case "tuple_type":
+            return Finding("error", line, f"'{key}' must be a list", described or "Start each item with a dash.")
+        case _:
+            problem = f"'{key}': {error['msg'][:1].lower()}{error['msg'][1:]}"
+            return Finding("error", line, problem, described or "See docs/policy.md.")
+
+
+def _choices(words: Iterable[str]) -> str:
+    return f"Possible here: {', '.join(words)}."
+
+
+def _section(place: Place) -> dict[str, Any]:
+    """The part of the schema that describes what is at this place."""
+    whole = schema()
+    found: dict[str, Any] = whole
+    for step in (*place, None):
+        found = next((one for one in _alternatives(found, whole) if one.get("type") in ("object", "array")), {})
+        if step is None:
+            return found
+        if isinstance(step, int):
+            found = found.get("items", {})
+        else:
+            found = found.get("properties", {}).get(step) or found.get("additionalProperties") or {}
+        if not isinstance(found, dict):
+            return {}
+    return found
+
+
+def _alternatives(part: dict[str, Any], whole: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    if "$ref" in part:
+        yield from _alternatives(whole["$defs"][part["$ref"].rpartition("/")[2]], whole)
+    elif "anyOf" in part:
+        for one in part["anyOf"]:
+            yield from _alternatives(one, whole)
+    else:
+        yield part

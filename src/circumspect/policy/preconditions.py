@@ -1,0 +1,183 @@
+"""The rules that a policy file writes: `requires`, `deny_unless`, `when` and `limits`, over what is known.
+
+Every condition of a call is decided once, for all of these rules. One that cannot be decided holds the call: the model
+is told what to look up first, or the user is asked (`unknown: ask`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from circumspect.policy.conditions import Need, Outcome, View, decide, known, shown, view
+from circumspect.policy.expressions import reads
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import Precondition, Reaction, Requirement
+from circumspect.policy.judge import Rule, rule
+from circumspect.policy.limits import exceeded
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Happened, Verdict, strictest
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the conditions of a call came to."""
+
+    failed: tuple[Precondition, ...] = ()
+    special: tuple[Reaction, ...] = ()
+    unknown: tuple[tuple[Precondition | Reaction, Outcome], ...] = ()
+
+
+NOTHING = Examined()
+
+
+@rule(ReasonCode.REQUIREMENT_NOT_MET)
+def what_it_requires_was_called_before(facts: Facts) -> Verdict:
+    """The calls that the policy file requires succeeded earlier in the conversation."""
+    if not facts.policy or not facts.policy.requires:
+        return Allow()
+    unmet = [_unmet(one, facts) for one in facts.policy.requires if not _is_met(one, facts)]
+    return Deny(_joined(unmet)) if unmet else Allow()
+
+
+@rule(ReasonCode.PRECONDITION_FAILED)
+def its_conditions_hold(facts: Facts) -> Verdict:
+    """Nothing that is known speaks against the call: every condition in the policy file holds."""
+    found = examine(facts)
+    against = [*(one.because for one in found.failed), *(one.because for one in found.special if one.then == "deny")]
+    if against:
+        return Deny(_joined(against))
+    return strictest([_reaction(one, facts) for one in found.special])
+
+
+@rule(ReasonCode.LIMIT_REACHED)
+def limits_are_kept(facts: Facts) -> Verdict:
+    """The call is not one too many, and not too much."""
+    if not facts.policy or not facts.policy.limits:
+        return Allow()
+    broken = [problem for one in facts.policy.limits if (problem := exceeded(one, facts))]
+    return Deny(_joined(broken)) if broken else Allow()
+
+
+@rule(ReasonCode.FACT_NEEDED)
+def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
+    """Every condition in the policy file can be decided from the arguments and from what was looked up."""
+    found = examine(facts)
+    if not found.unknown:
+        return Allow()
+    if facts.policy and facts.policy.unknown == "ask":
+        return Ask(invalid={name: "condition" for one, _ in found.unknown for name in _arguments(one, facts)})
+    return Deny(_joined(_look_up(found)))
+
+
+@rule(ReasonCode.APPROVAL_REQUIRED)
+def special_calls_are_approved(facts: Facts) -> Verdict:
+    """A colleague approved the call where a condition in the policy file wants four eyes."""
+    return Confirm(by="colleague") if any(one.then == "four_eyes" for one in examine(facts).special) else Allow()
+
+
+@rule(ReasonCode.CONFIRMATION_REQUIRED, adaptive_only=True)
+def special_calls_are_confirmed(facts: Facts) -> Verdict:
+    """The user said yes where a condition in the policy file wants a confirmation."""
+    return Confirm() if any(one.then == "confirm" for one in examine(facts).special) else Allow()
+
+
+PRECONDITION_RULES: tuple[Rule, ...] = (
+    what_it_requires_was_called_before,
+    its_conditions_hold,
+    limits_are_kept,
+    what_its_conditions_depend_on_is_known,
+    special_calls_are_approved,
+    special_calls_are_confirmed,
+)
+
+
+def examine(facts: Facts) -> Examined:
+    """Decide every condition of the call that could make a difference; once, though several rules ask."""
+    policy = facts.policy
+    if policy is None or not (policy.deny_unless or policy.when):
+        return NOTHING
+    memory = known(facts.session)
+    if memory.examined and memory.examined[0] is facts:
+        found: Examined = memory.examined[1]
+        return found
+    seen = view(facts)
+    conditions: list[Precondition | Reaction] = [*policy.deny_unless]
+    conditions += [one for one in policy.when if _matters(one, facts)]
+    outcomes = [(one, decide(one.condition, seen)) for one in conditions]
+    found = Examined(
+        failed=tuple(one for one, came in outcomes if isinstance(one, Precondition) and came.kind == "fails"),
+        special=tuple(one for one, came in outcomes if isinstance(one, Reaction) and came.kind == "holds"),
+        unknown=tuple((one, came) for one, came in outcomes if came.kind == "unknown"),
+    )
+    memory.examined = (facts, found)
+    return found
+
+
+def _matters(one: Reaction, facts: Facts) -> bool:
+    """A confirmation that was given, or that the mode does not ask for, need not be decided about."""
+    if one.then == "confirm":
+        return facts.mode == "adaptive" and facts.confirmed is None
+    return one.then != "four_eyes" or facts.confirmed is None or facts.confirmed.kind != "approval"
+
+
+def _reaction(one: Reaction, facts: Facts) -> Verdict:
+    match one.then:
+        case "ask":
+            return Ask(invalid=dict.fromkeys(_arguments(one, facts), "condition"))
+        case "escalate":
+            return Escalate()
+        case _:
+            return Allow()
+
+
+def _arguments(one: Precondition | Reaction, facts: Facts) -> list[str]:
+    """The arguments that the condition is about."""
+    if facts.policy is None:
+        return []
+    places = reads(one.condition, facts.policy.scope)
+    return list(dict.fromkeys(str(path.steps[0]) for path in places if path.root == "args" and path.steps))
+
+
+def _look_up(found: Examined) -> Iterable[str]:
+    """What to tell the model: first what it can still look up, else what nobody could find out."""
+    needs: list[Need] = [need for _, came in found.unknown for need in came.needs]
+    if fresh := list(dict.fromkeys(str(need) for need in needs if not need.tried)):
+        return [f"Look up {' and '.join(fresh)} first."]
+    tried = list(dict.fromkeys(str(need) for need in needs))
+    before = [f"{' and '.join(tried)} gave nothing that would tell."] if tried else []
+    reasons = [f"It cannot be decided whether this holds: {one.because}" for one, _ in found.unknown]
+    return [*before, *reasons]
+
+
+def _is_met(one: Requirement, facts: Facts) -> bool:
+    wanted = facts.call.arguments
+    calls = [
+        event
+        for event in facts.session.happened
+        if event.ok
+        and event.call.tool in one.call
+        and all(name in wanted and event.call.arguments.get(name) == wanted[name] for name in one.same)
+    ]
+    if one.where is None:
+        return bool(calls)
+    return any(decide(one.where, _about(event, facts)).kind == "holds" for event in reversed(calls))
+
+
+def _about(event: Happened, facts: Facts) -> View:
+    call = {"tool": event.call.tool, "args": event.call.arguments}
+    if event.trusted:
+        call["result"] = known(facts.session).result(event)
+    return view(facts, {"call": call})
+
+
+def _unmet(one: Requirement, facts: Facts) -> str:
+    if one.because:
+        return one.because
+    arguments = {name: facts.call.arguments[name] for name in one.same if name in facts.call.arguments}
+    said = ", ".join(f"{name}={shown(value)}" for name, value in arguments.items())
+    return f"First call {' or '.join(f'{name}({said})' if said else name for name in one.call)}."
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(sentences))

@@ -1,0 +1,6 @@
+"""Where turns are written down: `SqlStore`, over SQLite by default and PostgreSQL by URL."""
+
+from circumspect.stores.admin import ConversationRow, EscalationRow, EscalationState, UsageRow
+from circumspect.stores.sql import SqlStore
+
+__all__ = ["ConversationRow", "EscalationRow", "EscalationState", "SqlStore", "UsageRow"]

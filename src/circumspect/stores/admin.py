@@ -1,0 +1,273 @@
+"""What people ask of the store: plans, tenants, usage, escalations, conversations and what was said in them.
+
+Plain functions on a connection, off the path of a turn. A plan's mode and multiplier belong to the plan: a tenant
+refers to it by name, and changing a plan changes every tenant that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from circumspect.errors import StoreError
+from circumspect.reasons import ReasonCode
+from circumspect.stores import codec
+from circumspect.stores.codec import checked, clean, dumps, moment
+from circumspect.stores.statements import run, sql
+from circumspect.stores.tables import (
+    VISIBLE,
+    conversations,
+    escalations,
+    intents,
+    messages,
+    plans,
+    tenants,
+    tool_executions,
+    turns,
+    usage,
+)
+from circumspect.turn import (
+    ConversationId,
+    Execution,
+    Intent,
+    Language,
+    Message,
+    Mode,
+    Plan,
+    Tenant,
+    TenantId,
+    TurnId,
+    TurnResult,
+)
+
+EscalationState = Literal["open", "taken", "resolved"]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What a tenant used of one model in one mode in one month. `billed` is the cost times the plan's multiplier."""
+
+    tenant: TenantId
+    period: str
+    mode: Mode
+    model: str
+    messages: int
+    critiques: int
+    context_fetches: int
+    escalations: int
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    billed: float
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationRow:
+    """A conversation that waits for a person. `execution` names the call when its outcome is what nobody knows."""
+
+    id: str
+    tenant: TenantId
+    conversation: ConversationId
+    turn: TurnId
+    execution: str | None
+    reason: ReasonCode | None
+    summary: str
+    state: EscalationState
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    tenant: TenantId
+    id: ConversationId
+    mode: Mode
+    language: Language | None
+    messages: int
+    """All rows of the conversation, internal ones included."""
+    created_at: datetime
+    updated_at: datetime
+
+
+# --- plans and tenants ----------------------------------------------------------------------------------------------
+
+_PUT_PLAN = sql("""
+    INSERT INTO plans (name, mode, multiplier) VALUES (:name, :mode, :multiplier)
+    ON CONFLICT (name) DO UPDATE SET mode = excluded.mode, multiplier = excluded.multiplier
+""")
+
+_ADD_PLAN = sql("""
+    INSERT INTO plans (name, mode, multiplier) VALUES (:name, :mode, :multiplier) ON CONFLICT (name) DO NOTHING
+""")
+
+_PUT_TENANT = sql("""
+    INSERT INTO tenants (id, plan, name, language, config) VALUES (:id, :plan, :name, :language, :config)
+    ON CONFLICT (id) DO UPDATE SET
+        plan = excluded.plan, name = excluded.name, language = excluded.language, config = excluded.config
+""")
+
+_TENANTS = sa.select(tenants, plans.c.mode, plans.c.multiplier).join(plans)
+
+
+def put_plan(connection: sa.Connection, plan: Plan) -> None:
+    checked(plan.name)
+    run(connection, _PUT_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
+
+
+def get_plan(connection: sa.Connection, name: str) -> Plan | None:
+    row: Any = connection.execute(sa.select(plans).where(plans.c.name == name)).one_or_none()
+    return None if row is None else Plan(row.name, row.mode, row.multiplier)
+
+
+def get_plans(connection: sa.Connection) -> Sequence[Plan]:
+    rows: Sequence[Any] = connection.execute(sa.select(plans).order_by(plans.c.name)).all()
+    return [Plan(row.name, row.mode, row.multiplier) for row in rows]
+
+
+def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
+    checked(tenant.id, tenant.plan.name)
+    plan = tenant.plan
+    run(connection, _ADD_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
+    run(
+        connection,
+        _PUT_TENANT,
+        {
+            "id": tenant.id,
+            "plan": plan.name,
+            "name": clean(tenant.business.name),
+            "language": tenant.language,
+            "config": dumps(codec.tenant_document(tenant)),
+        },
+    )
+
+
+def get_tenant(connection: sa.Connection, tenant: TenantId) -> Tenant | None:
+    row = connection.execute(_TENANTS.where(tenants.c.id == tenant)).one_or_none()
+    return None if row is None else codec.tenant(row)
+
+
+def get_tenants(connection: sa.Connection) -> Sequence[Tenant]:
+    return [codec.tenant(row) for row in connection.execute(_TENANTS.order_by(tenants.c.id))]
+
+
+# --- what happened --------------------------------------------------------------------------------------------------
+
+
+def get_usage(connection: sa.Connection, tenant: TenantId, period: str | None) -> Sequence[UsageRow]:
+    query = sa.select(usage).where(usage.c.tenant == tenant).order_by(usage.c.period, usage.c.mode, usage.c.model)
+    if period is not None:
+        query = query.where(usage.c.period == period)
+    return [UsageRow(*row) for row in connection.execute(query)]
+
+
+def get_escalations(
+    connection: sa.Connection, tenant: TenantId | None, state: EscalationState | None
+) -> Sequence[EscalationRow]:
+    query = sa.select(escalations).order_by(escalations.c.created_at, escalations.c.id)
+    if tenant is not None:
+        query = query.where(escalations.c.tenant == tenant)
+    if state is not None:
+        query = query.where(escalations.c.state == state)
+    rows: Sequence[Any] = connection.execute(query).all()
+    return [
+        EscalationRow(
+            row.id,
+            row.tenant,
+            row.conversation,
+            row.turn,
+            row.execution,
+            codec.reason(row.reason_code),
+            row.summary,
+            row.state,
+            moment(row.created_at),
+        )
+        for row in rows
+    ]
+
+
+def set_escalation(connection: sa.Connection, id_: str, state: EscalationState) -> None:
+    """Resolving the escalation of a call whose outcome was unknown also lets the same call be proposed again."""
+    row: Any = connection.execute(
+        sa.update(escalations).where(escalations.c.id == id_).values(state=state).returning(*escalations.c)
+    ).one_or_none()
+    if row is None:
+        raise StoreError("There is no such escalation.", fix="List them and use an id from there.")
+    if row.execution is None:
+        return
+    resolved = state == "resolved"
+    connection.execute(
+        sa.update(tool_executions)
+        .where(tool_executions.c.id == row.execution, tool_executions.c.state == "indeterminate")
+        .values(reported=resolved)
+    )
+    if not resolved:
+        connection.execute(
+            sa.update(conversations)
+            .where(conversations.c.tenant == row.tenant, conversations.c.id == row.conversation)
+            .values(calls=True)
+        )
+
+
+def get_conversations(connection: sa.Connection, tenant: TenantId, limit: int) -> Sequence[ConversationRow]:
+    query = (
+        sa.select(conversations)
+        .where(conversations.c.tenant == tenant)
+        .order_by(conversations.c.updated_at.desc())
+        .limit(limit)
+    )
+    rows: Sequence[Any] = connection.execute(query).all()
+    return [
+        ConversationRow(
+            row.tenant, row.id, row.mode, row.language, row.next_seq, moment(row.created_at), moment(row.updated_at)
+        )
+        for row in rows
+    ]
+
+
+def result_of(connection: sa.Connection, turn: TurnId, tenant: TenantId | None) -> TurnResult | None:
+    query = sa.select(turns.c.result).where(turns.c.id == turn, turns.c.status == "done")
+    if tenant is not None:
+        query = query.where(turns.c.tenant == tenant)
+    row: Any = connection.execute(query).one_or_none()
+    return None if row is None else codec.result(row.result)
+
+
+def get_messages(
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    internal: bool,
+    after: int,
+    limit: int,
+) -> Sequence[Message]:
+    query = (
+        sa.select(messages)
+        .where(messages.c.tenant == tenant, messages.c.conversation == conversation, messages.c.seq > after)
+        .order_by(messages.c.seq)
+        .limit(limit)
+    )
+    if not internal:
+        query = query.where(sa.text(VISIBLE))
+    return [codec.message(row) for row in connection.execute(query)]
+
+
+def get_executions(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
+    query = (
+        sa.select(tool_executions)
+        .where(tool_executions.c.tenant == tenant, tool_executions.c.conversation == conversation)
+        .order_by(tool_executions.c.started_at, tool_executions.c.id)
+    )
+    return [codec.execution(row) for row in connection.execute(query)]
+
+
+def get_intents(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
+    query = (
+        sa.select(intents)
+        .where(intents.c.tenant == tenant, intents.c.conversation == conversation)
+        .order_by(intents.c.created_at, intents.c.id)
+    )
+    return [codec.intent(row) for row in connection.execute(query)]

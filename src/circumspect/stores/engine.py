@@ -1,0 +1,212 @@
+"""A database URL in, a SQLAlchemy engine and the threads that may use it out; database errors to ours.
+
+SQLite has one connection and one thread per process: it has one writer anyway, and waiting in our queue is fairer and
+cheaper than waiting in its lock. Every transaction begins IMMEDIATE, because one that reads first and writes later
+can fail halfway. PostgreSQL has a few threads with a connection each. No message ever shows the URL: it may hold a
+password, and a badly written one may hold it anywhere.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from circumspect.errors import ConfigError, StoreError
+from circumspect.stores.codec import dumps, loads
+
+SQLITE_NEEDED = (3, 35)  # RETURNING
+POSTGRES_THREADS = 8
+CONNECT_SECONDS = 10
+
+
+class Database:
+    """An engine, the threads that may use it, and a name for it that is safe to show."""
+
+    def __init__(self, engine: sa.Engine, threads: int, name: str) -> None:
+        self.engine = engine
+        self.name = name
+        self.threads = ThreadPoolExecutor(threads, "circumspect-store")
+        self._keep = threads == 1
+        self._kept: sa.Connection | None = None
+
+    def transaction(self) -> AbstractContextManager[sa.Connection]:
+        """Committed when the block ends, rolled back when it raises. From one of the threads only."""
+        if not self._keep:
+            return self.engine.begin()
+        if self._kept is None:
+            self._kept = self.engine.connect()
+        return _transaction_on(self._kept)
+
+    def close(self) -> None:
+        self.threads.shutdown()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+        self.engine.dispose()
+
+
+@contextmanager
+def _transaction_on(connection: sa.Connection) -> Iterator[sa.Connection]:
+    with connection.begin():
+        yield connection
+
+
+def connect(url: str) -> Database:
+    """Nothing is opened yet; the first transaction does that."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed)
+    return _postgres(parsed)
+
+
+def _parsed(url: str) -> sa.URL:
+    if "://" not in url:
+        return sa.URL.create("sqlite", database=url)
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        # Not chained: the parser's own message quotes pieces of the URL.
+        raise ConfigError("The database URL cannot be read.", fix=_URL_HELP) from None
+    if "@" in (parsed.host or ""):
+        raise ConfigError("The database URL has more than one '@' before the host.", fix=_URL_HELP)
+    scheme = parsed.drivername.partition("+")[0]
+    if scheme == "sqlite":
+        return parsed.set(drivername="sqlite")
+    if scheme in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise ConfigError(f"Databases of the kind '{scheme}' are not supported.", fix=_URL_HELP)
+
+
+_URL_HELP = (
+    "Write sqlite:///path/to/file.db or postgresql://user:password@host:5432/name, "
+    "with special characters in the password percent-encoded (@ is %40, / is %2F, : is %3A)."
+)
+
+
+def _sqlite(url: sa.URL) -> Database:
+    if sqlite3.sqlite_version_info < SQLITE_NEEDED:
+        raise StoreError(
+            f"This Python has SQLite {sqlite3.sqlite_version}, and 3.35 or newer is needed.",
+            fix="Use a newer Python build, or PostgreSQL.",
+        )
+    path = url.database or ":memory:"
+    memory = path == ":memory:"
+    if not memory and not path.startswith("file:"):
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder of the database {path} cannot be made: {error.strerror}.",
+                fix="Choose a path in a folder that you may write to.",
+            ) from error
+    engine = sa.create_engine(
+        url,
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False},
+        json_serializer=dumps,
+        json_deserializer=loads,
+        hide_parameters=True,
+    )
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", _begin_immediate)
+    return Database(engine, 1, "in memory" if memory else path)
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
+    for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    driver: Any = connection.connection.driver_connection
+    driver.execute("BEGIN IMMEDIATE")
+
+
+def _postgres(url: sa.URL) -> Database:
+    name = f"{url.database or ''} on {url.host or url.query.get('host') or 'this machine'}"
+    try:
+        engine = sa.create_engine(
+            url,
+            pool_size=POSTGRES_THREADS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            # The claims count on seeing what others committed while they waited for a row.
+            isolation_level="READ COMMITTED",
+            connect_args={} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_SECONDS},
+            json_serializer=dumps,
+            json_deserializer=loads,
+            hide_parameters=True,
+        )
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "The PostgreSQL driver is not installed.", fix="pip install 'circumspect[postgres]'"
+        ) from error
+    return Database(engine, POSTGRES_THREADS, name)
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def our_errors(name: str) -> Iterator[None]:
+    """Whatever the database says, as a `StoreError` with something to do about it."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        raise _explained(error.orig or error, name) from error
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"The database {name} could not be used.", fix="Try again.") from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise StoreError(
+            "A value cannot be stored.", fix="Use ids and keys without lone surrogates, and numbers of 64 bits."
+        ) from error
+    except Exception as error:
+        # From statements that go to the driver directly. psycopg is known by name, since it may not be installed.
+        if isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg"):
+            raise _explained(error, name) from error
+        raise
+
+
+def _explained(error: BaseException, name: str) -> StoreError:
+    problem = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
+    if isinstance(error, sqlite3.Error):
+        for sign, (what, fix) in _SQLITE.items():
+            if sign in problem:
+                return StoreError(f"The database {name} {what}.", fix=fix)
+    else:
+        # psycopg has no SQLSTATE for what went wrong while connecting.
+        state = getattr(error, "sqlstate", None) or ("3D" if problem.endswith("does not exist") else "08")
+        for sign, (what, fix) in _POSTGRES.items():
+            if state.startswith(sign):
+                return StoreError(f"The database {name} {what}: {problem}.", fix=fix)
+    return StoreError(f"The database {name} refused: {problem}.", fix="Try again; if it stays, report it.")
+
+
+_REACH = "Check that the server runs, and the host, port, user and password in the database URL."
+_POSTGRES = {
+    "08": ("cannot be reached", _REACH),
+    "28": ("does not let this user in", _REACH),
+    "3D": ("does not exist", "Create it with `createdb`, or correct its name in the database URL."),
+    "40": ("was busy with the same rows", "Try again."),
+    "42501": ("does not permit this", "Grant the user CREATE on the schema, and read and write on its tables."),
+    "25006": ("is read-only", "Connect to the primary server."),
+    "53": ("has no room for this", "Free disk space, or allow more connections."),
+    "57": ("is shutting down or starting up", "Try again in a moment."),
+}
+_SQLITE = {
+    "readonly": ("is read-only", "Make the file and its folder writable, or choose another path."),
+    "not a database": ("is not a SQLite database", "Choose another path, or move the file away."),
+    "unable to open": ("cannot be opened", "Check that the path is a file in a folder that you may write to."),
+    "full": ("has no room left on its disk", "Free some space; nothing was written halfway."),
+    "locked": ("was held by another process for 30 seconds", "End the process that holds it, and try again."),
+    "malformed": ("is damaged", "Restore a backup, or recover it with `sqlite3 FILE .recover`."),
+    "disk I/O": ("cannot be read or written on its disk", "Check the disk; use a local one, not a network share."),
+}

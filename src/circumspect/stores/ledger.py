@@ -1,0 +1,238 @@
+"""The ledger of side effects, and the outbox.
+
+A call is written down as `started` in the transaction that uses up its intent, and completed after. Whoever finds a
+started row whose lease ran out settles it under a token of their own; of two who try, one gets through. A call stays
+`unreported` until a turn that could speak of it was closed, or, when nobody knows how it ended, until a person
+resolved its escalation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.errors import LeaseLost
+from circumspect.ports import OutboxItem
+from circumspect.reasons import ReasonCode
+from circumspect.stores import codec
+from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.statements import Values, insert, run, sql
+from circumspect.stores.tables import RUNNING, WAITING, escalations, outbox, tool_executions
+from circumspect.turn import ConversationId, Escalation, Execution, TenantId, TurnId
+
+ATTEMPTS = 12
+FIRST_WAIT = 5.0
+LONGEST_WAIT = 3600.0
+
+_HOLDS = sql("""
+    UPDATE conversations SET calls = TRUE WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
+""")
+
+_CONSUME = sql("""
+    UPDATE intents SET state = 'consumed', settled_at = :now
+    WHERE id = :intent AND tenant = :tenant AND conversation = :conversation
+      AND state = 'pending' AND expires_at > :now AND hash = :hash
+""")
+
+_FINISH = sql("""
+    UPDATE tool_executions
+    SET state = :state, result = :result, error = :error, reason_code = :reason, finished_at = :now
+    WHERE id = :id AND tenant = :tenant AND token = :token AND state = 'started'
+""")
+
+
+def lease_lost() -> LeaseLost:
+    return LeaseLost(
+        "Another worker took this conversation over.", fix="Nothing was written; read the conversation again."
+    )
+
+
+def begin_call(connection: sa.Connection, execution: Execution, token: str) -> bool:
+    where = {"tenant": execution.tenant, "conversation": execution.conversation}
+    if not run(connection, _HOLDS, {**where, "token": token}).rowcount:
+        raise lease_lost()
+    if execution.intent:
+        consumed = run(
+            connection,
+            _CONSUME,
+            {**where, "intent": execution.intent, "hash": execution.call.hash, "now": epoch(execution.started_at)},
+        )
+        if not consumed.rowcount:
+            connection.rollback()
+            return False
+    insert(connection, tool_executions, execution_row(execution, reported=False))
+    return True
+
+
+def finish_call(connection: sa.Connection, execution: Execution) -> bool:
+    at = execution.finished_at or execution.started_at
+    finished = run(
+        connection,
+        _FINISH,
+        {
+            "id": execution.id,
+            "tenant": execution.tenant,
+            "token": execution.token,
+            "state": execution.state,
+            "result": None if execution.result is None else dumps(execution.result),
+            "error": clean(execution.error),
+            "reason": _text(execution.reason),
+            "now": epoch(at),
+        },
+    )
+    if not finished.rowcount:
+        return False
+    if execution.state == "indeterminate":
+        unknown = Escalation(
+            execution.reason or ReasonCode.OUTCOME_UNKNOWN,
+            f"{execution.call.tool} was started and nobody knows how it ended. {execution.error}".strip(),
+        )
+        escalate(
+            connection,
+            execution.tenant,
+            execution.conversation,
+            execution.turn,
+            unknown,
+            at,
+            execution=execution,
+        )
+    return True
+
+
+def execution_row(execution: Execution, *, reported: bool) -> Values:
+    return {
+        "id": execution.id,
+        "tenant": execution.tenant,
+        "conversation": execution.conversation,
+        "turn": execution.turn,
+        "tool": execution.call.tool,
+        "arguments": dumps(execution.call.arguments),
+        "call_id": execution.call.id,
+        "effect": execution.effect,
+        "recovery": execution.recovery,
+        "state": execution.state,
+        "token": execution.token,
+        "lease_until": epoch(execution.lease_until),
+        "started_at": epoch(execution.started_at),
+        "finished_at": None if execution.finished_at is None else epoch(execution.finished_at),
+        "intent": execution.intent,
+        "result": None if execution.result is None else dumps(execution.result),
+        "error": clean(execution.error),
+        "reason_code": _text(execution.reason),
+        "reported": reported,
+    }
+
+
+def _text(reason: ReasonCode | None) -> str | None:
+    """Drivers have their own ideas about enums."""
+    return None if reason is None else str(reason)
+
+
+def escalate(
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    turn: TurnId,
+    escalation: Escalation,
+    at: datetime,
+    *,
+    execution: Execution | None = None,
+) -> None:
+    """The row a person works from and the notification, whose id is its own so that a receiver can tell repeats."""
+    id_ = f"esc-{execution.id if execution else turn}"
+    row: Values = {
+        "id": id_,
+        "tenant": tenant,
+        "conversation": conversation,
+        "turn": turn,
+        "execution": execution.id if execution else None,
+        "reason_code": str(escalation.reason),
+        "summary": clean(escalation.summary),
+        "state": "open",
+        "created_at": epoch(at),
+    }
+    insert(connection, escalations, row)
+    note: Values = {
+        "id": id_,
+        "topic": "escalation",
+        "payload": dumps(row),
+        "state": "pending",
+        "attempts": 0,
+        "next_at": epoch(at),
+        "created_at": epoch(at),
+    }
+    insert(connection, outbox, note)
+
+
+# --- what died, and what has to leave -------------------------------------------------------------------------------
+
+
+def _claim(table: sa.Table, due: sa.Column[Any], condition: str, **values: Any) -> sa.Update:
+    """Take rows that are due, oldest first. SKIP LOCKED is PostgreSQL's; SQLite leaves it out, having one writer. The
+    rows are found in a WITH, which runs once; as a subquery PostgreSQL may run it again and take more than the limit.
+    """
+    found = (
+        sa.select(table.c.id)
+        .where(sa.text(condition), due <= sa.bindparam("now"))
+        .order_by(due)
+        .limit(sa.bindparam("at_most"))
+        .with_for_update(skip_locked=True)
+        .cte("due")
+    )
+    return (
+        sa.update(table)
+        .where(table.c.id.in_(sa.select(found.c.id)))
+        .values({"token": sa.bindparam("by"), due.name: sa.bindparam("until"), **values})
+        .returning(*table.c)
+    )
+
+
+_CLAIM_CALLS = _claim(tool_executions, tool_executions.c.lease_until, RUNNING)
+_CLAIM_NOTES = _claim(outbox, outbox.c.next_at, WAITING, attempts=outbox.c.attempts + 1)
+
+_BURY = sql("""
+    UPDATE outbox SET state = 'dead' WHERE state = 'pending' AND next_at <= :now AND attempts >= :attempts
+""")
+
+_DELIVERED = sql("UPDATE outbox SET state = 'delivered' WHERE id = :id")
+
+_LATER = sql("""
+    UPDATE outbox SET next_at = :next_at, state = :state WHERE id = :id AND token = :token AND state = 'pending'
+""")
+
+
+def claim_expired(
+    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int
+) -> Sequence[Execution]:
+    found = connection.execute(
+        _CLAIM_CALLS, {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
+    ).all()
+    return sorted((codec.execution(row) for row in found), key=lambda execution: execution.started_at)
+
+
+def claim_outbox(
+    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int
+) -> Sequence[OutboxItem]:
+    """An attempt counts from here on, so that an item which kills whoever delivers it is buried like any other."""
+    run(connection, _BURY, {"now": now, "attempts": ATTEMPTS})
+    found: Sequence[Any] = connection.execute(
+        _CLAIM_NOTES, {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
+    ).all()
+    return [
+        OutboxItem(row.id, row.topic, row.payload, row.attempts - 1, token)
+        for row in sorted(found, key=lambda row: row.created_at)
+    ]
+
+
+def settle_outbox(connection: sa.Connection, item: OutboxItem, now: float, delivered: bool) -> None:
+    if delivered:
+        # Whoever holds the claim by now: it has left.
+        run(connection, _DELIVERED, {"id": item.id})
+        return
+    tried = item.attempts + 1
+    wait = min(FIRST_WAIT * 2**item.attempts, LONGEST_WAIT)
+    state = "dead" if tried >= ATTEMPTS else "pending"
+    run(connection, _LATER, {"id": item.id, "token": item.token, "next_at": now + wait, "state": state})

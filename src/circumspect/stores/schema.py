@@ -1,0 +1,78 @@
+"""Which version of the schema a database has, and how it gets to ours.
+
+Reading the version is one query; Alembic, which is slow to import, comes in only when there is something to change.
+An upgrade is one transaction under a lock on both databases: two workers that start at once upgrade once, and a
+worker that is killed halfway leaves the old schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.errors import StoreError
+from circumspect.stores.engine import Database
+
+HEAD = "0001"
+MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
+
+
+def prepare(database: Database, *, migrate: bool) -> None:
+    """The database has our schema when this returns."""
+    with database.engine.connect() as connection:
+        with connection.begin():
+            version = _version(connection)
+        if version == HEAD:
+            return
+        # Revisions are numbered in order, all with four digits.
+        if version is not None and version > HEAD:
+            raise StoreError(
+                f"The database {database.name} was made by a newer version of Circumspect (schema {version}).",
+                fix="Upgrade Circumspect, or use another database.",
+            )
+        if not migrate:
+            raise StoreError(
+                f"The database {database.name} has an older schema, or none yet.", fix="Run `circumspect db upgrade`."
+            )
+        _upgrade(connection)
+
+
+def _version(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
+@contextmanager
+def _unchecked_references(connection: sa.Connection) -> Iterator[None]:
+    """SQLite changes a table by copying it and dropping the old one, which foreign keys would take for a deletion.
+    The switch does nothing inside a transaction, so it is thrown around it."""
+    driver: Any = connection.connection.driver_connection
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:
+        driver.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        if sqlite:
+            driver.execute("PRAGMA foreign_keys = ON")
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    with _unchecked_references(connection), connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        # Finds nothing to do when another worker held the lock before us.
+        command.upgrade(config, "head")

@@ -1,0 +1,172 @@
+"""`SqlStore`: the `Store` port over SQLite or PostgreSQL, and what administrators ask of it.
+
+    store = await SqlStore.open("sqlite:///circumspect.db")   # or postgresql://...; a bare path is SQLite
+    opened = await store.open_turn(incoming, mode="adaptive", history=5, token=token, lease_seconds=60)
+    await store.close()
+
+Each method is one transaction, run by a thread so that the event loop never waits for a disk. The surprising choice:
+the clock is the caller's. Expiry is checked in the same statement that consumes, against the time that comes with the
+call, because a turn must be repeatable; so keep the clocks of the workers within a second or so of each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Concatenate, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+
+from circumspect.ports import Closing, OutboxItem
+from circumspect.stores import admin, ledger
+from circumspect.stores.admin import ConversationRow, EscalationRow, EscalationState, UsageRow
+from circumspect.stores.closing import close_turn, renew
+from circumspect.stores.codec import epoch
+from circumspect.stores.engine import Database, connect, our_errors
+from circumspect.stores.opening import open_turn
+from circumspect.stores.schema import prepare
+from circumspect.turn import (
+    ConversationId,
+    Execution,
+    Incoming,
+    Intent,
+    Message,
+    Mode,
+    Opened,
+    Plan,
+    Tenant,
+    TenantId,
+    TurnId,
+    TurnResult,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqlStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    async def open(cls, url: str, *, migrate: bool = True) -> SqlStore:
+        """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead)."""
+        database = connect(url)
+        try:
+            await asyncio.get_running_loop().run_in_executor(database.threads, _prepare, database, migrate)
+        except BaseException:
+            await asyncio.to_thread(database.close)
+            raise
+        return cls(database)
+
+    async def close(self) -> None:
+        """Waits for what is under way. Closing twice does no harm."""
+        await asyncio.to_thread(self._database.close)
+
+    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `body(connection, ...)` as one transaction. Once begun it is carried through, even if nobody waits for
+        the answer any more."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._database.threads, self._transaction, body, args, kwargs
+        )
+
+    def _transaction(
+        self,
+        body: Callable[Concatenate[sa.Connection, P], T],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+    ) -> T:
+        with our_errors(self._database.name), self._database.transaction() as connection:
+            return body(connection, *args, **kwargs)  # type: ignore[arg-type]
+
+    # --- the port ---------------------------------------------------------------------------------------------------
+
+    async def open_turn(
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+    ) -> Opened:
+        return await self.tx(open_turn, incoming, mode, history, token, lease_seconds)
+
+    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
+        await self.tx(renew, incoming, token, epoch(until))
+
+    async def begin_call(self, execution: Execution, token: str) -> bool:
+        return await self.tx(ledger.begin_call, execution, token)
+
+    async def finish_call(self, execution: Execution) -> bool:
+        return await self.tx(ledger.finish_call, execution)
+
+    async def close_turn(self, closing: Closing) -> None:
+        await self.tx(close_turn, closing)
+
+    async def claim_expired(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[Execution]:
+        return await self.tx(ledger.claim_expired, token, epoch(now), lease_seconds, limit)
+
+    async def messages(
+        self,
+        tenant: TenantId,
+        conversation: ConversationId,
+        *,
+        internal: bool = False,
+        after: int = -1,
+        limit: int = 1000,
+    ) -> Sequence[Message]:
+        return await self.tx(admin.get_messages, tenant, conversation, internal, after, limit)
+
+    async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
+        return await self.tx(admin.get_executions, tenant, conversation)
+
+    async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
+        return await self.tx(admin.get_intents, tenant, conversation)
+
+    async def claim_outbox(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
+        return await self.tx(ledger.claim_outbox, token, epoch(now), lease_seconds, limit)
+
+    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
+        await self.tx(ledger.settle_outbox, item, epoch(now), delivered)
+
+    # --- administration ---------------------------------------------------------------------------------------------
+
+    async def put_plan(self, plan: Plan) -> None:
+        await self.tx(admin.put_plan, plan)
+
+    async def get_plan(self, name: str) -> Plan | None:
+        return await self.tx(admin.get_plan, name)
+
+    async def plans(self) -> Sequence[Plan]:
+        return await self.tx(admin.get_plans)
+
+    async def put_tenant(self, tenant: Tenant) -> None:
+        """Its plan is referred to by name, and made only if there is none of that name; `put_plan` changes plans."""
+        await self.tx(admin.put_tenant, tenant)
+
+    async def get_tenant(self, tenant: TenantId) -> Tenant | None:
+        return await self.tx(admin.get_tenant, tenant)
+
+    async def tenants(self) -> Sequence[Tenant]:
+        return await self.tx(admin.get_tenants)
+
+    async def usage(self, tenant: TenantId, period: str | None = None) -> Sequence[UsageRow]:
+        """By month (`YYYY-MM`, UTC), mode and model; all months when none is named."""
+        return await self.tx(admin.get_usage, tenant, period)
+
+    async def escalations(
+        self, tenant: TenantId | None = None, state: EscalationState | None = None
+    ) -> Sequence[EscalationRow]:
+        return await self.tx(admin.get_escalations, tenant, state)
+
+    async def set_escalation(self, escalation: str, state: EscalationState) -> None:
+        await self.tx(admin.set_escalation, escalation, state)
+
+    async def conversations(self, tenant: TenantId, limit: int = 100) -> Sequence[ConversationRow]:
+        """The most recently used first."""
+        return await self.tx(admin.get_conversations, tenant, limit)
+
+    async def result_of(self, turn: TurnId, *, tenant: TenantId | None = None) -> TurnResult | None:
+        """What that turn answered; None while it runs, when it never ended, or when it is another tenant's."""
+        return await self.tx(admin.result_of, turn, tenant)
+
+
+def _prepare(database: Database, migrate: bool) -> None:
+    with our_errors(database.name):
+        prepare(database, migrate=migrate)

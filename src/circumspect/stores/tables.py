@@ -1,0 +1,225 @@
+"""The tables, as SQLAlchemy Core sees them. `migrations/` builds the same thing; a test compares the two.
+
+Every row belongs to a tenant, and every query names it. Times are seconds since the epoch, because both databases
+compare doubles alike. The surprising choice: a conversation's row is also its header. It holds the lease, the turn in
+progress, the newest intent and whether there are calls nobody has heard of, so that a plain turn reads one row where
+it would otherwise ask four tables that have nothing for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# On PostgreSQL `json`, not `jsonb`: jsonb refuses \u0000 and reorders keys, and what was said comes back as it was.
+Document = sa.JSON(none_as_null=True)
+
+
+def _needed(name: str, kind: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[Any]]) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False)
+
+
+def _conversation() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(
+        ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
+    )
+
+
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> sa.Index:
+    """The condition is text, and queries repeat it word for word: SQLite only then knows that the index fits."""
+    condition = sa.text(where)
+    return sa.Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+VISIBLE = "role <> 'internal'"
+RUNNING = "state = 'started'"
+UNREPORTED = "NOT reported"
+WAITING = "state = 'pending'"
+KEYED = "client_key IS NOT NULL"
+REASONED = "reason_code IS NOT NULL"
+
+plans = sa.Table(
+    "plans",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    _needed("mode", sa.Text),
+    _needed("multiplier", sa.Double),
+)
+
+tenants = sa.Table(
+    "tenants",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("plan", sa.Text, sa.ForeignKey("plans.name"), nullable=False),
+    _needed("name", sa.Text),
+    _needed("language", sa.Text),
+    _needed("config", Document),
+)
+
+conversations = sa.Table(
+    "conversations",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("mode", sa.Text),
+    sa.Column("language", sa.Text),
+    _needed("next_seq", sa.Integer),
+    sa.Column("lease_token", sa.Text),
+    _needed("lease_until", sa.Double),
+    sa.Column("turn", sa.Text),
+    sa.Column("intent", sa.Text),
+    _needed("calls", sa.Boolean),
+    _needed("created_at", sa.Double),
+    _needed("updated_at", sa.Double),
+    sa.Index("ix_conversations_tenant_updated_at", "tenant", "updated_at"),
+)
+
+turns = sa.Table(
+    "turns",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("tenant", sa.Text),
+    _needed("conversation", sa.Text),
+    sa.Column("client_key", sa.Text),
+    _needed("status", sa.Text),
+    sa.Column("outcome", sa.Text),
+    _needed("mode", sa.Text),
+    sa.Column("language", sa.Text),
+    sa.Column("result", Document),
+    _needed("first_seq", sa.Integer),
+    _needed("started_at", sa.Double),
+    sa.Column("finished_at", sa.Double),
+    _conversation(),
+    _partial("uq_turns_client_key", "tenant", "conversation", "client_key", where=KEYED, unique=True),
+)
+
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("conversation", sa.Text, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    _needed("turn", sa.Text),
+    _needed("role", sa.Text),
+    _needed("kind", sa.Text),
+    _needed("content", sa.Text),
+    sa.Column("reason_code", sa.Text),
+    sa.Column("meta", Document),
+    _needed("at", sa.Double),
+    _conversation(),
+    _partial("ix_messages_visible", "tenant", "conversation", "seq", where=VISIBLE),
+    _partial("ix_messages_reason_code", "reason_code", "tenant", "at", where=REASONED),
+)
+
+intents = sa.Table(
+    "intents",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("tenant", sa.Text),
+    _needed("conversation", sa.Text),
+    _needed("kind", sa.Text),
+    _needed("state", sa.Text),
+    _needed("call", Document),
+    _needed("hash", sa.Text),
+    _needed("tool_version", sa.Text),
+    _needed("policy_version", sa.Text),
+    _needed("principal", sa.Text),
+    _needed("nonce", sa.Text),
+    _needed("question", sa.Text),
+    _needed("question_hash", sa.Text),
+    _needed("question_seq", sa.Integer),
+    _needed("created_at", sa.Double),
+    _needed("expires_at", sa.Double),
+    sa.Column("settled_at", sa.Double),
+    _conversation(),
+    sa.Index("ix_intents_tenant_conversation_created_at", "tenant", "conversation", "created_at"),
+)
+
+tool_executions = sa.Table(
+    "tool_executions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("tenant", sa.Text),
+    _needed("conversation", sa.Text),
+    _needed("turn", sa.Text),
+    _needed("tool", sa.Text),
+    _needed("arguments", Document),
+    _needed("call_id", sa.Text),
+    _needed("effect", sa.Text),
+    _needed("recovery", sa.Text),
+    _needed("state", sa.Text),
+    _needed("token", sa.Text),
+    _needed("lease_until", sa.Double),
+    _needed("started_at", sa.Double),
+    sa.Column("finished_at", sa.Double),
+    sa.Column("intent", sa.Text, sa.ForeignKey("intents.id")),
+    sa.Column("result", Document),
+    _needed("error", sa.Text),
+    sa.Column("reason_code", sa.Text),
+    _needed("reported", sa.Boolean),
+    _conversation(),
+    sa.UniqueConstraint("intent"),
+    sa.Index("ix_tool_executions_tenant_conversation_started_at", "tenant", "conversation", "started_at"),
+    _partial("ix_tool_executions_running", "lease_until", where=RUNNING),
+    _partial("ix_tool_executions_unreported", "tenant", "conversation", where=UNREPORTED),
+    _partial("ix_tool_executions_reason_code", "reason_code", "tenant", where=REASONED),
+)
+
+escalations = sa.Table(
+    "escalations",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("tenant", sa.Text),
+    _needed("conversation", sa.Text),
+    _needed("turn", sa.Text),
+    sa.Column("execution", sa.Text),
+    _needed("reason_code", sa.Text),
+    _needed("summary", sa.Text),
+    _needed("state", sa.Text),
+    _needed("created_at", sa.Double),
+    _conversation(),
+    sa.Index("ix_escalations_tenant_state_created_at", "tenant", "state", "created_at"),
+)
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("topic", sa.Text),
+    _needed("payload", Document),
+    _needed("state", sa.Text),
+    _needed("attempts", sa.Integer),
+    sa.Column("token", sa.Text),
+    _needed("next_at", sa.Double),
+    _needed("created_at", sa.Double),
+    _partial("ix_outbox_waiting", "next_at", where=WAITING),
+)
+
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("period", sa.Text, primary_key=True),
+    sa.Column("mode", sa.Text, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    _needed("messages", sa.BigInteger),
+    _needed("critiques", sa.BigInteger),
+    _needed("context_fetches", sa.BigInteger),
+    _needed("escalations", sa.BigInteger),
+    _needed("model_calls", sa.BigInteger),
+    _needed("input_tokens", sa.BigInteger),
+    _needed("output_tokens", sa.BigInteger),
+    _needed("cost", sa.Double),
+    _needed("billed", sa.Double),
+)

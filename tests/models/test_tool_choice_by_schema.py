@@ -1,0 +1,124 @@
+"""Servers that ignore `tools`: the choice is made by a JSON schema and read back as if it were native."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.models.conftest import CANCEL, Open, asks
+from tests.models.provider_server import ProviderServer
+from tests.models.wire_formats import Answer
+
+from circumspect.errors import ModelGarbled
+from circumspect.models import Facts
+from circumspect.models.schema_driven import choice_schema, driven, undriven
+from circumspect.turn import Json, ModelReply, ModelUsage, Said, ToolCall, ToolSpec
+
+STATUS = ToolSpec("get_status", "Where is it?", CANCEL.parameters)
+
+
+def said(**fields: Json) -> Answer:
+    return Answer(json.dumps(fields))
+
+
+async def test_the_schema_has_the_tools_and_the_request_has_none(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="Hello!", tool=None, arguments={}))
+    reply = await opened("openai", ";tools=json_schema").complete(asks("hi", tools=(CANCEL, STATUS)))
+    assert (reply.text, reply.calls, reply.finish) == ("Hello!", (), "stop")
+    assert "tools" not in server.last
+    schema = server.last["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["tool"]["enum"] == ["cancel_order", "get_status", None]
+    assert schema["required"] == ["reply", "tool", "arguments"]
+    assert schema["properties"]["arguments"]["additionalProperties"] is True
+    system = server.last["messages"][0]["content"]
+    assert "cancel_order: Cancel an order." in system
+    assert '"order_id"' in system
+
+
+async def test_a_choice_becomes_a_call(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="I will.", tool="cancel_order", arguments={"order_id": "12345"}))
+    reply = await opened("openai", ";tools=json_schema").complete(asks("cancel 12345", tools=(CANCEL,)))
+    assert reply.text == "I will."
+    assert [(call.tool, dict(call.arguments)) for call in reply.calls] == [("cancel_order", {"order_id": "12345"})]
+    assert reply.calls[0].id
+    assert reply.finish == "tool_calls"
+
+
+async def test_a_name_outside_the_list_is_passed_on_for_policy_to_refuse(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="", tool="delete_everything", arguments={}))
+    reply = await opened("openai", ";tools=json_schema").complete(asks(tools=(CANCEL,)))
+    assert reply.calls[0].tool == "delete_everything"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I will cancel it.", '{"reply": "x", "tool": "cancel_order", "arguments": "12345"}', "[]", '{"reply": "x', "",
+     '{"reply": "x", "tool": 7, "arguments": {}}', '{"reply": "x", "tool": "cancel_order"}'],
+)  # fmt: skip
+async def test_an_answer_that_is_no_choice_is_asked_for_once_more_and_then_garbled(
+    server: ProviderServer, opened: Open, text: str
+) -> None:
+    model = opened("openai", ";tools=json_schema")
+    server.plays(Answer(text), said(reply="Fine.", tool=None, arguments={}))
+    assert (await model.complete(asks(tools=(CANCEL,)))).text == "Fine."
+    server.plays(Answer(text), Answer(text), said(reply="never", tool=None, arguments={}))
+    with pytest.raises(ModelGarbled):
+        await model.complete(asks(tools=(CANCEL,)))
+
+
+async def test_streaming_shows_the_reply_and_not_the_json(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="I will.", tool="cancel_order", arguments={"order_id": "1"}))
+    model = opened("openai", ";tools=json_schema")
+    text, reply = [piece async for piece in model.stream(asks(tools=(CANCEL,)))]
+    assert text == "I will."
+    assert isinstance(reply, ModelReply)
+    assert reply.calls
+
+
+async def test_without_tools_nothing_is_driven(server: ProviderServer, opened: Open) -> None:
+    server.plays(Answer("Just words."))
+    assert (await opened("openai", ";tools=json_schema").complete(asks())).text == "Just words."
+    assert "response_format" not in server.last
+
+
+async def test_earlier_calls_and_results_are_plain_messages(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="It was shipped.", tool=None, arguments={}))
+    await opened("openai", ";tools=json_schema").complete(
+        asks(
+            "where is 12345?",
+            Said("assistant", "", (ToolCall("get_status", {"order_id": "12345"}, "call_1"),)),
+            Said("tool", "shipped", call_id="call_1", tool="get_status"),
+            tools=(STATUS,),
+        )
+    )
+    roles = [message["role"] for message in server.last["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert json.loads(server.last["messages"][2]["content"])["tool"] == "get_status"
+    assert server.last["messages"][3]["content"] == "[result of get_status]\nshipped"
+
+
+async def test_a_schema_of_the_request_goes_where_the_reply_is(server: ProviderServer, opened: Open) -> None:
+    wanted = {"type": "object", "properties": {"mood": {"type": "string"}}}
+    server.plays(said(reply={"mood": "good"}, tool=None, arguments={}))
+    reply = await opened("openai", ";tools=json_schema").complete(asks(tools=(CANCEL,), schema=wanted))
+    assert json.loads(reply.text) == {"mood": "good"}
+
+
+async def test_facts_come_from_the_name_the_setting_or_the_list(opened: Open) -> None:
+    assert opened("openai").facts == Facts("native", "native")
+    assert opened("openai", facts=Facts(tools="json_schema")).facts.tools == "json_schema"
+    assert opened("openai", name="Qwen/Qwen2.5-Coder-1.5B-Instruct").facts.tools == "json_schema"
+    assert opened("openai", ";tools=native", name="smollm2-135m").facts.tools == "native"
+    assert opened("openai", ";tools=native", facts=Facts(tools="json_schema")).facts.tools == "native"
+
+
+def test_arguments_stay_free_so_that_nothing_has_to_be_invented() -> None:
+    schema = choice_schema(asks(tools=(CANCEL,)))
+    assert "order_id" not in json.dumps(schema)
+
+
+def test_driving_leaves_a_request_without_tools_as_it_is() -> None:
+    request = asks("hello", Said("assistant", "hi"))
+    assert driven(request) == request
+    reply = ModelReply("hi", ModelUsage("m"))
+    assert undriven(reply, request) == reply

@@ -1,0 +1,378 @@
+"""The ledger of side effects: a yes is used once, a call is settled once, and what nobody knows reaches a person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.stores.words import (
+    CALL,
+    CONVERSATION,
+    LEASE,
+    NOON,
+    TENANT,
+    asked,
+    closing,
+    execution,
+    fresh,
+    incoming,
+    intent,
+    later,
+    opened,
+    result,
+)
+
+from circumspect.errors import LeaseLost, StoreError
+from circumspect.reasons import ReasonCode
+from circumspect.stores import SqlStore
+from circumspect.turn import ConversationId, Execution, Incoming, Opened, TenantId, ToolCall
+
+
+async def said_yes(store: SqlStore, seconds: float = 10.0, **fields) -> tuple[Incoming, Opened]:
+    turn = incoming("yes", at=later(seconds), **fields)
+    return turn, await opened(store, turn)
+
+
+def ended(call: Execution, state: str, **fields) -> Execution:
+    return replace(call, state=state, finished_at=fields.pop("finished_at", later(30)), **fields)
+
+
+async def states(store: SqlStore) -> dict[str, str]:
+    return {one.id: one.state for one in await store.executions(TENANT, CONVERSATION)}
+
+
+async def test_a_yes_is_used_up_in_the_moment_the_call_is_written_down(store):
+    pending = await asked(store)
+    turn, claim = await said_yes(store)
+    call = execution(turn, intent=pending.id)
+    assert await store.begin_call(call, claim.token)
+    assert await store.executions(TENANT, CONVERSATION) == [call]
+    assert [one.state for one in await store.intents(TENANT, CONVERSATION)] == ["consumed"]
+
+
+async def test_the_same_yes_is_not_used_twice(store):
+    pending = await asked(store)
+    turn, claim = await said_yes(store)
+    assert await store.begin_call(execution(turn, intent=pending.id), claim.token)
+    assert not await store.begin_call(execution(turn, intent=pending.id), claim.token)
+    assert len(await store.executions(TENANT, CONVERSATION)) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "runs"), [(299.0, True), (299.999, True), (300.0, False), (300.001, False), (360.0, False)]
+)
+async def test_a_yes_counts_until_the_moment_it_expires(store, seconds, runs):
+    pending = await asked(store, intent(seconds=300.0))
+    turn, claim = await said_yes(store, seconds)
+    assert await store.begin_call(execution(turn, intent=pending.id), claim.token) is runs
+    expected = "consumed" if runs else "pending"
+    assert [one.state for one in await store.intents(TENANT, CONVERSATION)] == [expected]
+
+
+async def test_a_yes_counts_for_exactly_the_call_that_was_shown(store):
+    pending = await asked(store)
+    turn, claim = await said_yes(store)
+    for other in (
+        ToolCall("cancel_order", {"order_id": "99999"}),
+        ToolCall("cancel_order", {"order_id": 12345}),
+        ToolCall("refund", {"order_id": "12345"}),
+    ):
+        assert not await store.begin_call(execution(turn, other, intent=pending.id), claim.token)
+    assert await store.begin_call(execution(turn, CALL, intent=pending.id), claim.token)
+
+
+async def test_a_yes_does_not_count_in_another_conversation_or_for_another_tenant(store):
+    pending = await asked(store)
+    for fields in ({"conversation": ConversationId("c2")}, {"tenant": TenantId("other")}):
+        turn, claim = await said_yes(store, **fields)
+        assert not await store.begin_call(execution(turn, intent=pending.id), claim.token)
+
+
+async def test_a_superseded_question_can_no_longer_be_answered(store):
+    old = await asked(store)
+    await asked(store, at=later(5))
+    turn, claim = await said_yes(store)
+    assert not await store.begin_call(execution(turn, intent=old.id), claim.token)
+
+
+async def test_a_call_that_needs_no_yes_is_written_down_too(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn, effect="write")
+    assert await store.begin_call(call, claim.token)
+    assert await store.executions(TENANT, CONVERSATION) == [call]
+
+
+async def test_a_worker_that_was_taken_over_cannot_use_the_yes(store):
+    pending = await asked(store)
+    slow, lost = await said_yes(store, 10)
+    turn, claim = await said_yes(store, 10 + LEASE)
+    with pytest.raises(LeaseLost):
+        await store.begin_call(execution(slow, intent=pending.id), lost.token)
+    assert await store.begin_call(execution(turn, intent=pending.id), claim.token)
+
+
+async def test_a_call_is_finished_once(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    done = ended(call, "succeeded", result={"ok": [1, 2.5, None, "שלום"]}, reason=ReasonCode.EXECUTED_SUCCESSFULLY)
+    assert await store.finish_call(done)
+    assert await store.executions(TENANT, CONVERSATION) == [done]
+    assert not await store.finish_call(ended(call, "failed", error="too late"))
+    assert await store.executions(TENANT, CONVERSATION) == [done]
+
+
+async def test_only_who_holds_the_call_can_finish_it(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    assert not await store.finish_call(ended(replace(call, token="somebody else"), "succeeded"))
+    assert not await store.finish_call(ended(replace(call, tenant=TenantId("other")), "succeeded"))
+    assert await states(store) == {call.id: "started"}
+
+
+async def test_the_same_call_id_cannot_be_begun_twice(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    with pytest.raises(StoreError):
+        await store.begin_call(call, claim.token)
+
+
+# --- what a later turn finds ----------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_ended_in_a_turn_that_closed_is_settled(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    await store.finish_call(ended(call, "succeeded"))
+    await store.close_turn(closing(turn, claim.token))
+    assert (await opened(store, incoming(at=later(60)))).unsettled == ()
+
+
+async def test_a_call_that_was_never_finished_is_found_by_every_later_turn(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    await store.close_turn(closing(turn, claim.token))
+    for minute in (1, 2):
+        later_turn = incoming(at=later(60 * minute))
+        found = await opened(store, later_turn)
+        assert found.unsettled == (call,)
+        await store.close_turn(closing(later_turn, found.token))
+
+
+async def test_a_call_that_the_sweeper_finished_is_reported_once(store):
+    """The worker died; somebody settled its call; the next turn can tell the user, and the one after need not."""
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    (swept,) = await store.claim_expired("sweeper", later(100), 30, 10)
+    await store.finish_call(ended(swept, "succeeded", finished_at=later(101)))
+    following = incoming(at=later(200))
+    found = await opened(store, following)
+    assert [(one.id, one.state) for one in found.unsettled] == [(call.id, "succeeded")]
+    await store.close_turn(closing(following, found.token))
+    assert (await opened(store, incoming(at=later(300)))).unsettled == ()
+
+
+async def test_a_call_that_was_settled_while_a_turn_ran_is_reported_by_the_next_one(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    running = incoming(at=later(100))
+    found = await opened(store, running)
+    assert [one.state for one in found.unsettled] == ["started"]
+    (swept,) = await store.claim_expired("sweeper", later(101), 30, 10)
+    await store.finish_call(ended(swept, "failed", finished_at=later(102)))
+    await store.close_turn(closing(running, found.token, at=later(103)))
+    assert [one.state for one in (await opened(store, incoming(at=later(200)))).unsettled] == ["failed"]
+
+
+async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_it(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    assert await store.finish_call(ended(call, "indeterminate", error="no answer in 30 s"))
+    await store.close_turn(closing(turn, claim.token))
+
+    (row,) = await store.escalations(TENANT, "open")
+    assert (row.execution, row.turn, row.reason) == (call.id, turn.turn, ReasonCode.OUTCOME_UNKNOWN)
+    assert "cancel_order" in row.summary
+    (note,) = await store.claim_outbox("dispatcher", later(60), 30, 10)
+    assert (note.topic, note.payload["execution"]) == ("escalation", call.id)
+
+    for state, count in (("taken", 1), ("resolved", 0), ("open", 1), ("resolved", 0)):
+        await store.set_escalation(row.id, state)
+        following = incoming(at=later(1000))
+        found = await opened(store, following)
+        assert len(found.unsettled) == count
+        await store.close_turn(closing(following, found.token))
+
+
+async def test_an_escalation_that_does_not_exist_cannot_be_resolved(store):
+    with pytest.raises(StoreError, match="no such escalation"):
+        await store.set_escalation("esc-nothing", "resolved")
+
+
+# --- the sweeper ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_whose_lease_ran_out_is_handed_out_once(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn, lease=45)
+    await store.begin_call(call, claim.token)
+    assert await store.claim_expired("sweeper", later(54), 30, 10) == []
+    (swept,) = await store.claim_expired("sweeper", later(55), 30, 10)
+    assert swept == replace(call, token="sweeper", lease_until=later(85))
+    assert await store.claim_expired("another", later(56), 30, 10) == []
+    # The first worker wakes up and finds that it is no longer its call to finish.
+    assert not await store.finish_call(ended(call, "succeeded"))
+    assert await store.finish_call(ended(swept, "indeterminate"))
+    assert await store.claim_expired("another", later(999), 30, 10) == []
+
+
+async def test_a_sweeper_that_dies_is_swept_too(store):
+    turn, claim = await said_yes(store)
+    await store.begin_call(execution(turn, lease=45), claim.token)
+    await store.claim_expired("first", later(60), 30, 10)
+    assert [one.token for one in await store.claim_expired("second", later(90), 30, 10)] == ["second"]
+
+
+async def test_a_sweep_takes_the_oldest_up_to_its_limit(store):
+    turn, claim = await said_yes(store)
+    calls = [execution(turn, ToolCall("t", {"n": n}), started_at=later(n), lease=1) for n in range(5)]
+    for call in calls:
+        await store.begin_call(call, claim.token)
+    first = await store.claim_expired("a", later(100), 30, 2)
+    rest = await store.claim_expired("b", later(100), 30, 10)
+    assert [one.id for one in first] == [call.id for call in calls[:2]]
+    assert [one.id for one in rest] == [call.id for call in calls[2:]]
+
+
+# --- the outbox -----------------------------------------------------------------------------------------------------
+
+
+async def one_note(store: SqlStore) -> str:
+    turn = incoming(conversation=ConversationId(fresh("c")))
+    claim = await opened(store, turn)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    await store.finish_call(ended(call, "indeterminate", finished_at=NOON))
+    return f"esc-{call.id}"
+
+
+async def test_a_note_leaves_once_when_it_is_delivered(store):
+    note = await one_note(store)
+    (item,) = await store.claim_outbox("a", NOON, 30, 10)
+    assert (item.id, item.attempts) == (note, 0)
+    await store.settle_outbox(item, later(1), delivered=True)
+    assert await store.claim_outbox("b", later(10_000), 30, 10) == []
+
+
+async def test_a_note_is_claimed_by_one_dispatcher_at_a_time(store):
+    await one_note(store)
+    assert len(await store.claim_outbox("a", NOON, 30, 10)) == 1
+    assert await store.claim_outbox("b", later(29), 30, 10) == []
+    # The first one died: its claim runs out, and the note is delivered at least once all the same.
+    (item,) = await store.claim_outbox("b", later(30), 30, 10)
+    assert (item.token, item.attempts) == ("b", 1)
+
+
+async def test_each_failure_waits_longer_and_the_twelfth_is_the_last(store):
+    await one_note(store)
+    now, waits = NOON, []
+    for attempt in range(12):
+        (item,) = await store.claim_outbox("a", now, 30, 10)
+        assert item.attempts == attempt
+        await store.settle_outbox(item, now, delivered=False)
+        state, next_at = await _note(store)
+        waits.append(next_at - now.timestamp())
+        if attempt < 11:
+            assert state == "pending"
+            assert await store.claim_outbox("b", now + timedelta(seconds=waits[-1] - 1), 30, 10) == []
+            now += timedelta(seconds=waits[-1])
+    assert waits[:4] == [5, 10, 20, 40]
+    assert waits == sorted(waits)
+    assert max(waits) == 3600
+    assert await store.claim_outbox("a", later(10**7), 30, 10) == []
+    assert (await _note(store))[0] == "dead"
+
+
+async def test_a_note_that_kills_its_dispatcher_is_buried_too(store):
+    await one_note(store)
+    for attempt in range(12):
+        assert len(await store.claim_outbox("a", later(attempt * 31), 30, 10)) == 1
+    assert await store.claim_outbox("a", later(12 * 31), 30, 10) == []
+    assert (await _note(store))[0] == "dead"
+
+
+async def test_a_failure_that_is_reported_late_does_not_undo_a_delivery(store):
+    await one_note(store)
+    (slow,) = await store.claim_outbox("a", NOON, 30, 10)
+    (quick,) = await store.claim_outbox("b", later(30), 30, 10)
+    await store.settle_outbox(quick, later(31), delivered=True)
+    await store.settle_outbox(slow, later(32), delivered=False)
+    assert await store.claim_outbox("c", later(10_000), 30, 10) == []
+
+
+async def test_a_delivery_that_is_reported_late_counts(store):
+    await one_note(store)
+    (slow,) = await store.claim_outbox("a", NOON, 30, 10)
+    await store.claim_outbox("b", later(30), 30, 10)
+    await store.settle_outbox(slow, later(31), delivered=True)
+    assert await store.claim_outbox("c", later(10_000), 30, 10) == []
+
+
+async def _note(store: SqlStore) -> tuple[str, float]:
+    query = "SELECT state, next_at FROM outbox"
+    return await store.tx(lambda connection: tuple(connection.exec_driver_sql(query).one()))
+
+
+# --- whatever happens, a yes is used at most once -------------------------------------------------------------------
+
+step = st.sampled_from(["use", "use wrongly", "deny", "ask again", "wait"])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(step, min_size=1, max_size=8))
+async def test_whatever_happens_a_yes_is_used_at_most_once(store, steps):
+    """Uses, wrong uses, denials, new questions and expiry in any order: each intent is consumed at most once, only
+    while it was pending and fresh, and its state never leaves consumed, denied or superseded again."""
+    conversation = ConversationId(fresh("c"))
+    current, live, now, used = None, False, 0.0, []
+    settled: dict[str, str] = {}
+    for action in ["ask again", *steps]:
+        now += 1.0
+        if action == "wait":
+            now, live = now + 301.0, False
+            continue
+        turn = incoming(conversation=conversation, at=later(now))
+        claim = await opened(store, turn)
+        denied = None
+        pending = None
+        if action == "use":
+            ran = await store.begin_call(execution(turn, intent=current.id), claim.token)
+            assert ran is live
+            if ran:
+                used.append(current.id)
+            live = False
+        elif action == "use wrongly":
+            wrong = ToolCall(CALL.tool, {"order_id": "99999"})
+            assert not await store.begin_call(execution(turn, wrong, intent=current.id), claim.token)
+        elif action == "deny":
+            denied, live = current.id, False
+        else:
+            current = pending = intent(conversation=conversation, created=later(now))
+            live = True
+        await store.close_turn(closing(turn, claim.token, result(turn, "ok", pending=pending), denied=denied))
+        for one in await store.intents(TENANT, conversation):
+            assert settled.get(one.id) in (None, one.state)
+            if one.state != "pending":
+                settled[one.id] = one.state
+    assert len(used) == len(set(used))
+    assert {one.intent for one in await store.executions(TENANT, conversation)} == set(used)
