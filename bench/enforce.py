@@ -6,12 +6,13 @@ value, and a call with many arguments. The set-up is a sample shop with ten tool
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bench.clock import Series, frozen, settled
+from bench.clock import Series, drawn, frozen, settled
 from bench.report import Aim, Section, Table, duration
 
 if TYPE_CHECKING:
@@ -31,23 +32,31 @@ async def run(rounds: int = 30) -> Section:
     for case in cases.values():
         for _ in range(TIMES):
             case()
+    lots = random.Random(1)
     with frozen():
         for _ in range(rounds):
-            for name, case in cases.items():
+            for name, case in drawn(cases.items(), lots):
                 settled()
                 measured[name].measure_many(case, TIMES)
     rows = tuple(
         (name, cases[name]().verdict.kind, duration(series.median), duration(series.best), duration(series.median_cpu))
         for name, series in measured.items()
     )
-    slowest = max(measured, key=lambda name: measured[name].median)
-    worst = measured[slowest].median
+    slowest = max(measured, key=lambda name: measured[name].median_cpu)
+    worst, wall = measured[slowest].median_cpu, measured[slowest].median
     return Section(
         "enforce",
         TITLE,
-        f"All rules over one proposed call. Medians over {rounds} interleaved rounds of {TIMES} calls each.",
+        f"All rules over one proposed call. Medians over {rounds} interleaved rounds of {TIMES} calls each. It waits for "
+        "nothing, so CPU time is what counts; wall time is longer by what other processes took.",
         (Table(("call", "verdict", "median", "best", "CPU"), rows),),
-        (Aim("enforce takes less than 100 µs", f"{duration(worst)} ({slowest})", worst < LIMIT),),
+        (
+            Aim(
+                "enforce takes less than 100 µs",
+                f"{duration(worst)} CPU, {duration(wall)} wall ({slowest})",
+                worst < LIMIT,
+            ),
+        ),
         {name: series.to_json() for name, series in measured.items()},
     )
 

@@ -6,12 +6,13 @@ same file size. Peers are grown less by default, because their turns slow down a
 
 from __future__ import annotations
 
+import random
 import tempfile
 from pathlib import Path
 
-from bench.clock import Series, frozen, settled
+from bench.clock import Series, busy, drawn, frozen, settled
 from bench.contest import BARE, PEERS, US, WINDOWED, Entrant, Field, gathered
-from bench.overhead import action
+from bench.overhead import BUSY, action
 from bench.report import Aim, Section, Table, duration, ratio
 from bench.work import Contestant
 
@@ -31,18 +32,17 @@ async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Sec
                 for entrant, contestant in field.ready.items():
                     for _ in range(depth[entrant] - 1):
                         await contestant.plain("long")
-                order = list(field.ready)
+                lots = random.Random(1)
                 for number in range(rounds):
-                    for entrant in order:
-                        await pair(field.ready[entrant], f"short{number}", measured[entrant])
-                    order.append(order.pop(0))
+                    for entrant in drawn(field.ready, lots):
+                        await pair(field.ready[entrant], f"short{number}", measured[entrant], lots)
     return section(everybody, field, depth, measured)
 
 
-async def pair(contestant: Contestant, short: str, measured: Measured) -> None:
+async def pair(contestant: Contestant, short: str, measured: Measured, lots: random.Random) -> None:
     for _ in range(SHORT - 1):
         await contestant.plain(short)
-    for conversation, length in ((short, "short"), ("long", "long")):
+    for conversation, length in drawn(((short, "short"), ("long", "long")), lots):
         settled()
         await measured[f"plain, {length}"].measure(lambda: contestant.plain(conversation))  # noqa: B023
         await measured[f"guarded, {length}"].measure(lambda: action(contestant, conversation))  # noqa: B023
@@ -54,9 +54,10 @@ def section(
     rows = []
     for entrant in everybody:
         if entrant in field.missing:
-            rows.append((entrant.name, "not installed", *[""] * 6))
+            rows.append((entrant.name, "not installed", *[""] * 8))
             continue
         plain, plain_long, guarded, guarded_long = (measured[entrant][name].median for name in MEASURES)
+        cpu, cpu_long, acted, acted_long = (measured[entrant][name].median_cpu for name in MEASURES)
         rows.append(
             (
                 entrant.name,
@@ -64,17 +65,20 @@ def section(
                 duration(plain),
                 duration(plain_long),
                 ratio(plain_long, plain),
+                ratio(cpu_long, cpu),
                 duration(guarded),
                 duration(guarded_long),
                 ratio(guarded_long, guarded),
+                ratio(acted_long, acted),
             )
         )
-    header = ("", "long is turn", "plain at 10", "plain, long", "ratio", "guarded at 10", "guarded, long", "ratio")
+    header = ("", "long is turn", "plain at 10", "long", "ratio", "CPU", "guarded at 10", "long", "ratio", "CPU")
     return Section(
         "flat",
         "Cost of a long conversation",
         "Median time of a turn at turn 10 and late in a long conversation of the same database. The peers' defaults "
-        "read and send the whole history; where one can be told to read less, a second line shows that.",
+        "read and send the whole history; where one can be told to read less, a second line shows that."
+        + (BUSY if busy() else ""),
         (Table(header, tuple(rows)),),
         tuple(aim(what, depth, measured) for what in ("plain", "guarded")),
         {
@@ -89,4 +93,5 @@ def aim(what: str, depth: dict[Entrant, int], measured: dict[Entrant, Measured])
     if US not in measured or depth[US] < 1000:
         return Aim(text, "not grown to turn 1,000" if US in measured else "circumspect is not here", None)
     short, long = (measured[US][f"{what}, {length}"].median for length in ("short", "long"))
-    return Aim(text, ratio(long, short), long <= LIMIT * short)
+    cpu, cpu_long = (measured[US][f"{what}, {length}"].median_cpu for length in ("short", "long"))
+    return Aim(text, f"{ratio(long, short)}; in CPU {ratio(cpu_long, cpu)}", long <= LIMIT * short)

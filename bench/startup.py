@@ -5,13 +5,14 @@ The peers have no such command; what is shown for them is the import a script of
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 
-from bench.clock import Series
+from bench.clock import Series, drawn
 from bench.report import Aim, Section, Table, duration, ratio
 
 LIMIT = 0.3
@@ -40,8 +41,9 @@ def commands() -> dict[str, list[str] | None]:
 async def run(rounds: int = 12) -> Section:
     programs = commands()
     measured = {name: Series() for name, command in programs.items() if command}
+    lots = random.Random(1)
     for number in range(-1, rounds):
-        for name, command in programs.items():
+        for name, command in drawn(programs.items(), lots):
             if command:
                 series = measured[name] if number >= 0 else Series()
                 series.measure_many(lambda: subprocess.run(command, check=True, capture_output=True), 1)  # noqa: B023

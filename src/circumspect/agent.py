@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
-from circumspect.pipeline import Setup, run_turn
+from circumspect.pipeline import run_turn
 from circumspect.policy.arguments import validator
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
@@ -38,6 +38,7 @@ from circumspect.turn import (
     TurnId,
     TurnResult,
 )
+from circumspect.work import Setup
 
 if TYPE_CHECKING:
     from circumspect.stores import SqlStore
@@ -123,15 +124,18 @@ class Agent:
         """Open the database (made and brought up to date on first use). `turn` does it by itself."""
         async with self._opening:
             if self._setup is None:
-                store = self._database
-                if isinstance(store, str):
-                    from circumspect.stores import SqlStore
-
-                    store = self._owned = await SqlStore.open(store)
-                    await store.put_tenant(self.tenant)
-                ports = Ports(self._model, self._toolset, store, self._clock, self._ids)
+                ports = Ports(self._model, self._toolset, await self._store(), self._clock, self._ids)
                 self._setup = Setup(self.tenant, self.policy, self._profiles, ports, self._rules)
             return self._setup
+
+    async def _store(self) -> Store:
+        if not isinstance(self._database, str):
+            return self._database
+        from circumspect.stores import SqlStore
+
+        self._owned = await SqlStore.open(self._database)
+        await self._owned.put_tenant(self.tenant)
+        return self._owned
 
     async def close(self) -> None:
         self._setup = None

@@ -6,7 +6,7 @@ error fails closed on actions and open on talk.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -152,6 +152,10 @@ class Store(Protocol):
     ) -> Sequence[Message]: ...
 
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]: ...
+
+    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
+        """Calls of these tools that began since then, in all of the tenant's conversations, oldest first."""
+        ...
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]: ...
 

@@ -73,6 +73,7 @@ class ReasonCode(StrEnum):
     MODEL_FAILED = "MODEL_FAILED", "system"
     TOOL_FAILED = "TOOL_FAILED", "system"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN", "system"
+    VERIFICATION_FAILED = "VERIFICATION_FAILED", "system"
     STORE_FAILED = "STORE_FAILED", "system"
     TURN_INTERRUPTED = "TURN_INTERRUPTED", "system"
     INTERNAL_ERROR = "INTERNAL_ERROR", "system"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.models.conftest import CANCEL, NAMES, PATHS, Open, asks
 from tests.models.provider_server import Mangled, ProviderServer
@@ -173,8 +173,15 @@ SAID = st.one_of(
 )
 
 
+CALLED = Said("assistant", "", (ToolCall("a", {}, "call_1"), ToolCall("a", {}, "call_1")))
+STRANGE = Said("tool", "hello", call_id="call_9", tool="b")
+ANSWER = Said("tool", "", call_id="call_1", tool="a")
+
+
 @given(st.lists(SAID, max_size=8))
-@settings(max_examples=60, deadline=None)
+@example([CALLED, STRANGE, ANSWER, ANSWER])
+@example([CALLED, ANSWER, ANSWER, CALLED, ANSWER])
+@settings(max_examples=100, deadline=None)
 def test_whatever_the_history_looks_like_no_provider_refuses_it(
     talkers: tuple[asyncio.Runner, list[ProviderModel]], said: list[Said]
 ) -> None:

@@ -74,7 +74,10 @@ class OpenAIWire:
                 return "An assistant message with 'tool_calls' must be followed by tool messages for each of its ids."
             if role not in ("system", "developer", "user", "assistant"):
                 return f"Invalid role {role!r}."
-            waiting = {call["id"] for call in message.get("tool_calls") or ()}
+            calls = [call["id"] for call in message.get("tool_calls") or ()]
+            waiting = set(calls)
+            if len(calls) > len(waiting):
+                return "Duplicate value for 'tool_call_id'."
             if not isinstance(message.get("content"), str | list) and not waiting:
                 return "Invalid value for 'content': expected a string, got null."
         if waiting:
@@ -184,6 +187,7 @@ class AnthropicWire:
         if body["messages"][0]["role"] != "user":
             return "messages: first message must use the user role"
         waiting: set[str] = set()
+        used: set[str] = set()
         for index, message in enumerate(body["messages"]):
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -193,7 +197,11 @@ class AnthropicWire:
             results = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
             if results != waiting:
                 return f"messages.{index}: `tool_use` ids and `tool_result` blocks do not match"
-            waiting = {block["id"] for block in blocks if block["type"] == "tool_use"}
+            uses = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            waiting = set(uses)
+            if len(uses) > len(waiting) or waiting & used:
+                return f"messages.{index}: `tool_use` ids must be unique"
+            used |= waiting
         return "messages: `tool_use` ids were found without `tool_result` blocks" if waiting else None
 
     def body(self, answer: Answer, request: dict[str, Any]) -> dict[str, Any]:

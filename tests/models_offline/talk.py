@@ -13,7 +13,9 @@ NOTHING = "(there is nothing under this key)"
 TODAY = "2026-03-04, Wednesday"
 
 
-def spec(name: str, description: str = "", /, optional: Sequence[str] = (), **properties: Mapping[str, Json]) -> ToolSpec:
+def spec(
+    name: str, description: str = "", /, optional: Sequence[str] = (), **properties: Mapping[str, Json]
+) -> ToolSpec:
     required = [key for key in properties if key not in optional]
     return ToolSpec(name, description, {"type": "object", "properties": properties, "required": required})
 
@@ -59,7 +61,7 @@ SHOPS: Mapping[Language, Business] = {
         email="hello@corner.example",
         policies={
             "returns": "אפשר להחזיר מוצר שלא נעשה בו שימוש עד 30 יום. הזיכוי מגיע תוך 5 ימי עסקים.",
-            "shipping": "משלוח רגיל נמשך 3 ימים. משלוח מהיר מגיע למחרת ועולה 40 ש\"ח.",
+            "shipping": 'משלוח רגיל נמשך 3 ימים. משלוח מהיר מגיע למחרת ועולה 40 ש"ח.',
         },
         faqs=(Faq("אתם עוטפים מתנות?", "כן, עטיפת מתנה היא בחינם."), Faq("אפשר לשלם בתשלומים?", "כן, בשלושה תשלומים.")),
     ),
@@ -186,7 +188,9 @@ def split(reply: ModelReply) -> tuple[str, dict[str, Json]]:
     """The visible text and the assessment; there must be exactly one, at the end."""
     visible, opening, rest = reply.text.partition("<assessment>")
     inside, closing, tail = rest.partition("</assessment>")
-    assert opening and closing and not tail.strip()
+    assert opening
+    assert closing
+    assert not tail.strip()
     found = json.loads(inside)
     assert set(found) == {
         "confidence", "tool_call", "tool_params", "missing_params", "is_destructive", "needs_confirmation",

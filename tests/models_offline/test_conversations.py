@@ -41,12 +41,16 @@ async def test_cancelling_asks_for_the_number_then_proposes_it_then_takes_the_co
 
 
 @pytest.mark.parametrize("language", ["en", "he", "ru"])
-async def test_a_correction_still_counts_when_the_system_asked_the_question_in_its_own_words(language: Language) -> None:
+async def test_a_correction_still_counts_when_the_system_asked_the_question_in_its_own_words(
+    language: Language,
+) -> None:
     talk = Talk(language)
     first, second, third = CANCELLING[language]
     await talk.user(first)
     await talk.user(second)
-    talk.assistant("Just to confirm: you want me to cancel order 12345? This cannot be undone. Please answer yes or no.")
+    talk.assistant(
+        "Just to confirm: you want me to cancel order 12345? This cannot be undone. Please answer yes or no."
+    )
     assert (await talk.user(third)).arguments == {"order_id": "99999"}
 
 
@@ -142,7 +146,13 @@ async def test_a_refund_without_an_amount_needs_no_schema() -> None:
 
 
 BOOKING = {
-    "en": ("I'd like to book an appointment", "knife sharpening please", "tomorrow at 11:00", "Dana Levi", "052-555-0101"),
+    "en": (
+        "I'd like to book an appointment",
+        "knife sharpening please",
+        "tomorrow at 11:00",
+        "Dana Levi",
+        "052-555-0101",
+    ),
     "he": ("אני רוצה לקבוע תור", "השחזת סכינים", "מחר ב-11:00", "דנה לוי", "052-555-0101"),
     "ru": ("Хочу записаться на приём", "заточка ножей", "завтра в 11:00", "Дана Леви", "052-555-0101"),
 }
@@ -403,7 +413,9 @@ async def test_two_numbers_for_one_place_are_a_question() -> None:
     assert "22222" in answer.text
 
 
-@pytest.mark.parametrize("text", ["no, 99999", "not 12345 but 99999", "99999, not 12345", "I meant 99999 instead of 12345"])
+@pytest.mark.parametrize(
+    "text", ["no, 99999", "not 12345 but 99999", "99999, not 12345", "I meant 99999 instead of 12345"]
+)
 async def test_a_number_that_is_ruled_out_is_not_taken(text: str) -> None:
     talk = Talk()
     await talk.user("cancel order 12345")
@@ -439,7 +451,11 @@ async def test_an_address_in_the_same_breath_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("language", "text"),
-    [("en", "Delete my account, anna@x.example"), ("he", "תמחקו את החשבון anna@x.example"), ("ru", "Удалите аккаунт anna@x.example")],
+    [
+        ("en", "Delete my account, anna@x.example"),
+        ("he", "תמחקו את החשבון anna@x.example"),
+        ("ru", "Удалите аккаунт anna@x.example"),
+    ],
 )
 async def test_an_account_is_deleted_by_its_address(language: Language, text: str) -> None:
     answer = await Talk(language).user(text)
@@ -466,3 +482,32 @@ async def test_with_no_tools_at_all_it_still_talks() -> None:
     talk = Talk(tools=())
     assert (await talk.user("Cancel my order")).tool is None
     assert "within 30 days" in (await talk.user("What is your return policy?")).text
+
+
+async def test_where_is_it_means_the_order_that_was_talked_about() -> None:
+    talk = Talk()
+    await talk.user("Cancel order 12345")
+    await talk.user("no, don't cancel it")
+    answer = await talk.user("where is it now?")
+    assert (answer.tool, answer.arguments) == ("get_order_status", {"order_id": "12345"})
+
+
+async def test_book_it_takes_over_what_was_just_looked_up() -> None:
+    slots = spec("list_free_slots", date={"type": "string", "format": "date"})
+    talk = Talk(tools=(*TOOLS, slots))
+    assert (await talk.user("What appointments are free on Sunday?")).arguments == {"date": "2026-03-08"}
+    talk.assistant("Free on Sunday: 10:00, 11:00.")
+    answer = await talk.user("Book it at 11:00, a haircut for Tom Hartley, +1 555 010 2030")
+    assert answer.arguments == {
+        "service": "haircut",
+        "date": "2026-03-08",
+        "time": "11:00",
+        "name": "Tom Hartley",
+        "phone": "+1 555 010 2030",
+    }
+
+
+async def test_words_beside_a_date_are_not_taken_for_a_name() -> None:
+    talk = Talk()
+    await talk.user("I'd like to book a haircut")
+    assert "name" in (await talk.user("next Sunday around 11:00")).missing

@@ -10,17 +10,40 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.judge import judge, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
-from circumspect.turn import SEVERITY, Allow, Ask, Assessment, Confirm, Deny, Escalate, ToolCall, ToolSpec
+from circumspect.turn import (
+    SEVERITY,
+    Allow,
+    Ask,
+    Assessment,
+    Confirm,
+    Deny,
+    Escalate,
+    Heard,
+    Session,
+    ToolCall,
+    ToolSpec,
+)
 
-SPEC = ToolSpec("cancel_order", parameters={"type": "object", "properties": {"order_id": {"type": "string"}},
-                                            "required": ["order_id"]}, effect="destructive")
+SPEC = ToolSpec(
+    "cancel_order",
+    parameters={"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
+    effect="destructive",
+)
 NOW = datetime(2026, 3, 31, tzinfo=UTC)
 verdicts = st.sampled_from([Allow(), Confirm(), Confirm(by="colleague"), Ask(missing=("x",)), Escalate(), Deny("no")])
 
 
 def facts(**changed):
-    settings = {"call": ToolCall("cancel_order", {"order_id": "1"}), "spec": SPEC, "policy": None,
-                "effect": "destructive", "mode": "adaptive", "now": NOW, "assessment": Assessment(0.9)}
+    settings = {
+        "call": ToolCall("cancel_order", {"order_id": "1"}),
+        "spec": SPEC,
+        "policy": None,
+        "effect": "destructive",
+        "mode": "adaptive",
+        "now": NOW,
+        "assessment": Assessment(0.9),
+        "session": Session((Heard("user", "cancel order 1", 0),)),
+    }
     return Facts(**{**settings, **changed})
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
-from collections.abc import AsyncIterator, Iterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.stores import postgres_server
@@ -69,3 +73,27 @@ async def store(url: str) -> AsyncIterator[SqlStore]:
     opened = await SqlStore.open(url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[subprocess.Popen[str]]:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.stores.workers"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    with child:
+        yield child
+
+
+@pytest.fixture
+def race(workers: subprocess.Popen[str]) -> Callable[..., Any]:
+    """`race(job, url, processes)`: what each of so many worker processes returned."""
+
+    def raced(job: str, url: str, processes: int, **options: Any) -> Any:
+        assert workers.stdin
+        assert workers.stdout
+        request = {"job": job, "url": url, "processes": processes, **options}
+        print(json.dumps(request), file=workers.stdin, flush=True)
+        return json.loads(workers.stdout.readline())
+
+    return raced

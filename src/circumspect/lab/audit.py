@@ -23,9 +23,8 @@ from circumspect.policy.arguments import materialised
 from circumspect.policy.claims import Claim, unsupported_claims
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy, ToolPolicy, effect_of
-from circumspect.policy.grounding import GROUNDING_RULES, Ledger, Traced, attach, trace
+from circumspect.policy.grounding import Ledger, Traced, attach, trace
 from circumspect.policy.judge import Rule, judge
-from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.policy.rules import RULES
 from circumspect.policy.transcript_rules import TRANSCRIPT_RULES, exchange_of
 from circumspect.reasons import ReasonCode
@@ -50,10 +49,8 @@ _LIVE_ONLY = frozenset(
 )
 """Rules that need what only a live turn has: an assessment, an intent, the ledger of executions."""
 
-AUDIT_RULES: tuple[Rule, ...] = (
-    *(one for one in (*RULES, *PRECONDITION_RULES) if one.name not in _LIVE_ONLY),
-    *TRANSCRIPT_RULES,
-    *GROUNDING_RULES,
+AUDIT_RULES: tuple[Rule, ...] = tuple(
+    {one.name: one for one in (*RULES, *TRANSCRIPT_RULES) if one.name not in _LIVE_ONLY}.values()
 )
 
 
@@ -252,7 +249,9 @@ class _Conversation:
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
                 for claim in unsupported_claims(text, None, done, self.specs)
             )
-        self._add(Heard(words.speaker, text, index))
+        heard = Heard(words.speaker, text, index)
+        self.events.append(heard)
+        self.ledger.add(heard)
         return rows
 
     def _happened(self, returned: Returned, index: int) -> Sequence[Row]:
@@ -268,7 +267,9 @@ class _Conversation:
             content = content[:MESSAGE_LIMIT]
         value = result_value(content)
         ok = not returned.failed and not has_failed(content, value)
-        self._add(Happened(call, value, ok, not self._is_untrusted(call.tool), index))
+        event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
+        self.events.append(event)
+        self.ledger.add(event, content if value is not content else None)
         return rows
 
     def _is_untrusted(self, tool: str) -> bool:
@@ -276,10 +277,6 @@ class _Conversation:
             return tool in self.transcript.untrusted
         spec = self.specs.get(tool) if self.specs else None
         return spec is not None and spec.open_world
-
-    def _add(self, event: Heard | Happened) -> None:
-        self.events.append(event)
-        self.ledger.add(event)
 
     def _spec(self, tool: str) -> ToolSpec | None:
         if self.specs is None:

@@ -77,6 +77,8 @@ def steps(message: Any) -> Sequence[Step]:
                 return (Returned(key, "", content, message.get("status") == "error"),)
             if role == "assistant" and not message.get("tool_calls") and "function_call" not in message:
                 return (Words("assistant", content),) if content else ()
+        elif content is None and role == "assistant" and type(calls := message.get("tool_calls")) is list:
+            return tuple(_calls(message)) if calls else ()
     return tuple(_steps(message))
 
 

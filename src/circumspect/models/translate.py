@@ -10,7 +10,6 @@ argument is a value nobody said.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -66,27 +65,35 @@ def parameters(request: ModelRequest, facts: Facts, *, any_schema: bool) -> Mode
 
 
 def messages(request: ModelRequest) -> list[wire.ModelMessage]:
-    """The conversation. Every call has its result and every result its call: providers refuse anything else.
+    """The conversation. Every call has its result right behind it: providers refuse anything else.
 
     A call that got no result is left out, a result without a call is told as a message of the user's side.
     """
     found: list[wire.ModelMessage] = []
-    for said, ids, calls in _paired(request.messages):
+    for exchange in _exchanges(request.messages):
+        said = exchange.said
         if said.role == "assistant":
             parts: list[wire.ModelResponsePart] = [wire.TextPart(clean(said.text))] if said.text.strip() else []
-            parts += [
-                wire.ToolCallPart(call.tool, _plain(call.arguments), tool_call_id=id_)
-                for id_, call in zip(ids, calls, strict=True)
-            ]
+            for id_, call, _ in exchange.answered:
+                parts.append(wire.ToolCallPart(call.tool, _plain(call.arguments), tool_call_id=id_))
             _append(found, wire.ModelResponse, parts)
-        elif said.role == "tool" and ids:
-            _append(found, wire.ModelRequest, [wire.ToolReturnPart(said.tool, clean(said.text), tool_call_id=ids[0])])
-        elif said.text.strip():
-            told = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
-            _append(found, wire.ModelRequest, [wire.UserPromptPart(clean(told))])
+        else:
+            _append(found, wire.ModelRequest, _told(said))
+        for id_, call, result in exchange.answered:
+            answer = wire.ToolReturnPart(call.tool, clean(result.text), tool_call_id=id_)
+            _append(found, wire.ModelRequest, [answer])
+        for result in exchange.orphans:
+            _append(found, wire.ModelRequest, _told(result))
     if not found or isinstance(found[0], wire.ModelResponse):
         found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
     return found
+
+
+def _told(said: Said) -> list[wire.UserPromptPart]:
+    if not said.text.strip():
+        return []
+    text = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
+    return [wire.UserPromptPart(clean(text))]
 
 
 def _append(found: list[wire.ModelMessage], kind: type[wire.ModelMessage], parts: Sequence[Any]) -> None:
@@ -98,33 +105,38 @@ def _append(found: list[wire.ModelMessage], kind: type[wire.ModelMessage], parts
         found.append(kind(parts=list(parts)))
 
 
-def _paired(said: Sequence[Said]) -> Iterator[tuple[Said, tuple[str, ...], tuple[ToolCall, ...]]]:
-    """Each message with the ids of the calls it makes or answers, where both halves of the pair are there.
+@dataclass(slots=True)
+class _Exchange:
+    """A message and the tool results that follow it."""
 
-    Ids are kept; one that is missing or that a provider would refuse is replaced by the call's position.
-    """
-    waiting: deque[tuple[int, str, ToolCall]] = deque()
-    answers: dict[int, str] = {}
-    answered: dict[int, list[tuple[str, ToolCall]]] = {}
+    said: Said
+    answered: list[tuple[str, ToolCall, Said]]
+    orphans: list[Said]
+
+
+def _exchanges(said: Sequence[Said]) -> Iterator[_Exchange]:
+    """Results are matched with the calls right before them. An id is kept when a provider would take it and it is the
+    first of its kind; else the call's position takes its place."""
+    used: set[str] = set()
+    waiting: list[tuple[str, ToolCall]] = []
+    current = _Exchange(Said("user", ""), [], [])
     for index, message in enumerate(said):
         if message.role == "tool":
-            match = next((w for w in waiting if _answers(message, w[2])), None)
-            if match is not None:
+            match = next((pair for pair in waiting if _answers(message, pair[1])), None)
+            if match is None:
+                current.orphans.append(message)
+            else:
                 waiting.remove(match)
-                asked, id_, call = match
-                answers[index] = id_
-                answered.setdefault(asked, []).append((id_, call))
-        else:
-            waiting = deque(
-                (index, call.id if _ID.fullmatch(call.id) else f"call_{index}_{position}", call)
-                for position, call in enumerate(message.calls)
-            )
-    for index, message in enumerate(said):
-        if message.role == "tool":
-            yield message, (answers[index],) if index in answers else (), ()
-        else:
-            pairs = answered.get(index, [])
-            yield message, tuple(id_ for id_, _ in pairs), tuple(call for _, call in pairs)
+                current.answered.append((*match, message))
+            continue
+        yield current
+        current, waiting = _Exchange(message, [], []), []
+        for position, call in enumerate(message.calls):
+            kept = _ID.fullmatch(call.id) and call.id not in used
+            id_ = call.id if kept else f"call_{index}_{position}"
+            used.add(id_)
+            waiting.append((id_, call))
+    yield current
 
 
 def _answers(result: Said, call: ToolCall) -> bool:

@@ -50,6 +50,7 @@ _FALSE = _NOTHING | {"0", "לא"}
 _SHARE = re.compile(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*(?:/|out of|of|מתוך|из)\s*([0-9]+)\s*")
 _PERCENT = re.compile(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*%\s*")
 _MOST_NAMES = 50
+_MOST_BLOCKS = 8
 
 
 class _Unreadable(Exception):
@@ -63,6 +64,8 @@ def read(text: str) -> tuple[str, Assessment]:
         return printable(words.strip()), _assessment(members, block)
     visible = Visible()
     words = visible.feed(text) + visible.finish()
+    if len(visible.blocks) > _MOST_BLOCKS:
+        return words, UNREADABLE
     return words, _most_careful(_assessed(bare(block)) for block in visible.blocks)
 
 
@@ -99,11 +102,11 @@ def _salvaged(sure: Mapping[str, Json], guess: Mapping[str, Json], block: str) -
             return _assessment({**guessed, **known}, block)
         if not {"tool_call", "tool_params"} <= known.keys():
             return UNREADABLE
+        missing: list[Json] = [*_names(known.get("missing_params")), *_names(guessed.get("missing_params"))]
     except _Unreadable:
         return UNREADABLE
     # The flags may have stood in the part that is lost, so they count as raised.
     careful: dict[str, Json] = {"is_destructive": True, "needs_confirmation": True}
-    missing: list[Json] = [*_names(known.get("missing_params")), *_names(guessed.get("missing_params"))]
     return _assessment({**careful, **known, "missing_params": missing}, block)
 
 
@@ -112,8 +115,7 @@ def _assessment(members: Mapping[str, Json], block: str) -> Assessment:
         fields = _fields(members)
         tool = _tool(fields.get("tool_call"))
         params = _params(fields.get("tool_params"), needed=tool is not None)
-        if tool is not None and any(not key.isascii() and _field(key) is None for key in members):
-            # A key we cannot read may be the one that says what is missing.
+        if tool is not None and any(_may_be_ours(key, value, fields) for key, value in members.items()):
             return UNREADABLE
         assessment = Assessment(
             confidence=_confidence(fields.get("confidence")),
@@ -171,6 +173,17 @@ def _fields(members: Mapping[str, Json]) -> dict[str, Json]:
 
 def _field(key: str) -> str | None:
     return key if key in _FIELDS else _FIELD_OF.get("".join(filter(str.isalpha, key.lower())))
+
+
+def _may_be_ours(key: str, value: Json, fields: Mapping[str, Json]) -> bool:
+    """A key that is none of ours, but may have been meant for one: it could be what says that something is missing."""
+    if _field(key) is not None or key == "assessment":
+        return False
+    if not key.isascii() or ("tool_params" not in fields and isinstance(value, Mapping) and value):
+        return True
+    from difflib import get_close_matches  # rarely needed
+
+    return bool(get_close_matches(key.lower(), _FIELDS.keys() - fields.keys(), n=1, cutoff=0.75))
 
 
 def _tool(value: Json) -> str | None:

@@ -24,6 +24,7 @@ from circumspect.policy.expressions import (
     Path,
     Program,
     Wanted,
+    merged,
     place,
     program,
     zone_of,
@@ -82,19 +83,19 @@ HOLDS, FAILS, UNKNOWN = Outcome("holds"), Outcome("fails"), Outcome("unknown")
 
 
 class Known:
-    """A session, indexed. Kept with the session itself, so that it lives as long and no longer."""
+    """A session, indexed. It is kept with the session, lives as long, and refers to nothing that refers back."""
 
-    __slots__ = ("_read", "by_tool", "examined", "session")
+    __slots__ = ("_read", "by_tool", "examined")
 
     def __init__(self, session: Session) -> None:
-        self.session = session
         self.by_tool: dict[str, list[Happened]] = {}
+        """Successful calls of trusted tools."""
         for event in session.happened:
             if event.ok and event.trusted:
                 self.by_tool.setdefault(event.call.tool, []).append(event)
         self._read: dict[int, Any] = {}
-        self.examined: tuple[Facts, Any] | None = None
-        """What the rules last found out about a call of this session."""
+        self.examined: tuple[tuple[Any, ...], Any] | None = None
+        """What the rules last found out about a call of this session, and all that it depended on."""
 
     def result(self, event: Happened) -> Any:
         """What came back, read once."""
@@ -134,12 +135,6 @@ class View:
     roots: dict[str, Any] = field(default_factory=dict)
 
     def root(self, name: str) -> Any:
-        found = self.roots.get(name, self)
-        if found is self:
-            found = self.roots[name] = self._root(name)
-        return found
-
-    def _root(self, name: str) -> Any:
         match name:
             case "args":
                 return self.facts.call.arguments
@@ -149,10 +144,17 @@ class View:
                 return _Latest(self)
             case "results":
                 return _Results(self)
+        found = self.roots.get(name, self)
+        if found is self:
+            found = self.roots[name] = self._root(name)
+        return found
+
+    def _root(self, name: str) -> Any:
+        match name:
             case "calls":
                 return [
                     {"tool": one.call.tool, "args": one.call.arguments, "ok": one.ok}
-                    for one in self.known.session.happened
+                    for one in self.facts.session.happened
                 ]
             case "user":
                 return self._said()
@@ -185,15 +187,13 @@ class View:
 
     def _pruned(self, value: Any, wanted: Wanted, decimal: bool) -> Any:
         """The value with only those parts that are read."""
-        if type(value) in _SIMPLE:
-            return value
-        if wanted is None:
+        if wanted is None or type(value) in _SIMPLE:
             return _plain(value, decimal)
         if isinstance(value, list | tuple):
             if len(value) > _LONGEST or not wanted.keys() <= _MANY:
                 return _plain(value, decimal)
             inner = merged(wanted.get(EACH, {}), wanted.get(ANY, {}))
-            return [self._pruned(item, inner, decimal) for item in value]
+            return [item if type(item) in _SIMPLE else self._pruned(item, inner, decimal) for item in value]
         if not isinstance(value, Mapping):
             return _plain(value, decimal)
         if ANY in wanted:
@@ -204,11 +204,11 @@ class View:
             key = self.at(step) if type(step) is Path else step
             part = _at(value, key)
             if part is not MISSING:
-                found[key] = self._pruned(part, inner, decimal)
+                found[key] = part if type(part) in _SIMPLE else self._pruned(part, inner, decimal)
         return found
 
     def _said(self) -> list[str]:
-        said = [one.text for one in self.known.session.heard if one.speaker == "user"]
+        said = [one.text for one in self.facts.session.heard if one.speaker == "user"]
         newest = self.facts.words
         return [*said, newest] if newest and (not said or said[-1] != newest) else said
 
@@ -379,5 +379,5 @@ def _parameter(tool: str, step: Path | str | float | None, seen: View) -> str:
 def _tried(tool: str, key: Any, seen: View) -> bool:
     return any(
         one.call.tool == tool and (key is MISSING or key in one.call.arguments.values())
-        for one in seen.known.session.happened
+        for one in seen.facts.session.happened
     )

@@ -331,8 +331,9 @@ def _in_loop(node: Node, bound: Bound) -> Iterator[Path]:
     """Of what the loop goes over, only the parts that its body reads."""
     over, *body = node.parts
     path = _path(over, bound)
-    element = path and Path(path.root, (*path.steps, EACH))
-    inner = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
+    one_name = len(node.bound) == 2
+    element = Path(path.root, (*path.steps, EACH)) if path and one_name else None
+    inner: Bound = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
     if element is None:
         yield from _paths(over, bound)
     else:

@@ -30,8 +30,35 @@ FIELD_LIMIT = 400
 class Result:
     """What one tool call returned, indexed when first asked. Equal texts share one index (see `result_of`)."""
 
-    def __init__(self, value: Json) -> None:
+    def __init__(self, value: Json, raw: str | None = None) -> None:
         self.value = value
+        self.raw = raw
+        """The JSON text that `value` was read from, when there is one."""
+
+    @cached_property
+    def _plain(self) -> str:
+        """The text in lower case, when a field can be found in it as it is written: JSON with nothing escaped."""
+        return self.raw.lower() if self.raw and self.raw.isascii() and "\\u" not in self.raw else ""
+
+    def field(self, form: str) -> str:
+        """The name of the field that holds exactly this (folded) value; "" when none does.
+
+        Looked for in the text first: most results are never indexed at all.
+        """
+        if text := self._plain:
+            at = text.find(f'"{form}"')
+            while at >= 0:
+                if text[at - 1 : at] != "\\":
+                    return _name_before(text, at)
+                at = text.find(f'"{form}"', at + 1)
+            if form not in text:
+                return ""
+        path = self.fields.get(form)
+        return "" if path is None else ".".join(path) or "(result)"
+
+    def holds(self, text: str) -> bool:
+        """False when the text (in lower case) is certainly nowhere in it."""
+        return not self._plain or text in self._plain
 
     @cached_property
     def leaves(self) -> tuple[tuple[Path, str], ...]:
@@ -59,6 +86,8 @@ class Result:
         """Everything in the result as one text: a value may be a fragment of it."""
         if isinstance(self.value, str):
             return Reading(self.value)
+        if self.raw:
+            return Reading(self.raw)
         return Reading("\n".join((*(" ".join(path) + ": " + text for path, text in self.leaves),)))
 
     @cached_property
@@ -94,7 +123,7 @@ def _shared(text: str) -> Result:
     return Result(text)
 
 
-def result_of(value: Json) -> Result:
+def result_of(value: Json, raw: str | None = None) -> Result:
     """The index of a result. What comes again with each proposal of a conversation is indexed once.
 
     A structure is known by its identity: the index holds on to it, so the identity stays its own.
@@ -103,10 +132,16 @@ def result_of(value: Json) -> Result:
         return _shared(value) if len(value) <= 65_536 else Result(value)
     known = _indexed.get(id(value))
     if known is None or known.value is not value:
-        known = _indexed[id(value)] = Result(value)
+        known = _indexed[id(value)] = Result(value, raw)
         if len(_indexed) > KEPT:
             _indexed.popitem(last=False)
     return known
+
+
+def _name_before(text: str, at: int) -> str:
+    """The last name before a place in a JSON text: the field itself, or the list it is in."""
+    colon = text.rfind('":', 0, at)
+    return text[text.rfind('"', 0, colon) + 1 : colon] if colon > 0 else "(result)"
 
 
 def _walk(value: Json, path: Path) -> Iterator[tuple[Path, str]]:

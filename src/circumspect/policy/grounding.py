@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from circumspect.policy.actions import actions_of, commands, is_asked, objects_of, words_of
@@ -26,6 +26,7 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.fields import Result, result_of
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.normalise import (
+    Day,
     Reading,
     clock_of,
     day_of,
@@ -77,6 +78,39 @@ class Traced:
     """The path of the field, when it is one."""
 
 
+class Joined(Reading):
+    """Several texts read as one. What was read out of each is not read again."""
+
+    def __init__(self, parts: Sequence[Reading]) -> None:
+        super().__init__("")
+        self.parts = parts
+        self.count = len(parts)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.parts)
+
+    @cached_property
+    def squeezed(self) -> str:
+        return "\n".join(part.squeezed for part in self.parts)
+
+    @cached_property
+    def numbers(self) -> frozenset[Decimal]:
+        return frozenset().union(*(part.numbers for part in self.parts))
+
+    @cached_property
+    def days(self) -> frozenset[Day]:
+        return frozenset().union(*(part.days for part in self.parts))
+
+    @cached_property
+    def clocks(self) -> frozenset[tuple[int, int]]:
+        return frozenset().union(*(part.clocks for part in self.parts))
+
+    @cached_property
+    def phones(self) -> frozenset[str]:
+        return frozenset().union(*(part.phones for part in self.parts))
+
+
 class Ledger:
     """What a conversation has said so far, in a form that answers "where does this value come from?" quickly.
 
@@ -87,17 +121,26 @@ class Ledger:
         self.words: list[tuple[int, Reading]] = []
         self.results: list[tuple[Happened, Result]] = []
         self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
+        self._user: Joined | None = None
 
-    def add(self, event: Heard | Happened) -> None:
+    def add(self, event: Heard | Happened, raw: str | None = None) -> None:
+        """Note what was said or done. `raw` is the text that a result was read from, if any."""
         if isinstance(event, Happened):
-            self.results.append((event, result_of(event.result)))
+            self.results.append((event, result_of(event.result, raw)))
         elif event.speaker == "user":
             self.words.append((event.index, reading_of(event.text)))
 
     @property
+    def user(self) -> Joined:
+        """Everything the user said."""
+        if self._user is None or self._user.count != len(self.words):
+            self._user = Joined([reading for _, reading in self.words])
+        return self._user
+
+    @property
     def said(self) -> str:
         """All of the user's words, folded."""
-        return "\n".join(reading.text for _, reading in self.words)
+        return self.user.text
 
     @property
     def strangers(self) -> Iterator[tuple[Happened, Result]]:
@@ -174,6 +217,11 @@ def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
         return "choice"
     if not isinstance(value, str):
         return "id" if names_an_id(name) else "number"
+    return _kind_of(name, value)
+
+
+@lru_cache(maxsize=8192)
+def _kind_of(name: str, value: str) -> Kind:
     if value.count(" ") > 8 or "\n" in value.strip():
         return "text"
     if names_a_destination(name):
@@ -227,9 +275,10 @@ def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: J
     if kind == "choice":
         return Traced(path, value, kind, "choice")
     sought = needle(kind, value)
-    for index, reading in reversed(ledger.words):
-        if _said(reading, sought):
-            return Traced(path, value, kind, "user", index)
+    if _said(ledger.user, sought):
+        for index, reading in reversed(ledger.words):
+            if _said(reading, sought):
+                return Traced(path, value, kind, "user", index)
     if "default" in schema and schema["default"] == value:
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
@@ -301,10 +350,9 @@ def _said(reading: Reading, sought: Needle) -> bool:
 
 
 def _field(result: Result, forms: Sequence[str], trusted: bool) -> str:
-    fields = result.fields
     for form in forms:
-        if form in fields:
-            return ".".join(fields[form]) or "(result)"
+        if field := result.field(form):
+            return field
         if trusted and form in result.lines:
             return "(line)"
     return ""
@@ -407,9 +455,10 @@ def _carries(facts: Facts, sentence: str, said: str, *, destinations_only: bool)
 
 def _wanted_source(facts: Facts, argument: str) -> str | None:
     """What the policy file says about this parameter: user, trusted or any; None when it says nothing."""
-    params = getattr(facts.policy, "params", None) or {}
-    param = params.get(re.split(r"[.\[]", argument)[0])
-    return getattr(param, "source", None)
+    if facts.policy is None or not facts.policy.params:
+        return None
+    param = facts.policy.params.get(re.split(r"[.\[]", argument)[0])
+    return param.source if param else None
 
 
 def _unseen(facts: Facts, traced: Traced) -> bool:

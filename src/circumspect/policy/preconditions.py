@@ -98,7 +98,8 @@ def examine(facts: Facts) -> Examined:
     if policy is None or not (policy.deny_unless or policy.when):
         return NOTHING
     memory = known(facts.session)
-    if memory.examined and memory.examined[0] is facts:
+    about = (facts.call, policy, facts.confirmed, facts.now, facts.words, facts.mode)
+    if memory.examined and all(one is other for one, other in zip(about, memory.examined[0], strict=True)):
         found: Examined = memory.examined[1]
         return found
     seen = view(facts)
@@ -110,7 +111,7 @@ def examine(facts: Facts) -> Examined:
         special=tuple(one for one, came in outcomes if isinstance(one, Reaction) and came.kind == "holds"),
         unknown=tuple((one, came) for one, came in outcomes if came.kind == "unknown"),
     )
-    memory.examined = (facts, found)
+    memory.examined = (about, found)
     return found
 
 

@@ -6,9 +6,13 @@ make a verdict stricter.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from circumspect.policy import arguments, wishes
 from circumspect.policy.facts import Facts
+from circumspect.policy.grounding import GROUNDING_RULES
 from circumspect.policy.judge import Rule, rule
+from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Verdict
 
@@ -141,10 +145,12 @@ RULES: tuple[Rule, ...] = (
     the_policy_leaves_the_tool_on,
     required_arguments_are_present,
     arguments_have_the_right_form,
+    *PRECONDITION_RULES,
     the_assessment_can_be_read,
     the_model_proposes_one_thing,
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
+    *(replace(one, modes=frozenset(("adaptive",))) for one in GROUNDING_RULES),
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,

@@ -68,7 +68,7 @@ def _exchange(session: Session) -> Exchange:
 def agreed(facts: Facts) -> bool:
     """The user's newest words agree to what the assistant last put to them, and nothing was asked since."""
     exchange = exchange_of(facts.session)
-    if not exchange.answer or exchange.pending:
+    if exchange.pending:
         return False
     return consent(exchange.answer) == "yes" or _ordered(facts.call.tool, exchange)
 
@@ -107,7 +107,7 @@ def the_user_said_yes_to_what_is_special(facts: Facts) -> Verdict:
 @rule(ReasonCode.CONFIRMATION_REUSED)
 def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
     """After a yes was used, a further call is only covered when the question or the reply named what it acts on."""
-    if not _wants_a_yes(facts):
+    if not _wants_a_yes(facts) or not agreed(facts):
         return Allow()
     exchange = exchange_of(facts.session)
     used = [one for one in exchange.since if one.ok and one.call.tool == facts.call.tool]
@@ -126,7 +126,7 @@ def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
 @rule(ReasonCode.CONFLICTS_WITH_CONFIRMED)
 def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
     """The ids of the call are the ones that stood in the question or the reply, where such ids stood there."""
-    if not _wants_a_yes(facts):
+    if not _wants_a_yes(facts) or not agreed(facts):
         return Allow()
     ids = tuple(_record_ids(facts.call.arguments))
     if not ids:
@@ -151,7 +151,7 @@ def nothing_is_done_twice(facts: Facts) -> Verdict:
     if not _changes(facts) or (facts.policy is not None and getattr(facts.policy, "idempotent", False)):
         return Allow()
     changed = False
-    for event in reversed(facts.session.happened):
+    for event, _ in reversed(ledger_of(facts.session).results):
         if event.call.tool == facts.call.tool and event.call.arguments == facts.call.arguments:
             if event.ok:
                 return Deny("This exact call already succeeded in this conversation; its result is above.")
@@ -209,6 +209,8 @@ def _is_a(value: str, name: str, session: Session) -> bool:
     kinds = [word for word in words_of(name) if len(word) > 3]
     bare = value.lstrip("#").casefold()
     for _, result in ledger_of(session).results:
+        if not result.holds(bare):
+            continue
         for form in (bare, f"#{bare}"):
             path = result.fields.get(form)
             if path and any(kind in part.casefold() for part in path for kind in kinds):
@@ -266,7 +268,7 @@ def _common(said: Mapping[str, set[str]], key: str) -> set[str]:
 def _siblings(session: Session, value: str) -> Mapping[str, Mapping[str, Json]]:
     """The records among which this id is one choice, by id: those of the newest result that has it as a key."""
     for event, result in reversed(ledger_of(session).results):
-        if event.ok and event.trusted and (found := result.choices.get(value)):
+        if event.ok and event.trusted and result.holds(value.lower()) and (found := result.choices.get(value)):
             return found
     return {}
 

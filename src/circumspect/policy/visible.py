@@ -40,19 +40,21 @@ _S, _E = "[sｓѕ]", "[eｅе]"
 # Either half of the name will do: one wrong letter leaves the other half whole.
 _HALF = _I.join(("[aａа]", _S, _S, _E, _S)) + "|" + _I.join((_S, "[mｍ]", _E, "[nｎ]", "[tｔ]"))
 _SLASH = r"[/\\／]"
-_JUNK = rf"[\s{INVISIBLE}!?|*.:`'\"=(/\\／-]{{0,24}}"
+_JUNK = rf"[\s{INVISIBLE}!?|*.:;&#`'\"=({{}}/\\／-]{{0,24}}"
 _NAME = rf"[\w&#;-]{{0,20}}?(?:{_HALF})"
 _TAG = rf"(?:{_LT}{_JUNK}{_NAME}|\[{_SLASH}?assessment\](?!\())"
 _CLOSING = rf"(?:{_LT}(?={_JUNK}{_SLASH}){_JUNK}{_NAME}|\[{_SLASH}assessment\])"
-_TAIL_OF_TAG = rf"{_SLASH}?(?<!\w)assessment{_I}{_GT}"
+_TAIL_OF_TAG = rf"{_SLASH}?(?<!\w)\w{{0,20}}?(?:{_HALF})\w{{0,10}}{_I}{_GT}"
 _QUOTE = r"[\"'“”‘’«»\\]{0,3}"
-_KEY = rf"{_QUOTE}(?<!\w)(?:{'|'.join(key for key in KEYS if '_' in key)})(?!\w){_QUOTE}\s{{0,20}}[:：=]"
+_OWN = "|".join(key for key in KEYS if "_" in key)
+_KEY = rf"{_QUOTE}(?<!\w)(?:{_OWN})(?!\w){_QUOTE}\s{{0,20}}[:：=]"
 _SURE = rf"[\"'“‘\\]{{1,3}}confidence{_QUOTE}\s{{0,20}}[:：=]"
 _BRACE = "[{｛]"
-_OBJECT_LIKE = rf"{_BRACE}(?=[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\\w}}]|//|/\*|\Z))"
+_OBJECT_LIKE = rf"{_BRACE}(?=[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\\w{{}}]|//|/\*|\Z))"
 _LABEL = (
-    r"(?:[#*_>\[(-][#*_>\[( \t-]{0,11})?(?<!\w)(?:self[ _-]?)?assessment[\])*_ \t]{0,6}[:：]?[\])*_ \t]{0,6}"
-    rf"(?=[\s{INVISIBLE}]{{0,40}}(?:```|~~~|{_BRACE}))"
+    r"(?:(?<![#*_>\[(-])[#*_>\[(-][#*_>\[( \t-]{0,11})?(?<!\w)(?:self[ _-]?)?"
+    rf"\w{{0,6}}?(?:{_HALF})[^\n{{}}｛`~<]{{0,30}}"
+    rf"(?=[\s{INVISIBLE}]{{0,40}}(?:```|~~~|{_BRACE}|(?<=[:：*_\])\s])\Z))"
 )
 
 
@@ -67,18 +69,22 @@ _TOKEN = _compiled(
 _ANY_TAG = _compiled(_TAG)
 _LEADING_TAG = _compiled(rf"[\s{INVISIBLE}]*{_TAG}")
 _CLOSE = _compiled(_CLOSING)
-_IS_CLOSING = _compiled(rf"{_CLOSING}|{_SLASH}assessment")
+_IS_CLOSING = _compiled(rf"{_CLOSING}|{_SLASH}\w")
 _END_OF_TAG = _compiled(rf"[^<>{{}}\n]{{0,80}}?\s{{0,8}}{_GT}|\w{{0,20}}")
 _SIGN = _compiled(rf"{_TAG}|{_KEY}|{_SURE}")
-_KEY_INSIDE = _compiled(rf"{_KEY}|{_SURE}|(?<![\w ])[ \t]{{0,20}}confidence\s{{0,20}}[:：=]")
+_KEY_INSIDE = _compiled(rf"(?<!\w)(?:{_OWN})(?!\w)|[\"'“‘\\]confidence(?!\w)|(?<!\w)confidence\s{{0,20}}[:：=]")
 _CLOSED_BY_TAG = _compiled(rf"[\s{INVISIBLE}`~]{{0,40}}{_CLOSING}")
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{｛}｝]', re.DOTALL)
+_SINGLE_QUOTED = re.compile(rf"'(?:[^'\\]|\\.)*(?:'|\\?\Z)|{_STRING_OR_BRACE.pattern}", re.DOTALL)
+_BEGINS_SINGLE = re.compile(rf"{_BRACE}\s{{0,40}}'")
+_BEGINS_QUOTED = re.compile(rf"{_BRACE}\s{{0,40}}[\"'“‘]")
 _CUT_KEY = "|".join(key[:letters] for key in KEYS for letters in range(1, len(key) + 1))
 _CUT_OBJECT = _compiled(rf"{_BRACE}[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\/]|(?:{_CUT_KEY})?\s{{0,20}}\Z)")
 _CUT_TAG = _compiled(rf"(?:{_LT}{_JUNK}(?:a{_I}(?:s{_I}){{0,2}}e?)?|&(?:amp;){{0,2}}l?t?;?)\Z")
 # Where a token may have begun that cannot be told yet.
 _BEGUN = _compiled(
-    rf"{_LT}|{_BRACE}|```|~~~|{_QUOTE}(?:{'|'.join(KEYS)})|[#*_>\[( \t-]{{0,12}}(?:self[ _-]?)?{_SLASH}?assessment"
+    rf"{_LT}|{_BRACE}|```|~~~|{_QUOTE}(?:{'|'.join(KEYS)})"
+    rf"|[#*_>\[( \t-]{{0,12}}(?:self[ _-]?)?{_SLASH}?\w{{0,20}}(?:{_HALF})"
 )
 _RISKY = _compiled(r"\w{0,24}_|(?<!\w)self\b|[\"'“”‘’«»\\&%<>＜﹤‹〈〈⟨❮《`~#*\[(/／-]|\w+\Z")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -115,9 +121,8 @@ class Visible:
         self._shown = self._removed = False
         self._code = False
         """Inside a fence that was shown."""
-        self._fence_due = self._tag_due = False
-        """The closing half of a wrapper that was left out is still to come."""
-        self._taken = False
+        self._fence_due = False
+        """The closing half of a fence that was left out is still to come."""
         self._tagless = 0
         """No tag begins before this place in the text."""
         self._out: list[str] = []
@@ -170,25 +175,20 @@ class Visible:
                 self._leave(text, at, mark, start, wrappers, final=final)
                 return False
             if text[at:start].strip():
-                self._fence_due = self._tag_due = False
+                self._fence_due = False
                 mark = self._show(text, mark, start, wrappers)
             elif not wrappers:
                 mark = self._show(text, mark, start, wrappers)
             kind, at = token.lastgroup, token.end()
-            if kind == "object":
-                after = self._object(text, start, final=final)
-                if after is None:
-                    self._text = text[start if self._state == "gone" else mark - 1 :]
-                    return False
-                if self._taken:
-                    self._fence_due, self._tag_due = "fence" in wrappers, "like" in wrappers
-                    wrappers.clear()
-                    mark = at = after
-                else:
-                    mark = at = self._show(text, mark, after, wrappers)
-            elif kind == "key":
+            after = self._object(text, start, final=final) if kind == "object" else "ours"
+            if after == "wait":
+                self._text = text[mark - 1 :]
+                return False
+            if kind in ("object", "key") and after == "ours":
                 self._state, self._text, self._body = "gone", text[start:], 0
                 return False
+            if isinstance(after, int):
+                mark = at = self._show(text, mark, after, wrappers)
             elif kind == "tag":
                 if "like" in wrappers:
                     self._show(text, mark, start, wrappers)
@@ -199,9 +199,8 @@ class Visible:
                 if not _IS_CLOSING.match(token[0]):
                     self._state, self._text, self._body = "block", text[start:], at - start
                     return True
-            elif (kind == "fence" and self._fence_due) or (kind == "like" and self._tag_due and "/" in token[0]):
-                mark = at
-                self._fence_due, self._tag_due = self._fence_due and kind != "fence", self._tag_due and kind != "like"
+            elif kind == "fence" and self._fence_due:
+                mark, self._fence_due = at, False
             else:
                 in_code = self._code != (wrappers.count("fence") % 2 == 1)
                 wrappers.append(str(kind))
@@ -214,7 +213,7 @@ class Visible:
         if final:
             cut = _CUT_TAG.search(text, max(at, len(text) - _LOOK))
             stop = cut.start() if cut else len(text)
-            if text[at:stop].strip() or not wrappers or wrappers[-1] != "fence":
+            if text[at:stop].strip() or not wrappers or wrappers[-1] == "like":
                 self._show(text, mark, stop, wrappers)
             return
         begun = _BEGUN.search(text, max(at, len(text) - _LOOK))
@@ -222,46 +221,36 @@ class Visible:
         stop = min(start, begun.start() if begun else start, risky.start() if risky else start)
         if text[at:stop].strip() or not wrappers:
             if text[at:stop].strip():
-                self._fence_due = self._tag_due = False
+                self._fence_due = False
             mark = self._show(text, mark, stop, wrappers)
         self._text = text[mark - 1 :]
 
-    def _object(self, text: str, start: int, *, final: bool) -> int | None:
-        """Where to go on after the brace at `start`, None for nowhere yet. `_taken` when it was one of ours.
+    def _object(self, text: str, start: int, *, final: bool) -> int | Literal["ours", "wait"]:
+        """What the brace at `start` begins: an assessment, or something that may be shown up to a place.
 
-        Whichever comes first decides what a brace began: a key of ours, its closing brace, a tag, or none of them.
+        Whichever comes first decides: a key of ours, a tag, the end of an object that makes sense, or none of them.
         """
-        self._taken = False
         last = start + _OBJECT
-        known = len(text) if final else len(text) - _LOOK
         tag = _ANY_TAG.search(text, max(start, self._tagless), last)
         reach = tag.start() if tag else last
         self._tagless = max(self._tagless, reach if tag else last - _LOOK)
         end = _end_of_object(text, start, reach)
+        if end and _BEGINS_QUOTED.match(text, start) and exact(text[start:end]) is None:
+            end = None
         key = _KEY_INSIDE.search(text, start, end or reach)
         first = key.start() if key else end or reach
-        if first >= known and not (final and first == last):
+        if not final and first >= len(text) - _LOOK:
             self._wait = len(text) + len(text) // 8
-            return None
-        if first == last:
-            if final and len(text) < last and _CUT_OBJECT.match(text, start):
-                self._state, self._body = "gone", 0
-                return None
-            return max(start + 1, min(last, len(text)) - _LOOK)
-        if key is None and end is None:
+            return "wait"
+        if key or (end and _CLOSED_BY_TAG.match(text, end)):
+            return "ours"
+        if end:
+            return end
+        if tag:
             return start + 1 if text.count("{", start, reach) <= _NESTED else reach
-        if first == end and not _CLOSED_BY_TAG.match(text, end):
-            return end
-        end = end or _end_of_object(text, start, len(text))
-        if end is None and not final:
-            self._wait = len(text) + len(text) // 8
-            return None
-        if end and exact(text[start:end]) is not None:
-            self.blocks.append(text[start:end])
-            self._taken = self._removed = True
-            return end
-        self._state, self._body = "gone", 0
-        return None
+        if final and len(text) < last and _CUT_OBJECT.match(text, start):
+            return "ours"
+        return max(start + 1, min(last, len(text)) - _LOOK)
 
     def _show(self, text: str, mark: int, stop: int, wrappers: list[str]) -> int:
         """Give out the text up to `stop`, wrappers included, and return it as the new mark."""
@@ -299,7 +288,8 @@ def _end_of_tag(text: str, at: int) -> int:
 
 def _end_of_object(text: str, start: int, last: int) -> int | None:
     depth = 0
-    for found in _STRING_OR_BRACE.finditer(text, start, last):
+    pattern = _SINGLE_QUOTED if _BEGINS_SINGLE.match(text, start) else _STRING_OR_BRACE
+    for found in pattern.finditer(text, start, last):
         depth += (found[0] in "{｛") - (found[0] in "}｝")
         if depth == 0 and found[0] in "}｝":
             return found.end()

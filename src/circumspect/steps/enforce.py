@@ -1,4 +1,4 @@
-"""enforce: a proposed call and everything known about it -> Enforced. Pure: no port, no clock, no randomness.
+"""enforce: Facts about a proposed call -> Enforced. Pure: no port, no clock, no randomness.
 
 Every decision about a call is made here, by rules; the model can only ever make it stricter. This is the only place
 that makes an `Enforced`.
@@ -24,6 +24,7 @@ from circumspect.turn import (
     Enforced,
     Finding,
     Intent,
+    Mode,
     Notes,
     Profile,
     Screened,
@@ -34,31 +35,28 @@ from circumspect.turn import (
 )
 
 
-def enforce(
+def look_at(
     call: ToolCall,
     screened: Screened,
     drafted: Draft | None,
     policy: Policy,
     tools: Mapping[str, ToolSpec],
-    rules: Sequence[Rule],
-    profile: Profile,
+    mode: Mode,
     now: datetime,
+    session: Session,
     *,
     confirmed: Intent | None = None,
     done: frozenset[str] = frozenset(),
-    session: Session | None = None,
-) -> Enforced:
+) -> Facts:
+    """Everything that is known about a proposed call, with the arguments that would really run."""
     spec = tools.get(call.tool)
     said = policy.of(call.tool, screened.incoming.tenant)
-    effect = effect_of(spec, said)
-    if spec:
-        call = replace(call, arguments=materialised(spec, call.arguments))
-    facts = Facts(
-        call=call,
+    return Facts(
+        call=replace(call, arguments=materialised(spec, call.arguments)) if spec else call,
         spec=spec,
         policy=said,
-        effect=effect,
-        mode=profile.mode,
+        effect=effect_of(spec, said),
+        mode=mode,
         now=now,
         words=screened.incoming.text,
         language=screened.language,
@@ -67,22 +65,26 @@ def enforce(
         confirmed=confirmed,
         unsettled=screened.opened.unsettled,
         done=done,
-        session=session or Session(),
+        session=session,
     )
+
+
+def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: Profile) -> Enforced:
     verdict, findings = judge(facts, rules)
-    assumed: Effect = effect or "destructive"
-    confidence, noted = _confidence(facts, assumed)
+    effect: Effect = facts.effect or "destructive"
+    confidence, noted = _confidence(facts, effect, profile)
+    said, spec = facts.policy, facts.spec
     return Enforced(
-        call=call,
+        call=facts.call,
         spec=spec,
         verdict=verdict,
         findings=(*noted, *findings),
-        effect=assumed,
+        effect=effect,
         confidence=confidence,
-        policy_version=policy.hash,
+        policy_version=policy_version,
         recovery=(said and said.recovery) or (spec.recovery if spec else "blind"),
-        intent=confirmed,
-        critique=_pays(verdict, assumed, confidence, confirmed, profile),
+        intent=facts.confirmed,
+        critique=_pays(verdict, effect, confidence, facts.confirmed, profile),
     )
 
 
@@ -114,14 +116,18 @@ def is_hard_stop(enforced: Enforced) -> bool:
     )
 
 
-def _confidence(facts: Facts, effect: Effect) -> tuple[float | None, tuple[Finding, ...]]:
-    """The model's confidence under the tool's cap, and a note where the cap bites."""
+def _confidence(facts: Facts, effect: Effect, profile: Profile) -> tuple[float | None, tuple[Finding, ...]]:
+    """The model's confidence under the tool's cap, with a note where the cap bites and where what is left is low."""
     if facts.assessment is None or facts.mode == "standard":
         return None, ()
     cap = cap_of(facts.call.tool, effect, facts.policy)
-    if facts.assessment.confidence <= cap:
-        return facts.assessment.confidence, ()
-    return cap, (Finding("confidence_is_capped", Allow(), ReasonCode.CONFIDENCE_FLOOR_APPLIED),)
+    confidence = min(facts.assessment.confidence, cap)
+    noted = []
+    if confidence < facts.assessment.confidence:
+        noted.append(Finding("confidence_is_capped", Allow(), ReasonCode.CONFIDENCE_FLOOR_APPLIED))
+    if facts.assessment.confidence < profile.critique_below:
+        noted.append(Finding("the_model_is_sure", Allow(), ReasonCode.LOW_CONFIDENCE))
+    return confidence, tuple(noted)
 
 
 def _pays(

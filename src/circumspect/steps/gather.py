@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
 from circumspect.wording import compact
@@ -61,6 +62,12 @@ def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
     asked = Said("assistant", "", calls=(call,))
     told = Said("tool", text, call_id=call.id, tool=call.tool)
     return replace(gathered, messages=(*gathered.messages, asked, told))
+
+
+def with_correction(gathered: Gathered, claimed: str) -> Gathered:
+    """The next draft is told that its last one claimed what did not happen."""
+    told = prompt("correction").render(claimed=claimed)
+    return replace(gathered, blocks=(*gathered.blocks, Block("correction", told)))
 
 
 def _recent(screened: Screened, profile: Profile) -> list[Said]:

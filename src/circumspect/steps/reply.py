@@ -149,6 +149,18 @@ def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
             return Reply("escalated", text)
 
 
+def not_verified(ended: Execution, desk: Desk) -> Reply:
+    """The tool said yes, and a look afterwards said no."""
+    text = desk.say("not-verified", action=desk.action(ended))
+    return Reply("escalated", text, escalation=Escalation(ReasonCode.VERIFICATION_FAILED, desk.action(ended)))
+
+
+def corrected(ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model insists on something that did not happen; the user hears what is true."""
+    changed = [one for one in ran if one.effect != "read"]
+    return done(changed[-1], "", desk) if changed else Reply("asked", desk.say("claim-replaced"))
+
+
 def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
     """The model, the store or we failed. If something was changed before that, the user hears of it."""
     changed = [one for one in ran if one.effect != "read"]
@@ -224,6 +236,10 @@ def _wanted(problem: str, desk: Desk) -> str:
             return desk.say("wanted-choice", choices=choices.replace("|", ", "))
         case "type", "number" | "integer":
             return desk.say("wanted-number")
+        case "ungrounded", _:
+            return desk.say("wanted-ungrounded")
+        case "condition", _:
+            return desk.say("wanted-known")
         case _:
             return desk.say("wanted-other")
 

@@ -18,6 +18,8 @@ wanted-phone = a phone number
 wanted-number = a number
 wanted-choice = one of: { $choices }
 wanted-other = the value is not in the expected form
+wanted-ungrounded = I cannot find this in what you told me
+wanted-known = this does not fit what I know; please check
 
 tool-unavailable = I am sorry, I cannot do that here.
 tool-denied = I am sorry, I cannot do that.
@@ -30,6 +32,7 @@ done = Done: { $action }.
 tool-failed = I tried to { $action }, but it did not work. Nothing was changed.
 tool-refused = I tried to { $action }, but it was refused: { $problem }
 outcome-unknown = I tried to { $action } and did not get a clear answer, so I do not know whether it went through. I will not try again by myself: a colleague will check and get back to you.
+not-verified = I tried to { $action }. The system reported success, but I cannot see the effect. A colleague will check and get back to you.
 under-way = I am still waiting for the outcome of an earlier step ({ $action }). A colleague has been told; I will not start it a second time.
 interrupted-notice = (I was interrupted before: { $action }. { $state })
 state-succeeded = It went through.

@@ -45,6 +45,7 @@ escalated-to-human = The conversation was handed to a person.
 model-failed = The language model did not answer.
 tool-failed = The tool ran and reported a failure.
 outcome-unknown = A call was started and nobody knows whether it happened; it is not repeated.
+verification-failed = The tool reported success, but a look afterwards did not show the effect.
 store-failed = The database could not be reached.
 turn-interrupted = The turn was interrupted before it ended.
 internal-error = Something of ours failed; nothing further was done.

@@ -18,6 +18,8 @@ wanted-phone = מספר טלפון
 wanted-number = מספר
 wanted-choice = אחת מהאפשרויות: { $choices }
 wanted-other = הערך אינו במבנה הנדרש
+wanted-ungrounded = לא מצאתי זאת במה שנאמר לי
+wanted-known = זה אינו מתאים למה שידוע לי
 
 tool-unavailable = מצטערים, את זה אי אפשר לעשות כאן.
 tool-denied = מצטערים, את זה אי אפשר לעשות.
@@ -30,6 +32,7 @@ done = בוצע: { $action }.
 tool-failed = ניסיתי { $action }, אבל זה לא הצליח. שום דבר לא השתנה.
 tool-refused = ניסיתי { $action }, אבל הפעולה נדחתה: { $problem }
 outcome-unknown = ניסיתי { $action } ולא התקבלה תשובה ברורה, ולכן לא ידוע אם הפעולה בוצעה. לא אנסה שוב בעצמי: נציג יבדוק ויחזור אליך.
+not-verified = ניסיתי { $action }. המערכת דיווחה על הצלחה, אך התוצאה אינה נראית. נציג יבדוק ויחזור אליך.
 under-way = אני עדיין ממתין לתוצאה של צעד קודם ({ $action }). נציג עודכן, ולא אתחיל אותו פעם שנייה.
 interrupted-notice = (הייתה הפסקה באמצע: { $action }. { $state })
 state-succeeded = הפעולה בוצעה.

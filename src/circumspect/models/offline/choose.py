@@ -98,6 +98,8 @@ def _score(
     elif tool.is_read and utterance.has("question", "check", "status"):
         score += 1
 
+    # "Where is it?": what "it" is was said before.
+    points = tool.is_read and utterance.has("pointing") and any(_is_said(unused, thing) for thing in tool.objects)
     for thing in tool.objects:
         if _take(unused, thing):
             score += 2
@@ -105,7 +107,7 @@ def _score(
             score += 1.5
         elif thing not in known.things and thing not in known.actions and thing in stems:
             score += 3 if tool.action is None and thing == tool.objects[0] else 2
-        elif not verb_is_enough:
+        elif not verb_is_enough and not points:
             score -= 0.5 if thing in _SAID_OTHERWISE else 1
 
     described = tool.about
@@ -119,6 +121,10 @@ def _score(
         else:
             score -= 0.5 if mention.concepts & known.things else 1.5
     return score
+
+
+def _is_said(unused: Sequence[Mention], concept: str) -> bool:
+    return any(concept in mention.concepts for mention in unused)
 
 
 def _take(unused: list[Mention], concept: str) -> bool:

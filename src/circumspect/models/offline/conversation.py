@@ -94,22 +94,24 @@ def _begin(course: Course, tool: Tool, heard: Heard) -> None:
     """A wish was said: a new one, or the same again with more to it."""
     utterance = heard.utterance
     same = course.tool is not None and course.tool.name == tool.name and not utterance.has("another")
-    earlier = course.tool
-    course.tool, course.implied = tool, course.choice.implied
-    course.carried = False
+    earlier, before = course.tool, course.slots
+    course.tool, course.implied, course.carried = tool, course.choice.implied, False
     if not same:
         course.slots = Slots()
     fill(course.slots, tool, heard, answering=False)
-    refers = utterance.has("pointing") or (earlier is not None and not same and utterance.has("personal"))
-    if utterance.has("another") or not refers:
+    points = utterance.has("pointing")
+    if utterance.has("another") or not (points or (earlier is not None and not same and utterance.has("personal"))):
         return
     for param in missing(tool, course.slots.given):
-        if kind_of(param) == "code" and param.name not in course.slots.conflicts:
-            known = next((course.codes[thing] for thing in sorted(subject(param.name)) if thing in course.codes), None)
-            value = converted(param, "code", known) if known else None
-            if value is not None:
-                course.slots.given[param.name] = value
-                course.carried = True
+        if param.name in course.slots.conflicts:
+            continue
+        known: Json = before.given.get(param.name) if points else None
+        if known is None and kind_of(param) == "code":
+            code = next((course.codes[thing] for thing in sorted(subject(param.name)) if thing in course.codes), None)
+            known = converted(param, "code", code) if code else None
+        if known is not None:
+            course.slots.given[param.name] = known
+            course.carried = True
 
 
 def _keep_codes(course: Course, heard: Heard) -> None:

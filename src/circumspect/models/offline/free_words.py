@@ -96,7 +96,7 @@ def _within(token: Token, spans: list[tuple[int, int]]) -> bool:
 def person_in(utterance: Utterance, values: Values, *, bare: bool, spent: frozenset[str] = frozenset()) -> str | None:
     """A name after "my name is"; with `bare`, an answer that is nothing but a name. `spent` words meant a choice."""
     for start in _after(utterance, "name"):
-        taken = _name_from(utterance, start)
+        taken = _name_from(utterance, start, values)
         if taken:
             return taken
     if not bare:
@@ -115,15 +115,19 @@ def person_in(utterance: Utterance, values: Values, *, bare: bool, spent: frozen
     if not 1 <= len(free) <= 4 or free[-1][0] - free[0][0] != len(free) - 1:
         return None
     text = utterance.text[free[0][1].start : free[-1][1].end]
-    return None if "?" in utterance.text or _is_break(text) else text
+    # Beside other values a word is a name only when it looks like one; alone it may be written anyhow.
+    looks_right = not typed or text[0].isupper() or script(text) == "he"
+    return text if looks_right and "?" not in utterance.text and not _is_break(text) else None
 
 
-def _name_from(utterance: Utterance, start: int) -> str | None:
+def _name_from(utterance: Utterance, start: int, values: Values) -> str | None:
     taken: list[Token] = []
+    typed = list(values.spans)
     for token in utterance.tokens:
         if token.start < start:
             continue
         stops = token.text.isdigit() or is_stop(token.text) or token.text in words(script(token.text)).until
+        stops |= _within(token, typed)
         gap = utterance.text[(taken[-1].end if taken else start) : token.start]
         if stops or (taken and _is_break(gap)) or len(taken) == 3:
             break

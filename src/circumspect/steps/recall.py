@@ -1,0 +1,88 @@
+"""recall: what the conversation has established so far -> Session, the ground that rules stand on.
+
+`at_hand` uses what the turn already holds. `recall` reads the store, and is asked only when a rule needs more: a policy
+with conditions, tools whose results strangers can write, or a value or claim that nothing at hand explains. Limits over
+a span of time count the tenant's calls in all conversations; their `per` narrows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from circumspect.policy.file import ToolPolicy
+from circumspect.policy.limits import length
+from circumspect.ports import Store
+from circumspect.turn import Execution, Happened, Heard, Message, Notes, Screened, Session, ToolSpec, TurnId
+
+REACH = 400
+"""How many messages back a conversation is read."""
+
+
+def at_hand(screened: Screened, tools: Mapping[str, ToolSpec], notes: Notes) -> Session:
+    return _session(screened.opened.history, (), screened, tools, notes)
+
+
+async def recall(
+    screened: Screened,
+    tool: str,
+    policy: ToolPolicy | None,
+    tools: Mapping[str, ToolSpec],
+    notes: Notes,
+    store: Store,
+) -> Session:
+    incoming = screened.incoming
+    first = max(-1, screened.opened.next_seq - REACH)
+    messages = await store.messages(incoming.tenant, incoming.conversation, after=first, limit=REACH)
+    before = [message for message in messages if message.turn != incoming.turn]
+    ran = list(await store.executions(incoming.tenant, incoming.conversation))
+    if spans := [(span, limit) for limit in (policy.limits if policy else ()) if (span := length(limit.window))]:
+        counted = {tool, *(name for _, limit in spans for name in limit.across)}
+        since = incoming.at - max(span for span, _ in spans)
+        elsewhere = await store.recent_executions(incoming.tenant, counted, since)
+        ran = [*(one for one in elsewhere if one.conversation != incoming.conversation), *ran]
+    return _session(before, ran, screened, tools, notes)
+
+
+def needs_more(policy: ToolPolicy | None, tools: Mapping[str, ToolSpec]) -> bool:
+    """What is at hand can never be enough: rules look at earlier calls, or strangers may have had a word."""
+    written = policy is not None and (policy.conditional or bool(policy.params))
+    return written or any(spec.open_world for spec in tools.values())
+
+
+def _session(
+    messages: Sequence[Message],
+    ran: Sequence[Execution],
+    screened: Screened,
+    tools: Mapping[str, ToolSpec],
+    notes: Notes,
+) -> Session:
+    """Turn by turn: what the user said, what ran, what was answered; this turn last."""
+    seen = [one for one in ran if one.turn != screened.incoming.turn]
+    by_turn: dict[TurnId, list[Execution]] = {}
+    for one in seen:
+        by_turn.setdefault(one.turn, []).append(one)
+    spoken = {message.turn for message in messages}
+    order: list[Message | Execution] = [one for one in seen if one.turn not in spoken]
+    for message in messages:
+        if message.role == "assistant":
+            order += by_turn.pop(message.turn, [])
+        order.append(message)
+    order += [one for left in by_turn.values() for one in left if one.turn in spoken]
+    events: list[Heard | Happened] = []
+    for item in order:
+        if isinstance(item, Execution):
+            events.append(happened(item, tools, len(events)))
+        elif item.role != "internal":
+            events.append(Heard("user" if item.role == "user" else "assistant", item.content, len(events)))
+    events.append(Heard("user", screened.incoming.text, len(events)))
+    for one in notes.ran:
+        events.append(happened(one, tools, len(events)))
+    return Session(tuple(events))
+
+
+def happened(one: Execution, tools: Mapping[str, ToolSpec], index: int) -> Happened:
+    spec = tools.get(one.call.tool)
+    trusted = not (spec and spec.open_world)
+    at: datetime = one.finished_at or one.started_at
+    return Happened(one.call, one.result, one.state == "succeeded", trusted, index, at)

@@ -1,0 +1,42 @@
+"""verify: did it happen? An Execution that reports success, held against a look by a read tool the policy names."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from circumspect.policy.facts import Facts
+from circumspect.policy.postconditions import came_true, check_call
+from circumspect.ports import Clock, Ids, Tools
+from circumspect.reasons import ReasonCode
+from circumspect.running import run
+from circumspect.turn import Execution, ExecutionId, Notes
+
+
+async def verify(ended: Execution, facts: Facts, notes: Notes, tools: Tools, clock: Clock, ids: Ids) -> bool:
+    """False only when a look was possible and did not show the effect."""
+    look = check_call(facts) if ended.state == "succeeded" else None
+    if look is None:
+        return True
+    spec = tools.specs().get(look.tool)
+    now = clock.now()
+    started = Execution(
+        id=ExecutionId(ids.new("exec")),
+        tenant=ended.tenant,
+        conversation=ended.conversation,
+        turn=ended.turn,
+        call=look,
+        effect="read",
+        recovery="blind",
+        state="started",
+        token=ids.new("tok"),
+        lease_until=now + timedelta(seconds=60),
+        started_at=now,
+    )
+    seen = await run(started, tools, clock, spec.timeout if spec else 30.0)
+    shown = seen.state == "succeeded" and came_true(facts, seen.result).kind == "holds"
+    reasons = () if shown else (ReasonCode.VERIFICATION_FAILED,)
+    notes.write(
+        "tool", f"verified by {look.tool}: {'yes' if shown else 'no'}", *reasons,
+        meta={"tool": look.tool, "arguments": look.arguments, "result": seen.result, "error": seen.error},
+    )  # fmt: skip
+    return shown

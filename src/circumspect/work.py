@@ -1,0 +1,167 @@
+"""Work: one turn under way. Each method is one step, bound to the ports and the journal of this turn.
+
+`Setup` is what no message can change; `Work` adds the message. The order of the steps is `pipeline.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from circumspect.policy.claims import unsupported_claims
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import Policy
+from circumspect.policy.judge import Rule
+from circumspect.policy.rules import RULES
+from circumspect.ports import Ports
+from circumspect.reasons import ReasonCode
+from circumspect.steps.act import act, told
+from circumspect.steps.critique import critique
+from circumspect.steps.draft import draft
+from circumspect.steps.enforce import enforce, look_at, write_down
+from circumspect.steps.gather import everything, gather, more
+from circumspect.steps.phrase import phrase
+from circumspect.steps.recall import at_hand, needs_more, recall
+from circumspect.steps.record import record
+from circumspect.steps.reply import Desk
+from circumspect.steps.settle import Settled, settle
+from circumspect.steps.sweep import sweep
+from circumspect.steps.verify import verify
+from circumspect.turn import (
+    Draft,
+    Enforced,
+    Execution,
+    Gathered,
+    Intent,
+    Mode,
+    Notes,
+    Opened,
+    Profile,
+    Reply,
+    Screened,
+    Tenant,
+    ToolCall,
+    ToolSpec,
+    TurnResult,
+)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything about a tenant that a turn needs and that no message can change."""
+
+    tenant: Tenant
+    policy: Policy
+    profiles: Mapping[Mode, Profile]
+    ports: Ports
+    rules: tuple[Rule, ...] = RULES
+
+    @property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """Enabled for this tenant."""
+        specs, enabled = self.ports.tools.specs(), self.tenant.tools
+        return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
+
+
+@dataclass(frozen=True)
+class Work:
+    setup: Setup
+    screened: Screened
+    profile: Profile
+    tools: Mapping[str, ToolSpec]
+    notes: Notes
+
+    @property
+    def desk(self) -> Desk:
+        ports = self.setup.ports
+        return Desk(self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids)
+
+    def settle(self) -> tuple[Settled, ReasonCode | None]:
+        decision, reason = settle(self.screened, self.tools, self.setup.policy, self.setup.ports.clock.now())
+        intent = self.screened.opened.intent
+        if reason:
+            self.notes.write("intent", decision, reason, meta={"intent": intent.id if intent else None})
+        return decision, reason
+
+    def gather(self) -> Gathered:
+        business, now = self.setup.tenant.business, self.setup.ports.clock.now()
+        return gather(self.screened, business, self.tools, self.profile, now)
+
+    def gather_more(self, gathered: Gathered, keys: tuple[str, ...]) -> Gathered:
+        """What was asked for, by key; after the last context round, everything."""
+        business = self.setup.tenant.business
+        if gathered.rounds < self.profile.context_rounds:
+            return more(gathered, keys, business, self.tools, self.notes)
+        return everything(gathered, business, self.tools, self.notes)
+
+    async def draft(self, gathered: Gathered) -> Draft:
+        return await draft(gathered, self.setup.tenant.business.name, self.profile, self.notes, self.setup.ports.model)
+
+    async def rule(
+        self, call: ToolCall, drafted: Draft | None, confirmed: Intent | None = None
+    ) -> tuple[Enforced, Facts]:
+        """Hold a call against the rules, with no more of the past than they turn out to need."""
+        setup, screened, tools, notes = self.setup, self.screened, self.tools, self.notes
+        policy = setup.policy.of(call.tool, screened.incoming.tenant)
+        session = at_hand(screened, tools, notes)
+        done = frozenset(ran.call.hash for ran in notes.ran)
+        whole = needs_more(policy, tools)
+        while True:
+            if whole:
+                session = await recall(screened, call.tool, policy, tools, notes, setup.ports.store)
+            facts = look_at(
+                call, screened, drafted, setup.policy, tools, self.profile.mode, setup.ports.clock.now(), session,
+                confirmed=confirmed, done=done,
+            )  # fmt: skip
+            enforced = enforce(facts, setup.rules, setup.policy.hash, self.profile)
+            if whole or ReasonCode.UNGROUNDED_PARAM not in enforced.reasons:
+                write_down(enforced, notes)
+                return enforced, facts
+            whole = True
+
+    async def weigh(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
+        """Rule on a proposed call, and have a second opinion where it pays."""
+        enforced, facts = await self.rule(call, drafted)
+        tools, model = tuple(self.tools.values()), self.setup.ports.model
+        return await critique(enforced, gathered, tools, self.notes, model), facts
+
+    async def act(self, enforced: Enforced) -> Execution | None:
+        incoming, token, ports = self.screened.incoming, self.screened.opened.token, self.setup.ports
+        return await act(enforced, incoming, token, self.notes, ports.tools, ports.store, ports.clock, ports.ids)
+
+    async def verify(self, ended: Execution, facts: Facts) -> bool:
+        ports = self.setup.ports
+        return await verify(ended, facts, self.notes, ports.tools, ports.clock, ports.ids)
+
+    async def phrase(self, ended: Execution) -> str:
+        """The model's words for what happened; empty when it has none, or claims more than that."""
+        business, model = self.setup.tenant.business.name, self.setup.ports.model
+        words = await phrase(ended, told(ended), self.screened, business, self.notes, model)
+        return "" if await self.claimed(words) else words
+
+    async def claimed(self, reply: str) -> str:
+        """The sentence in which a reply claims what nothing in the conversation did; empty when there is none."""
+        screened, tools, notes, store = self.screened, self.tools, self.notes, self.setup.ports.store
+        if not unsupported_claims(reply, screened.language, at_hand(screened, tools, notes).happened, tools):
+            return ""
+        session = await recall(screened, "", None, tools, notes, store)
+        claims = unsupported_claims(reply, screened.language, session.happened, tools)
+        if claims:
+            notes.write("notice", claims[0].sentence, ReasonCode.UNSUPPORTED_CLAIM)
+        return claims[0].sentence if claims else ""
+
+    async def record(self, reply: Reply) -> TurnResult:
+        ports, multiplier = self.setup.ports, self.setup.tenant.plan.multiplier
+        return await record(reply, self.screened, self.profile.mode, multiplier, self.notes, ports.store, ports.clock)
+
+
+async def catch_up(opened: Opened, setup: Setup) -> tuple[Opened, tuple[Execution, ...]]:
+    """If an earlier turn died while a call was under way, settle that call before anything else."""
+    ports, now = setup.ports, setup.ports.clock.now()
+    if not any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
+        return opened, ()
+    settled = await sweep(ports.tools, ports.store, ports.clock, ports.ids)
+    known = {one.id: one for one in settled}
+    mine = tuple(known[one.id] for one in opened.unsettled if one.id in known)
+    still = tuple(known.get(one.id, one) for one in opened.unsettled)
+    return replace(opened, unsettled=tuple(one for one in still if one.state in ("started", "indeterminate"))), mine

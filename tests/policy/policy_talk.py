@@ -1,0 +1,74 @@
+"""Short ways to say, in the tests of the policy language, what a conversation established and what was proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import Policy
+from circumspect.policy.judge import judge
+from circumspect.policy.load import load
+from circumspect.policy.preconditions import PRECONDITION_RULES
+from circumspect.turn import Finding, Happened, Heard, Intent, Mode, Session, TenantId, ToolCall, ToolSpec, Verdict
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def user(text: str) -> Heard:
+    return Heard("user", text, 0)
+
+
+def ran(
+    tool: str, result: Any = "done", *, ok: bool = True, trusted: bool = True, at: datetime | None = None, **args: Any
+) -> Happened:
+    return Happened(ToolCall(tool, args), result, ok, trusted, 0, at)
+
+
+def session(*events: Heard | Happened) -> Session:
+    """Events in order; their places are filled in."""
+    made: list[Heard | Happened] = []
+    for index, event in enumerate(events):
+        if isinstance(event, Heard):
+            made.append(Heard(event.speaker, event.text, index))
+        else:
+            made.append(Happened(event.call, event.result, event.ok, event.trusted, index, event.at))
+    return Session(tuple(made))
+
+
+def facts(
+    policy: Policy | str,
+    proposed: ToolCall,
+    *events: Heard | Happened,
+    mode: Mode = "standard",
+    confirmed: Intent | None = None,
+    tenant: str | None = None,
+    now: datetime = NOW,
+    spec: ToolSpec | None = None,
+) -> Facts:
+    known = load(policy) if isinstance(policy, str) else policy
+    section = known.of(proposed.tool, TenantId(tenant) if tenant else None)
+    return Facts(
+        call=proposed,
+        spec=spec,
+        policy=section,
+        effect=section.effect if section else None,
+        mode=mode,
+        now=now,
+        confirmed=confirmed,
+        session=session(*events),
+    )
+
+
+def ruled(
+    policy: Policy | str, proposed: ToolCall, *events: Heard | Happened, **more: Any
+) -> tuple[Verdict, tuple[Finding, ...]]:
+    return judge(facts(policy, proposed, *events, **more), PRECONDITION_RULES)
+
+
+def spec(name: str, parameters: Mapping[str, str], **more: Any) -> ToolSpec:
+    """A tool whose parameters are all required; a type for each."""
+    properties = {parameter: {"type": kind} for parameter, kind in parameters.items()}
+    schema = {"type": "object", "properties": properties, "required": list(parameters)}
+    return ToolSpec(name, parameters=schema, **more)

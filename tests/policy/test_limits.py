@@ -1,0 +1,147 @@
+"""Limits: how often, how much, per what, since when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.policy.policy_talk import NOW, facts, ran, ruled, user
+
+from circumspect.policy.file import Limit, Policy, ToolPolicy
+from circumspect.policy.limits import exceeded, in_words, sentence
+from circumspect.reasons import ReasonCode
+from circumspect.turn import (
+    SEVERITY,
+    Allow,
+    ConversationId,
+    Deny,
+    Execution,
+    ExecutionId,
+    Happened,
+    TenantId,
+    ToolCall,
+    TurnId,
+)
+
+
+def limited(**settings: object) -> Policy:
+    return Policy(tools={"refund": ToolPolicy(effect="write", limits=(Limit.model_validate(settings),))})
+
+
+def refund(amount: object = 10, **more: object) -> ToolCall:
+    return ToolCall("refund", {"order_id": "1", "amount": amount, **more})
+
+
+def refunded(amount: object = 10, **more: object) -> Happened:
+    return ran("refund", **{"order_id": "1", "amount": amount, **more})
+
+
+def test_the_call_that_is_one_too_many_is_denied() -> None:
+    once = limited(count=1)
+    assert ruled(once, refund())[0] == Allow()
+    verdict, findings = ruled(once, refund(), refunded())
+    assert verdict == Deny("refund: at most 1 call in a conversation.")
+    assert [finding.reason for finding in findings] == [ReasonCode.LIMIT_REACHED]
+
+
+def test_only_successful_calls_count() -> None:
+    assert ruled(limited(count=1), refund(), ran("refund", "Error", ok=False, order_id="1"))[0] == Allow()
+
+
+def test_a_call_whose_outcome_nobody_knows_counts() -> None:
+    open_call = Execution(
+        id=ExecutionId("e"), tenant=TenantId("t"), conversation=ConversationId("c"), turn=TurnId("u"), call=refund(),
+        effect="write", recovery="blind", state="indeterminate", token="", lease_until=NOW, started_at=NOW,
+    )  # fmt: skip
+    known = replace(facts(limited(count=1), refund()), unsettled=(open_call,))
+    assert exceeded(Limit(count=1), known) is not None
+
+
+def test_counted_apart_for_each_value() -> None:
+    each = limited(count=1, per="order_id")
+    assert ruled(each, refund(order_id="2"), refunded())[0] == Allow()
+    assert ruled(each, refund(order_id="1"), refunded())[0] == Deny(
+        "refund: at most 1 call for the same order_id in a conversation."
+    )
+
+
+def test_counted_together_with_other_tools() -> None:
+    together = limited(count=1, across=["exchange"], per="order_id")
+    assert isinstance(ruled(together, refund(), ran("exchange", order_id="1"))[0], Deny)
+    assert ruled(together, refund(), ran("exchange", order_id="2"))[0] == Allow()
+
+
+def test_amounts_add_up_with_this_call() -> None:
+    most = limited(sum="amount", at_most=100)
+    assert ruled(most, refund(60), refunded(40))[0] == Allow()
+    assert ruled(most, refund(60.01), refunded(40))[0] == Deny(
+        "refund: 'amount' may add up to at most 100 in a conversation."
+    )
+
+
+@pytest.mark.parametrize("amount", ["10", None, True, float("nan"), float("inf"), [1]])
+def test_an_amount_that_cannot_be_added_up_is_denied(amount: object) -> None:
+    assert ruled(limited(sum="amount", at_most=100), refund(amount))[0] == Deny(
+        "'amount' must be a number, because it is limited."
+    )
+
+
+def test_a_negative_amount_makes_no_room() -> None:
+    assert isinstance(ruled(limited(sum="amount", at_most=100), refund(150), refunded(-100))[0], Deny)
+
+
+def test_the_file_s_own_words_are_used() -> None:
+    assert ruled(limited(count=1, because="Once is enough."), refund(), refunded())[0] == Deny("Once is enough.")
+
+
+def test_a_window_of_time_forgets_what_is_older() -> None:
+    day = limited(count=1, window="24h")
+    assert ruled(day, refund(), ran("refund", at=NOW - timedelta(hours=25), order_id="1"))[0] == Allow()
+    assert isinstance(ruled(day, refund(), ran("refund", at=NOW - timedelta(hours=23), order_id="1"))[0], Deny)
+    local = (NOW - timedelta(hours=23)).replace(tzinfo=None)
+    assert isinstance(ruled(day, refund(), ran("refund", at=local, order_id="1"))[0], Deny)
+
+
+def test_a_call_without_a_time_counts_in_every_window() -> None:
+    assert isinstance(ruled(limited(count=1, window="1s"), refund(), refunded())[0], Deny)
+
+
+def test_a_turn_ends_when_the_user_speaks() -> None:
+    turn = limited(count=1, window="turn")
+    assert isinstance(ruled(turn, refund(), user("refund me"), refunded())[0], Deny)
+    assert ruled(turn, refund(), user("refund me"), refunded(), user("and again"))[0] == Allow()
+
+
+def test_limits_in_words() -> None:
+    assert sentence(Limit(count=3, per=("user", "shop"), window="7d"), "refund") == (
+        "refund: at most 3 calls for the same user and shop within 7 days."
+    )
+    assert in_words("1h") == "within 1 hour"
+    assert in_words("turn") == "before the user speaks again"
+
+
+AMOUNTS = st.integers(-5, 50) | st.floats(-5, 50) | st.text(max_size=2) | st.none()
+
+
+@given(
+    st.lists(AMOUNTS, max_size=4),
+    AMOUNTS,
+    st.one_of(
+        st.builds(Limit, count=st.integers(1, 3), per=st.sampled_from([(), ("order_id",)])),
+        st.builds(Limit, sum=st.just("amount"), at_most=st.floats(1, 100)),
+    ),
+    st.builds(Limit, count=st.integers(1, 3), window=st.sampled_from(["turn", "conversation", "2w"])),
+)
+def test_one_more_limit_never_loosens_the_verdict(
+    before: list[object], amount: object, limit: Limit, more: Limit
+) -> None:
+    verdicts = []
+    for limits in ((limit,), (limit, more)):
+        policy = Policy(tools={"refund": ToolPolicy(effect="write", limits=limits)})
+        verdict, findings = ruled(policy, refund(amount), *(refunded(one) for one in before))
+        assert ReasonCode.RULE_FAILED not in [finding.reason for finding in findings]
+        verdicts.append(SEVERITY[verdict.kind])
+    assert verdicts[0] <= verdicts[1]
