@@ -61,7 +61,7 @@ async def test_the_shops_tools_are_chosen_with_the_arguments_that_were_said(
         ("en", "What is your return policy?", "within 30 days"),
         ("en", "Do you deliver abroad?", "only within Israel"),
         ("en", "How long can I still cancel my order?", "Until it leaves the warehouse"),
-        ("en", "Can I pay in instalments?", "three interest-free payments"),
+        ("en", "Can I pay in instalments?", "three interest-free"),
         ("en", "How do I look after cast iron?", "No dishwasher"),
         ("en", "How much is express shipping?", "₪49"),
         ("en", "Where are you located?", "27 HaNamal Street"),

@@ -8,7 +8,8 @@ from circumspect.policy.diff import changes, diff
 from circumspect.policy.load import load
 
 OLD = """
-let: {order: facts.get_order[args.order_id]}
+let:
+  order: facts.get_order[args.order_id]
 tools:
   refund:
     effect: write

@@ -8,7 +8,8 @@ from circumspect.turn import TenantId, ToolSpec
 
 POLICY = load(
     """
-let: {order: facts.get_order[args.order_id]}
+let:
+  order: facts.get_order[args.order_id]
 tools:
   refund:
     effect: write

@@ -39,9 +39,12 @@ patterns:
 def test_the_exact_name_wins_then_the_first_pattern_that_fits() -> None:
     policy = load(PATTERNS)
     secret, name, order = policy.of("get_secret", None), policy.of("get_user_name", None), policy.of("get_order", None)
-    assert secret and secret.confirm == "always"
-    assert name and name.critical
-    assert order and not order.critical
+    assert secret
+    assert secret.confirm == "always"
+    assert name
+    assert name.critical
+    assert order
+    assert not order.critical
     assert policy.of("Get_order", None) is None
     assert policy.of("set_order", None) is None
 
@@ -51,15 +54,26 @@ def test_a_tenant_replaces_single_settings() -> None:
         {
             "tools": {"refund": {"effect": "write", "confirm": "always", "limits": [{"count": 1}]}},
             "patterns": [{"match": "get_*", "effect": "read"}],
-            "tenants": {"acme": {"tools": {"refund": {"limits": [{"count": 3}]}, "get_x": {"critical": True}, "own": {"effect": "read"}}}},
+            "tenants": {
+                "acme": {
+                    "tools": {
+                        "refund": {"limits": [{"count": 3}]},
+                        "get_x": {"critical": True},
+                        "own": {"effect": "read"},
+                    }
+                }
+            },
         }
-    )  # fmt: skip
+    )
     theirs, general = policy.of("refund", ACME), policy.of("refund", None)
-    assert theirs and theirs.confirm == "always"
+    assert theirs
+    assert theirs.confirm == "always"
     assert theirs.limits[0].count == 3
-    assert general and general.limits[0].count == 1
+    assert general
+    assert general.limits[0].count == 1
     covered = policy.of("get_x", ACME)
-    assert covered and covered.effect == "read"
+    assert covered
+    assert covered.effect == "read"
     assert covered.critical
     assert policy.of("own", ACME) == ToolPolicy(effect="read")
     assert policy.of("own", None) is None
@@ -78,7 +92,9 @@ def test_conditions_see_the_names_of_the_file_and_of_the_tool() -> None:
 def test_what_is_compiled_is_shared_between_tenants() -> None:
     policy = Policy.model_validate({"let": {"a": "args.a"}, "tools": {"t": {"effect": "read"}}})
     one, other = policy.of("t", ACME), policy.of("t", None)
-    assert one and other and one.scope.compiled is other.scope.compiled
+    assert one
+    assert other
+    assert one.scope.compiled is other.scope.compiled
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,12 @@ def _surface(text: str) -> list[Finding]:
         mark = getattr(problem, "problem_mark", None)
         said = " ".join(str(getattr(problem, "problem", None) or "a character that YAML does not allow").split())
         found.append(
-            Finding("error", mark.line + 1 if mark else 0, f"this is not YAML: {said}", "Check the indentation.")
+            Finding(
+                "error",
+                mark.line + 1 if mark else 0,
+                f"this is not YAML: {said}",
+                "Check the indentation, and put text with [ ] { } : # or , in quotes.",
+            )
         )
     return found
 

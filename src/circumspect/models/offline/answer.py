@@ -47,17 +47,17 @@ def answer(utterance: Utterance, seen: Seen) -> Told:
     if fetch:
         return Told(keys=fetch)
     faq, fits = _best_faq(utterance, seen)
-    texts = [text for key in wanted if (text := seen.text_of(key))]
+    texts = [(key, text) for key in wanted if (text := seen.text_of(key))]
     if faq and (fits >= FAQ_FITS * 1.5 or not texts):
         return Told(_quoted(faq, seen), 8)
     if texts:
-        picked = [_excerpt(utterance, text) for text in texts]
-        if not any(sure for _, sure in picked) and seen.may_ask("faqs"):
+        picked = [_excerpt(utterance, key, text) for key, text in texts]
+        sure = [text for text, is_sure in picked if is_sure]
+        if sure:
+            return Told(" ".join(_quoted(text, seen) for text in sure), 8)
+        if seen.may_ask("faqs"):
             return Told(keys=("faqs",))
-        if faq and not any(sure for _, sure in picked):
-            return Told(_quoted(faq, seen), 8)
-        sure = all(sure for _, sure in picked)
-        return Told(" ".join(_quoted(text, seen) for text, _ in picked), 8 if sure else 6)
+        return Told(_quoted(faq, seen), 8) if faq else Told(_quoted(picked[0][0], seen), 6)
     if "faqs" not in wanted and seen.may_ask("faqs"):
         return Told(keys=("faqs",))
     return _anywhere(utterance, seen)
@@ -68,9 +68,7 @@ def _keys(utterance: Utterance, seen: Seen) -> list[str]:
     found: list[str] = []
     for mention in utterance.mentions:
         for concept in sorted(mention.concepts):
-            key = by_concept.get(concept)
-            if key and key not in found:
-                found.append(key)
+            found += [key for key in by_concept.get(concept, ()) if key not in found]
     if "contact.full" in found and utterance.has("delivery", "change"):
         found.remove("contact.full")  # a delivery address is not where the business is
     return [key for key in found if key in seen.keys or key in seen.blocks]
@@ -90,7 +88,8 @@ def _best_faq(utterance: Utterance, seen: Seen) -> tuple[str, float]:
         shared = sum(weight[key] for key in asked & keys)
         total = sum(weight[key] for key in asked) + sum(weight[key] for key in keys)
         fit = 2 * shared / total if total else 0.0
-        if fit > best_fit:
+        tells_enough = len(asked & keys) > 1 or len(keys) < 3
+        if fit > best_fit and tells_enough:
             best, best_fit = said, fit
     return (best, best_fit) if best_fit >= FAQ_FITS else ("", 0.0)
 
@@ -106,10 +105,12 @@ def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
 
 
-def _excerpt(utterance: Utterance, text: str) -> tuple[str, bool]:
+def _excerpt(utterance: Utterance, key: str, text: str) -> tuple[str, bool]:
     """The sentences that share most with the question, in their order; the first ones when nothing is shared."""
     sentences = _sentences(text)
-    general = {*concepts().keys, *concepts().topics}
+    # In a text about deliveries "delivery" tells one sentence from another as little as "the" does.
+    elsewhere = {concept for concept, keys in concepts().keys.items() if keys[0] != key}
+    general = {*concepts().keys, *concepts().topics} - elsewhere
     asked = keys_in(utterance) - general
     lead = " ".join(sentence for sentence, _ in sentences[:_QUOTED_SENTENCES])
     if not asked:

@@ -82,7 +82,7 @@ def _score(
     verb_is_enough = False
 
     if tool.action in known.read:
-        asked = utterance.has("question", "have", "check", "search") or "?" in utterance.text
+        asked = utterance.asks or utterance.has("have", "check", "search")
         if tool.action == "search" and _take(unused, "search"):
             score += 3
         else:
@@ -95,7 +95,7 @@ def _score(
             score += 2 if tool.action == "cancel" else 1
         else:
             return 0.0
-    elif tool.is_read and utterance.has("question", "check", "status"):
+    elif tool.is_read and (utterance.asks or utterance.has("check", "status")):
         score += 1
 
     # "Where is it?": what "it" is was said before.
@@ -103,8 +103,9 @@ def _score(
     for thing in tool.objects:
         if _take(unused, thing):
             score += 2
-        elif thing == "stock" and utterance.has("have"):
+        elif thing == "stock" and utterance.has("have", "price"):
             score += 1.5
+            unused = [mention for mention in unused if "price" not in mention.concepts]
         elif thing not in known.things and thing not in known.actions and thing in stems:
             score += 3 if tool.action is None and thing == tool.objects[0] else 2
         elif not verb_is_enough and not points:

@@ -29,6 +29,7 @@ Act = Literal[
 _SMALL_TALK: tuple[Act, ...] = ("thanks", "bye", "greeting")
 _QUOTES = frozenset("“”«»")
 """A question inside a quotation is not one of ours."""
+_ABOUT_THE_BUSINESS = ("privacy", "terms", "warranty", "about", "location", "contact")
 _CHATTY = 2
 """So many words of no known meaning may go with a greeting: names, mostly."""
 
@@ -189,6 +190,8 @@ def _asks_to_know(utterance: Utterance, choice: Choice, told: bool) -> bool:
         return True
     if utterance.has("policy") and not told and (asks or _topics(utterance)):
         return True
+    if asks and not told and not wanted and utterance.has(*_ABOUT_THE_BUSINESS):
+        return True
     if choice.tool is None:
         return asks and not told and bool(_topics(utterance)) and not utterance.has("have", "stock")
     if choice.tool.is_read:
@@ -200,7 +203,7 @@ def _asks_to_know(utterance: Utterance, choice: Choice, told: bool) -> bool:
 
 def _asks(utterance: Utterance) -> bool:
     """It has the form of a question, and is not a polite request."""
-    return (utterance.has("question", "howto") or "?" in utterance.text) and not utterance.has("request")
+    return utterance.asks and not utterance.has("request")
 
 
 def _wants_something_done(utterance: Utterance) -> bool:

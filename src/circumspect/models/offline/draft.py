@@ -87,7 +87,7 @@ def _reply(course: Course, seen: Seen) -> Proposal:
 
 
 def _known(course: Course, seen: Seen) -> Proposal:
-    if course.act == "other" and (not course.utterance.tokens or course.utterance.has("yes", "no", "correction")):
+    if course.act == "other" and course.utterance.says_little:
         return Proposal(say(seen.language, "unclear"), WEAK)
     told = answer(course.utterance, seen)
     if told.keys:

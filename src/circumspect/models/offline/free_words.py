@@ -149,12 +149,20 @@ def reason_in(utterance: Utterance, *, bare: bool) -> str | None:
 
 def address_in(utterance: Utterance, values: Values, *, bare: bool) -> str | None:
     """What follows "deliver to" and has the looks of an address; with `bare`, what is left of the answer."""
-    for start in _after(utterance, "address"):
+    for start in (*_after(utterance, "address"), *_behind_codes(utterance, values)):
         text = _without(utterance.text, start, values)
         if _looks_like_address(text):
             return text
     text = _without(utterance.text, 0, values)
     return text if bare and _looks_like_address(text) and "?" not in utterance.text else None
+
+
+def _behind_codes(utterance: Utterance, values: Values) -> Iterator[int]:
+    """Hebrew says "order 12345 to-Herzl street 5" with the "to" as a letter of the next word."""
+    for code in values.codes:
+        rest = utterance.text[code.span[1] :]
+        if code.about and rest[:2] == " ל" and rest[2:4].isalpha():
+            yield code.span[1] + 2
 
 
 def _without(text: str, start: int, values: Values) -> str:

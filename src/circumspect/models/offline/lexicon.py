@@ -72,8 +72,25 @@ class Utterance:
     def has(self, *concepts: str) -> bool:
         return any(not mention.concepts.isdisjoint(concepts) for mention in self.mentions)
 
-    def span(self, mention: Mention) -> tuple[int, int]:
-        return self.tokens[mention.first].start, self.tokens[mention.last].end
+    @property
+    def says_little(self) -> bool:
+        """A yes, a no or a sorry with next to nothing else, or nothing at all."""
+        telling = [token for token in self.tokens if not is_stop(token.text)]
+        return not telling or (len(telling) <= 2 and self.has("yes", "no", "correction"))
+
+    @property
+    def asks(self) -> bool:
+        """It has the form of a question: a question mark, a question word, or "is" and the like at the beginning."""
+        return "?" in self.text or any(
+            mention.concepts & {"question", "howto"} or ("maybe_question" in mention.concepts and self._begins(mention))
+            for mention in self.mentions
+        )
+
+    def _begins(self, mention: Mention) -> bool:
+        if mention.first == 0:
+            return True
+        between = self.text[self.tokens[mention.first - 1].end : self.tokens[mention.first].start]
+        return any(mark in between for mark in ",.!;:")
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ class Concepts:
     marks: frozenset[str]
     topics: frozenset[str]
     hollow: frozenset[str]
-    keys: Mapping[str, str]
+    keys: Mapping[str, list[str]]
 
     @cached_property
     def actions(self) -> frozenset[str]:

@@ -1,0 +1,127 @@
+"""`circumspect policy`: draft, check, explain and compare policy files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import orjson
+
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.turn import ToolSpec
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+TOOLS = click.option(
+    "--tools", "tools_path", type=FILE, help="OpenAI tool definitions (JSON) to hold the file against."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def policy() -> None:
+    """Draft, check, explain and compare policy files. The language: docs/policy.md."""
+
+
+@policy.command()
+@click.argument("path", type=FILE)
+@TOOLS
+@AS_JSON
+def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
+    """Is the file sound? Every finding with its line and what to do. Exit code 1 when it would be refused."""
+    from circumspect.policy.load import check as checked
+
+    _, findings = checked(path, specs=_specs(tools_path))
+    broken = any(one.level == "error" for one in findings)
+    if as_json:
+        rows = [
+            {"level": one.level, "file": str(path), "line": one.line, "problem": one.problem, "fix": one.fix}
+            for one in findings
+        ]
+        click.echo(orjson.dumps({"ok": not broken, "findings": rows}))
+    else:
+        for one in findings:
+            click.secho(f"{one.level}: ", fg="red" if one.level == "error" else "yellow", nl=False)
+            click.echo(one.said(str(path)))
+        if not broken:
+            click.secho(f"{path} is sound.", fg="green")
+    sys.exit(1 if broken else 0)
+
+
+@policy.command()
+@click.argument("tool")
+@click.option("--policy", "path", type=FILE, default="policy.yaml", show_default=True)
+@click.option("--tenant", help="With this tenant's overrides.")
+@TOOLS
+@AS_JSON
+def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, as_json: bool) -> None:
+    """What will happen to a call of TOOL, in plain language."""
+    from circumspect.policy.explain import explain as explained
+    from circumspect.policy.load import load
+    from circumspect.turn import TenantId
+
+    specs = _specs(tools_path)
+    text = explained(
+        load(path, specs=specs), tool, specs.get(tool) if specs else None, TenantId(tenant) if tenant else None
+    )
+    click.echo(orjson.dumps({"tool": tool, "explanation": text.splitlines()}) if as_json else text)
+
+
+@policy.command()
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@AS_JSON
+def diff(old: Path, new: Path, as_json: bool) -> None:
+    """What changed between two files, in words; what was loosened is marked."""
+    from circumspect.policy.diff import changes
+    from circumspect.policy.load import load
+
+    found = changes(load(old), load(new))
+    if as_json:
+        rows = [{"where": one.where, "what": one.what, "direction": one.direction} for one in found]
+        click.echo(orjson.dumps(rows))
+        return
+    for one in found:
+        click.secho(str(one), fg={"loosened": "red", "tightened": "green"}.get(one.direction))
+    if not found:
+        click.echo("Nothing that could change a verdict.")
+
+
+@policy.command()
+def schema() -> None:
+    """Print the JSON schema of the policy file, for editors."""
+    from circumspect.policy.load import schema as published
+
+    click.echo(orjson.dumps(published(), option=orjson.OPT_INDENT_2))
+
+
+@policy.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of standard output.")
+def init(paths: tuple[Path, ...], out: Path | None) -> None:
+    """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
+    from circumspect.lab.draft_policy import draft_policy
+
+    text = draft_policy(paths)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    if out.exists():
+        raise ConfigError(f"{out} exists already.", fix="Choose another name with --out, or move the file away.")
+    out.write_text(text, "utf-8")
+    click.echo(f"Wrote {out}. Go through the lines marked `review`, then: circumspect policy check {out}")
+
+
+def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:
+    if path is None:
+        return None
+    from circumspect.lab.tool_defs import BadTools, specs_of
+
+    try:
+        return specs_of(orjson.loads(path.read_bytes()))
+    except (BadTools, orjson.JSONDecodeError) as problem:
+        raise ConfigError(f"{path} holds no tool definitions: {problem}", fix="Give OpenAI tool definitions.") from None
