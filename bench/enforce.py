@@ -1,4 +1,4 @@
-"""Time of `enforce` alone: every rule over one proposed call, no model, no store.
+"""Time of `enforce` alone: the facts about one proposed call put together, and every rule over them.
 
 The cases are the paths a call can take: let through, held for a yes, let through by that yes, stopped for a missing
 value, and a call with many arguments. The set-up is a sample shop with ten tools.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.clock import Series, drawn, frozen, settled
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 LIMIT = 100e-6
 TIMES = 300
 TITLE = "Time of enforce alone"
+MOVED = (
+    "Please send order 12345 to Dana Levi, 12 Harbour Street, Haifa, 3303139, IL, from 2026-03-09 on. You can reach me "
+    "at +972 4 555 0100 or dana@example.com."
+)
 
 
 async def run(rounds: int = 30) -> Section:
@@ -47,8 +50,8 @@ async def run(rounds: int = 30) -> Section:
     return Section(
         "enforce",
         TITLE,
-        f"All rules over one proposed call. Medians over {rounds} interleaved rounds of {TIMES} calls each. It waits for "
-        "nothing, so CPU time is what counts; wall time is longer by what other processes took.",
+        f"All rules over one proposed call. Medians over {rounds} interleaved rounds of {TIMES} calls each. It "
+        "waits for nothing, so CPU time is what counts; wall time is longer by what other processes took.",
         (Table(("call", "verdict", "median", "best", "CPU"), rows),),
         (
             Aim(
@@ -64,7 +67,8 @@ async def run(rounds: int = 30) -> Section:
 def _cases() -> dict[str, Callable[[], Enforced]]:
     from circumspect.policy.file import Policy, ToolPolicy
     from circumspect.policy.rules import RULES
-    from circumspect.steps.enforce import enforce
+    from circumspect.steps.enforce import enforce, look_at
+    from circumspect.steps.recall import at_hand
     from circumspect.turn import (
         Assessment,
         ConversationId,
@@ -73,9 +77,11 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
         Intent,
         IntentId,
         JsonObject,
+        Notes,
         Opened,
         Profile,
         Screened,
+        Session,
         TenantId,
         ToolCall,
         ToolSpec,
@@ -129,7 +135,16 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
 
     def case(words: str, call: ToolCall, confirmed: Intent | None = None) -> Callable[[], Enforced]:
         drafted = Draft("", (call,), Assessment(0.9, call.tool, call.arguments)) if confirmed is None else None
-        return partial(enforce, call, screened(words), drafted, policy, tools, RULES, profile, now, confirmed=confirmed)
+        heard = screened(words)
+        events = at_hand(heard, tools, Notes()).events
+
+        def once() -> Enforced:
+            # A session of its own each time: what a rule works out about one must not help the next.
+            session = Session(events)
+            facts = look_at(call, heard, drafted, policy, tools, "adaptive", now, session, confirmed=confirmed)
+            return enforce(facts, RULES, policy.hash, profile)
+
+        return once
 
     cancel = ToolCall("cancel_order", {"order_id": "12345"})
     yes = Intent(
@@ -141,5 +156,5 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
         "destructive, held": case("Please cancel order 12345.", cancel),
         "destructive, after a yes": case("yes", cancel, yes),
         "missing argument": case("Cancel my order", ToolCall("cancel_order", {})),
-        "write, ten parameters": case("Send order 12345 to Haifa instead.", ToolCall("change_address", filled)),
+        "write, ten parameters": case(MOVED, ToolCall("change_address", filled)),
     }

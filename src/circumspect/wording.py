@@ -23,7 +23,11 @@ def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Ma
     template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanised(call.tool)
     said = set(_PLACEHOLDER.findall(template)) & call.arguments.keys()
     text = _PLACEHOLDER.sub(lambda hit: shown(call.arguments[hit[1]]) if hit[1] in said else "", template)
-    rest = [f"{label(name, language)}: {shown(value)}" for name, value in call.arguments.items() if name not in said]
+    rest = [
+        f"{label(name, language)}: {shown(value)}"
+        for name, value in call.arguments.items()
+        if name not in said and value not in (None, "", [], {})
+    ]
     return _squeezed(text) + (f" ({', '.join(rest)})" if rest else "")
 
 

@@ -61,7 +61,8 @@ def consent(text: str) -> Consent:
     until = agreeing[0] + 1
     if any(_TAKES_BACK.search(sentence) for sentence in sentences[:until]):
         return "unclear"
-    return "yes"
+    # A yes further down counts when nothing around it is a question, a condition or a no.
+    return "yes" if agreeing[0] == 0 or is_plain(text) else "unclear"
 
 
 def _agrees(sentence: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _LARGEST = 1_000_000
 _DEEPEST = 40
+_LONGEST_PATH = 250
 _MOST_EVENTS = 100_000
 
 
@@ -86,6 +88,7 @@ def _without(data: Any, broken: list[Place]) -> Policy | None:
         return None
 
 
+@cache
 def schema() -> dict[str, Any]:
     """The published JSON schema of the file, for editors and for people."""
     found = Policy.model_json_schema(by_alias=True)
@@ -97,9 +100,12 @@ def schema() -> dict[str, Any]:
 
 
 def _is_file(source: Path | str) -> bool:
+    """A string is a path when it looks like one: one short line, and the name of a file or of something like it."""
     if isinstance(source, Path):
         return True
-    return "\n" not in source and (source.endswith((".yaml", ".yml", ".json")) or Path(source).is_file())
+    if len(source) > _LONGEST_PATH or "\n" in source or "\0" in source:
+        return False
+    return source.endswith((".yaml", ".yml", ".json")) or Path(source).is_file()
 
 
 def _text(source: Path | str) -> str:

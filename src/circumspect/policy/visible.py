@@ -69,7 +69,7 @@ _TOKEN = _compiled(
 _ANY_TAG = _compiled(_TAG)
 _LEADING_TAG = _compiled(rf"[\s{INVISIBLE}]*{_TAG}")
 _CLOSE = _compiled(_CLOSING)
-_IS_CLOSING = _compiled(rf"{_CLOSING}|{_SLASH}\w")
+_IS_CLOSING = _compiled(rf"{_CLOSING}|(?!{_LT}){_SLASH}\w")
 _END_OF_TAG = _compiled(rf"[^<>{{}}\n]{{0,80}}?\s{{0,8}}{_GT}|\w{{0,20}}")
 _SIGN = _compiled(rf"{_TAG}|{_KEY}|{_SURE}")
 _KEY_INSIDE = _compiled(rf"(?<!\w)(?:{_OWN})(?!\w)|[\"'“‘\\]confidence(?!\w)|(?<!\w)confidence\s{{0,20}}[:：=]")
@@ -204,7 +204,7 @@ class Visible:
             else:
                 in_code = self._code != (wrappers.count("fence") % 2 == 1)
                 wrappers.append(str(kind))
-                is_closing = in_code if kind == "fence" else "/" in token[0]
+                is_closing = in_code if kind == "fence" else token[0][1:2] in "/\\"
                 if is_closing or at - mark > _WRAPPERS:
                     mark = self._show(text, mark, at, wrappers)
 
@@ -234,7 +234,7 @@ class Visible:
         tag = _ANY_TAG.search(text, max(start, self._tagless), last)
         reach = tag.start() if tag else last
         self._tagless = max(self._tagless, reach if tag else last - _LOOK)
-        end = _end_of_object(text, start, reach)
+        end = closed = _end_of_object(text, start, reach)
         if end and _BEGINS_QUOTED.match(text, start) and exact(text[start:end]) is None:
             end = None
         key = _KEY_INSIDE.search(text, start, end or reach)
@@ -244,8 +244,8 @@ class Visible:
             return "wait"
         if key or (end and _CLOSED_BY_TAG.match(text, end)):
             return "ours"
-        if end:
-            return end
+        if closed:
+            return closed
         if tag:
             return start + 1 if text.count("{", start, reach) <= _NESTED else reach
         if final and len(text) < last and _CUT_OBJECT.match(text, start):

@@ -91,7 +91,7 @@ def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]
     message = case.render(
         message=gathered.screened.incoming.text,
         tool=enforced.call.tool,
-        arguments=compact(enforced.call.arguments),
+        arguments=compact({name: value for name, value in enforced.call.arguments.items() if value not in (None, "")}),
         tools=", ".join(spec.signature for spec in tools),
         recent="\n".join(recent) or "(none)",
     )

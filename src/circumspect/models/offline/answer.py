@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from circumspect.models.offline.free_words import keys_in
 from circumspect.models.offline.lexicon import Utterance, concepts, read, say, script
@@ -17,6 +18,8 @@ from circumspect.models.offline.seen import Seen
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _PAIR = re.compile(r"Q:\s*(.*?)\s*\nA:\s*(.*?)\s*(?=\n\s*\nQ:|\Z)", re.DOTALL)
+Sentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
+"""Each with the concepts and stems in it."""
 FAQ_FITS = 0.5
 SENTENCE_FITS = 0.34
 _QUOTED_SENTENCES = 2
@@ -100,7 +103,7 @@ def _pairs(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
 
 
 @lru_cache(maxsize=256)
-def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+def _sentences(text: str) -> Sentences:
     found = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
     return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
 
@@ -115,13 +118,21 @@ def _excerpt(utterance: Utterance, key: str, text: str) -> tuple[str, bool]:
     lead = " ".join(sentence for sentence, _ in sentences[:_QUOTED_SENTENCES])
     if not asked:
         return lead, True
-    scored = [(len(asked & keys) / len(asked), -at) for at, (_, keys) in enumerate(sentences)]
-    best = [(fit, at) for fit, at in sorted(scored, reverse=True)[:_QUOTED_SENTENCES] if fit >= SENTENCE_FITS]
-    if not best:
-        return lead, False
-    top = best[0][0]
-    chosen = sorted(-at for fit, at in best if fit >= top * 0.75)
-    return " ".join(sentences[at][0] for at in chosen), True
+    best = _closest(asked, sentences, SENTENCE_FITS)
+    if best:
+        return best, True
+    return _closest(keys_in(utterance), sentences, 0.0) or lead, False
+
+
+def _closest(asked: set[str], sentences: Sentences, least: float) -> str:
+    """The one or two sentences that share most; words that few sentences have count for more."""
+    often = {key: sum(key in keys for _, keys in sentences) for key in asked}
+    weight = {key: 1 / max(1, often[key]) ** 0.5 for key in asked}
+    total = sum(weight.values())
+    fits = [(sum(weight[key] for key in asked & keys) / total, -at) for at, (_, keys) in enumerate(sentences)]
+    best = [(fit, at) for fit, at in sorted(fits, reverse=True)[:_QUOTED_SENTENCES] if fit > 0 and fit >= least]
+    chosen = sorted(-at for fit, at in best if fit >= best[0][0] * 0.75)
+    return " ".join(sentences[at][0] for at in chosen)
 
 
 def _anywhere(utterance: Utterance, seen: Seen) -> Told:

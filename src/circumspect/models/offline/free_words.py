@@ -221,12 +221,12 @@ def choice_in(utterance: Utterance, param: Param, tool: Tool) -> Json:
 
 
 def keys_in(utterance: Utterance) -> set[str]:
-    """Concepts where words have one, stems where they do not."""
+    """Concepts where words have one, stems where they do not; "get" and "show" tell nothing."""
     known = concepts()
     keys: set[str] = set()
     spoken: set[int] = set()
     for mention in utterance.mentions:
-        keys |= mention.concepts - known.marks
+        keys |= mention.concepts - known.marks - known.read
         spoken |= {*range(mention.first, mention.last + 1)}
     for at, token in enumerate(utterance.tokens):
         if at not in spoken and not is_stop(token.text) and not token.text.isdigit():
