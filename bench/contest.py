@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,7 @@ async def gathered(entrants: tuple[Entrant, ...], folder: Path) -> AsyncIterator
             except ModuleNotFoundError as error:
                 missing[entrant] = f"not installed: no module {error.name}"
                 continue
-            await prove(ready[entrant])
+            await prove(ready[entrant], place)
         yield Field(ready, missing)
     finally:
         for contestant in ready.values():
@@ -81,16 +82,41 @@ async def _set_up(entrant: Entrant, folder: Path) -> Contestant:
     return made
 
 
-async def prove(contestant: Contestant) -> None:
-    """Answers, holds the call until it is approved, runs it once, says so. Also the first warm-up."""
+async def prove(contestant: Contestant, folder: Path) -> None:
+    """Answers, holds the call until it is approved, runs it once, says so, and leaves rows of it all in a file. Also
+    the first warm-up."""
     for conversation in ("proof-1", "proof-2"):
-        _expect(await contestant.plain(conversation), ANSWERED)
-        before = len(contestant.orders.cancelled)
-        await contestant.propose(conversation)
-        _expect(contestant.orders.cancelled[before:], [])
-        _expect(await contestant.approve(conversation), DONE)
-        _expect(contestant.orders.cancelled[before:], [ORDER])
-        _expect(await contestant.plain(conversation), ANSWERED)
+        before = _rows(folder)
+        await plain(contestant, conversation)
+        answered = _rows(folder)
+        await action(contestant, conversation)
+        acted = _rows(folder)
+        if not before < answered < acted:
+            raise RuntimeError(f"The contestant stores nothing: {before}, {answered}, {acted} rows.")
+
+
+async def plain(contestant: Contestant, conversation: str) -> None:
+    """One plain turn, checked: a contestant that has begun to fail must not be timed as a quick one."""
+    _expect(await contestant.plain(conversation), ANSWERED)
+
+
+async def action(contestant: Contestant, conversation: str) -> None:
+    """One guarded action, checked: nothing ran before the approval, and exactly one call after it."""
+    before = len(contestant.orders.cancelled)
+    await contestant.propose(conversation)
+    _expect(contestant.orders.cancelled[before:], [])
+    _expect(await contestant.approve(conversation), DONE)
+    _expect(contestant.orders.cancelled[before:], [ORDER])
+
+
+def _rows(folder: Path) -> int:
+    """Of all tables of all databases, as another connection sees them."""
+    found = 0
+    for file in folder.glob("*.db"):
+        with closing(sqlite3.connect(file)) as db:
+            names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            found += sum(db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)
+    return found
 
 
 def _expect(seen: object, wanted: object) -> None:

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from bench.clock import Series, busy, drawn, frozen, settled
-from bench.contest import BARE, PEERS, US, WINDOWED, Entrant, Field, gathered
-from bench.overhead import BUSY, action
+from bench.contest import BARE, PEERS, US, WINDOWED, Entrant, Field, action, gathered, plain
+from bench.overhead import BUSY
 from bench.report import Aim, Section, Table, duration, ratio
 from bench.work import Contestant
 
@@ -31,7 +31,7 @@ async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Sec
             with frozen():
                 for entrant, contestant in field.ready.items():
                     for _ in range(depth[entrant] - 1):
-                        await contestant.plain("long")
+                        await plain(contestant, "long")
                 lots = random.Random(1)
                 for number in range(rounds):
                     for entrant in drawn(field.ready, lots):
@@ -41,10 +41,10 @@ async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Sec
 
 async def pair(contestant: Contestant, short: str, measured: Measured, lots: random.Random) -> None:
     for _ in range(SHORT - 1):
-        await contestant.plain(short)
+        await plain(contestant, short)
     for conversation, length in drawn(((short, "short"), ("long", "long")), lots):
         settled()
-        await measured[f"plain, {length}"].measure(lambda: contestant.plain(conversation))  # noqa: B023
+        await measured[f"plain, {length}"].measure(lambda: plain(contestant, conversation))  # noqa: B023
         await measured[f"guarded, {length}"].measure(lambda: action(contestant, conversation))  # noqa: B023
 
 
@@ -56,15 +56,15 @@ def section(
         if entrant in field.missing:
             rows.append((entrant.name, "not installed", *[""] * 8))
             continue
-        plain, plain_long, guarded, guarded_long = (measured[entrant][name].median for name in MEASURES)
+        turn, turn_long, guarded, guarded_long = (measured[entrant][name].median for name in MEASURES)
         cpu, cpu_long, acted, acted_long = (measured[entrant][name].median_cpu for name in MEASURES)
         rows.append(
             (
                 entrant.name,
                 f"{depth[entrant]:,}",
-                duration(plain),
-                duration(plain_long),
-                ratio(plain_long, plain),
+                duration(turn),
+                duration(turn_long),
+                ratio(turn_long, turn),
                 ratio(cpu_long, cpu),
                 duration(guarded),
                 duration(guarded_long),

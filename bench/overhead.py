@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from bench.clock import Series, busy, drawn, frozen, settled
-from bench.contest import BARE, OURS, PEERS, US, Entrant, Field, gathered
+from bench.contest import BARE, OURS, PEERS, US, Entrant, Field, action, gathered
+from bench.contest import plain as one_turn
 from bench.report import Aim, Section, Table, duration, ratio
 from bench.work import Contestant
 
@@ -40,18 +41,13 @@ async def run(rounds: int = 30) -> Section:
 
 
 async def batch(contestant: Contestant, conversation: str, plain: Series, guarded: Series) -> None:
-    await contestant.plain(conversation)
+    await one_turn(contestant, conversation)
     settled()
     for _ in range(PLAIN):
-        await plain.measure(lambda: contestant.plain(conversation))
+        await plain.measure(lambda: one_turn(contestant, conversation))
     settled()
     for _ in range(GUARDED):
         await guarded.measure(lambda: action(contestant, conversation))
-
-
-async def action(contestant: Contestant, conversation: str) -> str:
-    await contestant.propose(conversation)
-    return await contestant.approve(conversation)
 
 
 def section(field: Field, plain: dict[Entrant, Series], guarded: dict[Entrant, Series]) -> Section:

@@ -140,6 +140,9 @@ class Agent:
     async def close(self) -> None:
         self._setup = None
         self._opening = asyncio.Lock()
+        closing = getattr(self._model, "aclose", None)
+        if closing is not None:
+            await closing()
         if self._owned:
             owned, self._owned = self._owned, None
             await owned.close()

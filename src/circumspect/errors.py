@@ -19,6 +19,11 @@ A refusal by policy is never an exception: it is a `Verdict`, a value.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from circumspect.turn import ModelUsage
+
 
 class CircumspectError(Exception):
     """Base of everything we raise on purpose. `fix` says what the reader can do."""
@@ -56,7 +61,10 @@ class UnknownTenant(ConfigError):
 
 
 class ModelError(CircumspectError):
+    """`usage` is what was spent before the model was given up, where that is known."""
+
     code = "model"
+    usage: ModelUsage | None = None
 
 
 class ModelUnavailable(ModelError):

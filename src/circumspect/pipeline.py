@@ -56,6 +56,7 @@ async def _answered(work: Work) -> Reply:
             return ending.stopped(desk, work.screened.stop)
         return await _settled(work) or await _worked_out(work)
     except ModelError as problem:
+        notes.spent(problem.usage)
         notes.write("notice", problem.code, ReasonCode.MODEL_FAILED)
         return ending.failed(desk, "failed-model", notes.ran)
     except StoreError as problem:

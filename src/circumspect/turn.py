@@ -641,6 +641,11 @@ class Notes:
         self.entries.append(Entry(kind, content, reasons[0] if reasons else None, meta or {}))
         self.reasons.update(dict.fromkeys(reasons))
 
+    def spent(self, usage: ModelUsage | None) -> None:
+        """A model call was paid for, whether or not it led to anything."""
+        if usage is not None:
+            self.calls.append(usage)
+
     def usage(self, mode: Mode) -> Usage:
         return Usage(mode, tuple(self.calls), self.critiques, self.context_rounds)
 

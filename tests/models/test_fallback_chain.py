@@ -10,7 +10,6 @@ from tests.models.wire_formats import Answer
 from circumspect.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models import ScriptedModel, open_model
 from circumspect.models.fallback import FallbackModel
-from circumspect.models.pricing import usage_of
 from circumspect.turn import ModelReply
 
 TROUBLE = [ModelUnavailable("down"), ModelRefused("no"), ModelGarbled("?!")]
@@ -52,7 +51,7 @@ async def test_when_all_fail_the_error_names_them_and_is_transient_if_any_is(
         await chain.complete(asks())
     assert "openai:" in str(caught.value)
     assert "anthropic:" in str(caught.value)
-    spent = usage_of(caught.value)
+    spent = caught.value.usage
     assert spent is not None
     assert spent.attempts == 2
     with pytest.raises(ModelRefused):

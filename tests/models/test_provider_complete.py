@@ -104,6 +104,26 @@ async def test_tool_schemas_reach_the_provider_as_open_as_they_are_and_not_stric
     assert not sent.get("strict")
 
 
+async def test_a_request_without_tools_tells_calls_and_results_as_text(
+    server: ProviderServer, model: ProviderModel, provider: str
+) -> None:
+    """Anthropic refuses tool parts where no tool is defined, and adaptive mode defines none."""
+    await model.complete(
+        asks(
+            "where is order 12345?",
+            Said("assistant", "", (ToolCall("get_status", {"order_id": "12345"}),)),
+            Said("tool", "shipped", tool="get_status"),
+        )
+    )
+    messages = [message for message in server.last["messages"] if message["role"] != "system"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert "tool_calls" not in messages[1]
+    assert '[call of get_status] {"order_id":"12345"}' in json.dumps(messages[1], ensure_ascii=False).replace(
+        '\\"', '"'
+    )
+    assert "[result of get_status]" in json.dumps(messages[2])
+
+
 async def test_calls_and_results_of_the_conversation_are_sent_with_their_ids(
     server: ProviderServer, model: ProviderModel, provider: str
 ) -> None:
@@ -112,6 +132,7 @@ async def test_calls_and_results_of_the_conversation_are_sent_with_their_ids(
             "where is order 12345?",
             Said("assistant", "Let me look.", (ToolCall("get_status", {"order_id": "12345"}, "call_7"),)),
             Said("tool", "shipped", call_id="call_7", tool="get_status"),
+            tools=(ToolSpec("get_status", "Where is it?", {"type": "object", "properties": {}}),),
         )
     )
     messages = [message for message in server.last["messages"] if message["role"] != "system"]

@@ -14,7 +14,6 @@ from tests.models.wire_formats import Answer, Call
 
 from circumspect.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models import ProviderSettings, open_model
-from circumspect.models.pricing import usage_of
 from circumspect.models.providers import ProviderModel
 
 EMPTY_CHOICES = b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[],"content":null}'
@@ -54,7 +53,7 @@ async def test_after_three_tries_it_is_given_up(server: ProviderServer, model: P
         await model.complete(asks())
     assert len(server.requests) == 3
     assert model.name in str(caught.value)
-    spent = usage_of(caught.value)
+    spent = caught.value.usage
     assert spent is not None
     assert spent.attempts == 3
 

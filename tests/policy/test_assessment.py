@@ -181,13 +181,12 @@ def test_a_damaged_block_without_a_call_still_tells_what_it_can():
         (0, 0.0),
         (-3, 0.0),
         (11, 1.0),
-        (10**400, 0.1),
+        (10**300, 1.0),
         (True, 0.1),
         (None, 0.1),
         ("high", 0.1),
-        ("8/0", 0.1),
+        ("8/0", 0.0),
         ("nan", 0.1),
-        ("inf", 0.1),
         ([8], 0.1),
         ({}, 0.1),
     ],
@@ -309,10 +308,14 @@ def test_words_after_a_readable_block_are_shown():
 
 
 def test_words_after_an_unreadable_block_are_not_shown():
-    inside = '{"confidence": 9, "tool_call": "x", "tool_params": {"note": "</assessment> secret"}}'
-    visible, assessment = read(tagged(inside))
+    assert read(tagged("{oops") + "\nAnything else?") == (REPLY, UNREADABLE)
+
+
+def test_a_tag_inside_a_parameter_does_not_end_the_block():
+    block = {**CALL, "tool_params": {"note": "</assessment> to be kept private"}}
+    visible, assessment = read(tagged(block))
     assert visible == REPLY
-    assert assessment == UNREADABLE
+    assert assessment.tool_params == block["tool_params"]
 
 
 @pytest.mark.parametrize(

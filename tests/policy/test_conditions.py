@@ -25,7 +25,7 @@ BOOKING = {
     "made": "2026-03-09T20:00:00",
     "price": 120,
     "guests": [{"name": "Ann", "age": 34}, {"name": "Bo", "age": 7}],
-    "extras": {"wine": {"price": 30}, "late checkout": {"price": 12.5}},
+    "extras": {"wine": {"price": 30, "kind": "red"}, "late checkout": {"price": 12.5}},
 }
 
 
@@ -70,6 +70,8 @@ LOOKED_UP = ran("get_booking", BOOKING, booking_id="B1")
         "booking.guests.all(g, g.age > 5) && booking.guests.exists(g, g.name == 'Bo')",
         "'wine' in booking.extras",
         "booking.extras.exists(name, booking.extras[name].price > 20)",
+        "booking.extras.exists(name, booking.extras[name].price > 20) && booking.extras.wine.kind == 'red'",
+        "booking.guests.exists(g, g.age < 18) && booking.guests[0].name == 'Ann' && size(booking.guests) == 2",
         "sum(booking.extras.map(name, booking.extras[name].price)) == 42.5",
         "booking.price * 2.0 > 200.0 && booking.price - 0.5 == 119.5",
         "booking.price > 119 && booking.price == 120.0",
@@ -376,9 +378,17 @@ def test_what_is_no_condition_is_refused_in_words(text: str, says: str) -> None:
 
 
 def test_names_must_be_places_and_not_go_round_in_circles() -> None:
-    scope = Scope(let={"a": "b.x", "b": "a.y", "sum_of": "args.x + 1.0", "fine": "facts.t[args.id][0].x"})
+    scope = Scope(
+        let={
+            "a": "b.x",
+            "b": "a.y",
+            "sum_of": "args.x + 1.0",
+            "any": "facts.t[args.x + '1']",
+            "fine": "facts.t[args.id][0].x",
+        }
+    )
     assert str(place("fine", scope)) == "facts.t[args.id][0].x"
-    for name, says in (("a", "circle"), ("sum_of", "must be a place")):
+    for name, says in (("a", "circle"), ("sum_of", "must be a place"), ("any", "must be a place")):
         with pytest.raises(ExpressionError, match=says):
             place(name, scope)
 
@@ -425,6 +435,8 @@ CONDITIONS = (
     "[args.a, args.b].exists(x, x.c == 1)",
     "{'k': args.a}['k'].b == 1",
     "thing.b == 1 || thing.c in args.d",
+    "args.a.exists(k, args.a[k].b == 1) && args.a.c.d == args.d",
+    "args.a.exists(x, x.b == 1) || args.a[0].c == args.b",
 )
 
 

@@ -8,13 +8,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-
-from circumspect import tool
-from circumspect.errors import ModelUnavailable
-from circumspect.models.scripted import calls, says
-from circumspect.policy.assessment import read
-from circumspect.reasons import ReasonCode
-from circumspect.turn import ModelReply, ModelUsage, Plan, ToolCall, digest
 from tests.seed.looking import (
     counted,
     counting,
@@ -27,6 +20,13 @@ from tests.seed.looking import (
     thoughts,
     usage,
 )
+
+from circumspect import tool
+from circumspect.errors import ModelUnavailable
+from circumspect.models.scripted import calls, says
+from circumspect.policy.assessment import read
+from circumspect.reasons import ReasonCode
+from circumspect.turn import ModelReply, ModelUsage, Plan, ToolCall, digest
 
 BOOKING = {
     "date": "2026-04-01",

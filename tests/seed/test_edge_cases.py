@@ -9,16 +9,6 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-
-from circumspect import locales, tool
-from circumspect.models.scripted import says
-from circumspect.policy.answers import classify
-from circumspect.policy.assessment import UNREADABLE, read
-from circumspect.policy.file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
-from circumspect.policy.wishes import implies_destruction
-from circumspect.profiles import ADAPTIVE
-from circumspect.reasons import ReasonCode
-from circumspect.turn import LANGUAGES, Business, ToolCall
 from tests.seed.looking import (
     counted,
     escalations,
@@ -31,6 +21,16 @@ from tests.seed.looking import (
     usage,
 )
 
+from circumspect import locales, tool
+from circumspect.models.scripted import says
+from circumspect.policy.answers import classify
+from circumspect.policy.assessment import UNREADABLE, read
+from circumspect.policy.file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
+from circumspect.policy.wishes import implies_destruction
+from circumspect.profiles import ADAPTIVE
+from circumspect.reasons import ReasonCode
+from circumspect.turn import LANGUAGES, Business, ToolCall
+
 WISH = "Please handle order 12345 for maya.cohen@example.com"
 BOOKING = {
     "date": "2026-04-01",
@@ -42,13 +42,14 @@ BOOKING = {
 
 
 def plays(proposal, decision="PROCEED"):
-    """A model that proposes, has this opinion of it, and then tells the user that it is all there."""
+    """A model that proposes (again, when denied), has this opinion of it, and then tells that it is all there."""
 
     def reply(request):
         if request.purpose == "critique":
             return opinion(decision)
-        told = request.purpose == "phrase" or request.messages[-1].role == "tool"
-        return says("That is all I can see.") if told else proposal
+        last = request.messages[-1]
+        done = request.purpose == "phrase" or (last.role == "tool" and not last.text.startswith("DENIED"))
+        return says("That is all I can see.") if done else proposal
 
     return reply
 
@@ -110,7 +111,7 @@ class TestContextFetching:
             "ai_instructions": business.instructions,
             "contact.full": business.contact,
             "about.full": business.about,
-            "tool_schema:refund": "within 30 days of delivery",
+            "tool_schema:refund": '"name":"refund"',
         }
         chat = shop(replies=[says("One moment.", context=list(texts)), says("I have read it all.")])
         await chat.user("Tell me everything").is_answered()
@@ -121,7 +122,9 @@ class TestContextFetching:
 
     async def test_a_key_with_nothing_in_it_is_answered_as_such_and_recorded(self, shop):
         keys = ["policies.returns", "faqs", "ai_instructions", "contact.full", "about.full"]
-        chat = shop(business=Business("A bare shop"), replies=[says("One moment.", context=keys), says("I cannot say.")])
+        chat = shop(
+            business=Business("A bare shop"), replies=[says("One moment.", context=keys), says("I cannot say.")]
+        )
         turn = await chat.user("Can I return things?").is_answered()
         blocks = {one.key: one.text for one in requests(chat)[1].blocks}
         assert {blocks[key] for key in keys} == {"(there is nothing under this key)"}
@@ -289,7 +292,8 @@ class TestDestructiveIntentDetection:
 
 class TestConfirmationDetection:
     @pytest.mark.parametrize(
-        "text", ["yes", "Yes, cancel it", "yes please", "ok", "okay", "confirm", "confirmed", "sure", "go ahead", "do it"]
+        "text",
+        ["yes", "Yes, cancel it", "yes please", "ok", "okay", "confirm", "confirmed", "sure", "go ahead", "do it"],
     )
     def test_english_phrases_confirm(self, text):
         assert classify(text, values={"12345"}) == "confirm"
@@ -376,7 +380,9 @@ class TestReasonCodes:
 
 
 class TestStaleIntents:
-    @pytest.mark.parametrize(("seconds", "alive"), [(0, True), (299, True), (300, False), (301, False), (86_400, False)])
+    @pytest.mark.parametrize(
+        ("seconds", "alive"), [(0, True), (299, True), (300, False), (301, False), (86_400, False)]
+    )
     async def test_a_question_lives_for_five_minutes(self, chat, order, seconds, alive):
         await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
         chat.wait(seconds=seconds)
@@ -396,6 +402,7 @@ class TestStaleIntents:
 
     async def test_a_newer_question_replaces_an_older_one_for_good(self, chat, order):
         await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
+        chat.wait(seconds=1)
         await chat.user("Cancel order 12346").is_asked_to_confirm(order_id="12346")
         assert [one.state for one in await intents(chat)] == ["superseded", "pending"]
         await chat.user("Yes").runs("cancel_order", order_id="12346")
@@ -529,7 +536,9 @@ class TestConcurrentRequests:
             assert order_id in turn.reply
         rows = await workers[0].messages(internal=True)
         assert [row.seq for row in rows] == list(range(len(rows)))
-        changes = [row.turn for before, row in zip([None, *rows], rows, strict=False) if not before or before.turn != row.turn]
+        changes = [
+            row.turn for before, row in zip([None, *rows], rows, strict=False) if not before or before.turn != row.turn
+        ]
         assert sorted(changes) == sorted(turn.turn for turn in turns)
         assert len(await workers[0].executions("get_order_status")) == len(orders)
 

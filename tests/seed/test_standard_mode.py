@@ -5,13 +5,13 @@ critique. Models are scripted where only a language model could show the behavio
 """
 
 import pytest
+from tests.seed.looking import counted, counting, escalations, intents, purposes, requests, store_of, thoughts, usage
 
 from circumspect import locales
 from circumspect.errors import ModelUnavailable
 from circumspect.models.scripted import calls
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Plan
-from tests.seed.looking import counted, counting, escalations, intents, purposes, requests, store_of, thoughts, usage
 
 
 class TestModeRoutingAndConfiguration:
@@ -36,7 +36,13 @@ class TestUsageTracking:
         chat = shop(mode="standard", replies=[counting("Hello!", 2000, 200, 0.009)])
         await chat.user("Hi").is_answered()
         (row,) = await usage(chat)
-        assert (row.mode, row.period, row.model, row.messages, row.model_calls) == ("standard", "2026-03", "counted", 1, 1)
+        assert (row.mode, row.period, row.model, row.messages, row.model_calls) == (
+            "standard",
+            "2026-03",
+            "counted",
+            1,
+            1,
+        )
         assert (row.input_tokens, row.output_tokens, row.cost, row.billed) == (2000, 200, 0.009, 0.009)
 
     async def test_all_calls_of_a_turn_are_summed_and_no_reasoning_metric_is_counted(self, shop):
@@ -69,7 +75,9 @@ class TestMessageProcessingWithoutTools:
 
 class TestToolCallHandling:
     async def test_a_proposed_tool_runs_at_once_and_its_result_goes_back_to_be_phrased(self, shop):
-        chat = shop(mode="standard", replies=[calls("get_order_status", {"order_id": "12345"}), "It is being prepared."])
+        chat = shop(
+            mode="standard", replies=[calls("get_order_status", {"order_id": "12345"}), "It is being prepared."]
+        )
         turn = await chat.user("Where is order 12345?").runs("get_order_status", order_id="12345")
         assert turn.reply == "It is being prepared."
         (ran,) = await chat.executions()
@@ -80,7 +88,9 @@ class TestToolCallHandling:
         assert '"status":"processing"' in told.text
 
     async def test_a_destructive_tool_runs_without_confirmation_or_critique(self, shop, order):
-        chat = shop(mode="standard", replies=[calls("cancel_order", {"order_id": "12345"}), "Order 12345 is cancelled."])
+        chat = shop(
+            mode="standard", replies=[calls("cancel_order", {"order_id": "12345"}), "Order 12345 is cancelled."]
+        )
         turn = await chat.user("Cancel order 12345").runs("cancel_order", order_id="12345")
         assert turn.outcome == "acted"
         assert order("12345").status == "cancelled"
@@ -125,7 +135,8 @@ class TestContextManagement:
 
 class TestErrorHandlingAndPerformance:
     @pytest.mark.parametrize(
-        ("language", "words"), [("en", "Where is order 12345?"), ("he", "איפה הזמנה 12345?"), ("ru", "Где заказ 12345?")]
+        ("language", "words"),
+        [("en", "Where is order 12345?"), ("he", "איפה הזמנה 12345?"), ("ru", "Где заказ 12345?")],
     )
     async def test_a_model_that_fails_leaves_an_apology_and_a_record_and_no_trace(self, shop, language, words):
         chat = shop(mode="standard", replies=[ModelUnavailable("Connection reset by 10.0.0.7.", fix="Try later.")])

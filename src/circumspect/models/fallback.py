@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from circumspect.errors import ModelError, ModelUnavailable
-from circumspect.models.pricing import added, usage_of, with_usage
+from circumspect.models.pricing import added, with_usage
 from circumspect.ports import Model
 from circumspect.turn import ModelReply, ModelRequest, ModelUsage
 
@@ -60,7 +60,7 @@ class FallbackModel:
 def _with_earlier(reply: ModelReply, failed: Sequence[ModelError]) -> ModelReply:
     usage = reply.usage
     for error in failed:
-        usage = added(usage, usage_of(error) or ModelUsage(usage.model))
+        usage = added(usage, error.usage or ModelUsage(usage.model))
     return replace(reply, usage=usage)
 
 
@@ -69,7 +69,7 @@ def _all_failed(failed: Sequence[ModelError]) -> ModelError:
     last = failed[-1]
     kind = ModelUnavailable if any(isinstance(error, ModelUnavailable) for error in failed) else type(last)
     error = kind(" ".join(error.problem for error in failed), fix=last.fix)
-    spent = [usage for usage in map(usage_of, failed) if usage is not None]
+    spent = [error.usage for error in failed if error.usage is not None]
     total = spent[0] if spent else None
     for usage in spent[1:]:
         total = added(total, usage) if total else usage

@@ -80,11 +80,5 @@ def _written(calls: tuple[ToolCall, ...]) -> str:
 
 def with_usage(error: ModelError, usage: ModelUsage) -> ModelError:
     """The error, carrying what was spent before it was given up."""
-    vars(error)["usage"] = usage
+    error.usage = usage
     return error
-
-
-def usage_of(error: ModelError) -> ModelUsage | None:
-    """What was spent before this error was given up, when that is known."""
-    usage = vars(error).get("usage")
-    return usage if isinstance(usage, ModelUsage) else None

@@ -21,6 +21,7 @@ from pydantic_ai import messages as wire
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.models import Model as WireModel
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, stop_before_delay, wait_exponential_jitter
 
@@ -74,7 +75,9 @@ class ProviderModel:
         # Connecting here tells a wrong key, name or missing package at once, and keeps slow imports off the loop.
         self._spare: Connection | None = connect()
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
-        self._facts = facts.or_else(_profile_facts(self._spare.model))
+        profile = self._spare.model.profile
+        self._facts = facts.or_else(_profile_facts(profile))
+        self._takes_temperature = not any(profile.get(fact) for fact in _NO_TEMPERATURE)
 
     @property
     def name(self) -> str:
@@ -212,7 +215,7 @@ class ProviderModel:
         }
         if not self._connection().single_try:
             settings["max_retries"] = 0
-        if not any(model.profile.get(fact) for fact in _NO_TEMPERATURE):
+        if self._takes_temperature:
             settings["temperature"] = prepared.sent.temperature
         return cast(ModelSettings, {k: v for k, v in settings.items() if k not in model.unsupported_settings})
 
@@ -259,9 +262,9 @@ def _text(event: wire.ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _profile_facts(model: WireModel[Any]) -> Facts:
-    """What pydantic-ai knows about the model."""
+def _profile_facts(profile: ModelProfile) -> Facts:
+    """What pydantic-ai knows about a model."""
     return Facts(
-        tools="native" if model.profile.get("supports_tools", True) else "json_schema",
-        schema="native" if model.profile.get("supports_json_schema_output", False) else "prompted",
+        tools="native" if profile.get("supports_tools", True) else "json_schema",
+        schema="native" if profile.get("supports_json_schema_output", False) else "prompted",
     )

@@ -10,7 +10,7 @@ argument is a value nobody said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,10 +67,11 @@ def parameters(request: ModelRequest, facts: Facts, *, any_schema: bool) -> Mode
 def messages(request: ModelRequest) -> list[wire.ModelMessage]:
     """The conversation. Every call has its result right behind it: providers refuse anything else.
 
-    A call that got no result is left out, a result without a call is told as a message of the user's side.
+    A call that got no result is left out, a result without a call is told as a message of the user's side. A request
+    that offers no tools tells calls and results as text: some providers refuse tool parts where no tool is defined.
     """
     found: list[wire.ModelMessage] = []
-    for exchange in _exchanges(request.messages):
+    for exchange in _exchanges(request.messages if request.tools else _as_text(request.messages)):
         said = exchange.said
         if said.role == "assistant":
             parts: list[wire.ModelResponsePart] = [wire.TextPart(clean(said.text))] if said.text.strip() else []
@@ -87,6 +88,15 @@ def messages(request: ModelRequest) -> list[wire.ModelMessage]:
     if not found or isinstance(found[0], wire.ModelResponse):
         found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
     return found
+
+
+def _as_text(messages: Sequence[Said]) -> Iterator[Said]:
+    for said in messages:
+        if not said.calls:
+            yield said
+            continue
+        calls = "\n".join(f"[call of {call.tool}] {compact(_plain(call.arguments))}" for call in said.calls)
+        yield Said("assistant", f"{said.text}\n{calls}".strip())
 
 
 def _told(said: Said) -> list[wire.UserPromptPart]:
@@ -114,7 +124,7 @@ class _Exchange:
     orphans: list[Said]
 
 
-def _exchanges(said: Sequence[Said]) -> Iterator[_Exchange]:
+def _exchanges(said: Iterable[Said]) -> Iterator[_Exchange]:
     """Results are matched with the calls right before them. An id is kept when a provider would take it and it is the
     first of its kind; else the call's position takes its place."""
     used: set[str] = set()

@@ -47,8 +47,10 @@ _NOTHING = frozenset(
     ("", "null", "none", "nil", "n/a", "na", "-", "[]", "{}", "no", "false", "undefined", "אין", "нет")
 )
 _FALSE = _NOTHING | {"0", "לא"}
-_SHARE = re.compile(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*(?:/|out of|of|מתוך|из)\s*([0-9]+)\s*")
-_PERCENT = re.compile(r"\s*([0-9]+(?:[.,][0-9]+)?)\s*%\s*")
+_SAID = re.compile(
+    r"\s*(?P<number>[0-9]{1,9}(?:[.,][0-9]{1,9})?)\s*"
+    r"(?:(?:/|out of|of|מתוך|из)\s*(?P<of>[0-9]{1,9})|(?P<percent>%))?\s*"
+)
 _MOST_NAMES = 50
 _MOST_BLOCKS = 8
 
@@ -219,20 +221,15 @@ def _printable(value: Json) -> Json:
 
 def _confidence(value: Json) -> float:
     """From 1 to 10, or however it was put, to 0 to 1; the lowest where it says nothing."""
-    if isinstance(value, str):
-        share, percent = _SHARE.fullmatch(value.lower()), _PERCENT.fullmatch(value)
-        try:
-            if share:
-                value = 10 * float(share[1].replace(",", ".")) / float(share[2])
-            elif percent:
-                value = float(percent[1].replace(",", ".")) / 10
-            else:
-                value = float(value.strip().replace(",", "."))
-        except (ValueError, ZeroDivisionError):
-            return UNREADABLE.confidence
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, str) and (said := _SAID.fullmatch(value.lower())):
+        value = float(said["number"].replace(",", "."))
+        if said["of"]:
+            value *= 10 / (int(said["of"]) or math.inf)
+        elif said["percent"]:
+            value /= 10
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return UNREADABLE.confidence
-    return min(1.0, max(0.0, value / 10))
+    return min(10, max(0, value)) / 10
 
 
 def _flag(value: Json) -> bool:

@@ -8,15 +8,16 @@ conversation, and so that a missing fact can be named. The library is imported o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from circumspect.policy.file import Scope
+from circumspect.policy.places import Path, Wanted, as_path, is_many, paths, wanted_by, with_keys
 from circumspect.policy.syntax import Node, tree
 
 ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")
@@ -26,45 +27,8 @@ _DEEPEST_LET = 16
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%"}
 
 
-class Many:
-    """A step that stands for more than one key."""
-
-    __slots__ = ()
-
-
-EACH = Many()
-"""What a loop goes over, or `in` looks into: the elements of a list, the keys of a map."""
-ANY = Many()
-"""A key that is only known when the condition runs, so any of them."""
-COUNT = Many()
-"""After EACH: nothing of the elements, only how many there are."""
-
-Step: TypeAlias = "str | int | float | bool | Many | Path"
-Wanted: TypeAlias = "dict[Step, Wanted] | None"
-"""Which parts of a value are read: by key, or None for all of it."""
-
-
 class ExpressionError(ValueError):
     """The text is no usable condition. Its words are for the person who wrote it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A place: `facts.get_order[args.order_id].status`. A step is a constant, or another place that holds the key."""
-
-    root: str
-    steps: tuple[Step, ...] = ()
-
-    def __str__(self) -> str:
-        return self.root + "".join(_written(step) for step in self.steps)
-
-
-def _written(step: Step) -> str:
-    if isinstance(step, Many):
-        return "[*]"
-    if isinstance(step, str) and step.isidentifier():
-        return f".{step}"
-    return f"[{step}]" if isinstance(step, Path) else f"[{step!r}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +89,8 @@ def place(name: str, scope: Scope, depth: int = 0) -> Path:
         if depth > _DEEPEST_LET:
             raise ExpressionError(f"'{name}' goes round in a circle")
         node, _ = tree(_checked(scope.let[name], scope).serialize())
-        path = _path(node, {})
-        if path is None:
+        path = as_path(node, {})
+        if path is None or is_many(path):
             raise ExpressionError(f"'{name}' must be a place, such as facts.TOOL[args.ID], not a calculation")
         found = scope.compiled["let", name] = _placed(path, scope, depth + 1)
     return found
@@ -137,11 +101,11 @@ def _compile(source: str, scope: Scope) -> Program:
     node, types = tree(expression.serialize())
     if problems := [*_reserved(node, scope), *_mixed(node, types)]:
         raise ExpressionError("; ".join(problems))
-    paths = tuple(dict.fromkeys(_paths(node, {})))
+    found = tuple(dict.fromkeys(paths(node, {})))
     return Program(
         source=source,
-        read=_wanted(paths),
-        places=tuple(dict.fromkeys(place for path in paths for place in _with_keys(_placed(path, scope)))),
+        read=wanted_by(found),
+        places=tuple(dict.fromkeys(place for path in found for place in with_keys(_placed(path, scope)))),
         arithmetic=any(
             one.name in _ARITHMETIC and all(types.get(part.id) != "other" for part in one.parts) for one in node.walk()
         ),
@@ -255,100 +219,7 @@ def _article(kind: str) -> str:
     return plain.get(kind, "a list" if kind.startswith("LIST") else "something else")
 
 
-# --- what the tree says ---------------------------------------------------------------------------------------------
-
-
-Bound: TypeAlias = Mapping[str, Path | None]
-"""Loop variables: the place that each stands for, where there is one."""
-
-
-def _path(node: Node, bound: Bound) -> Path | None:
-    """The node as a place, if it is one: a name, fields of it, elements of it."""
-    if node.kind == "ident":
-        return bound[node.name] if node.name in bound else Path(node.name)
-    if node.kind == "select":
-        before = _path(node.parts[0], bound)
-        return before and Path(before.root, (*before.steps, node.name))
-    if node.kind == "call" and node.name == "_[_]":
-        before = _path(node.parts[0], bound)
-        return before and Path(before.root, (*before.steps, _step(node.parts[1], bound)))
-    return None
-
-
-def _step(key: Node, bound: Bound) -> Step:
-    """A constant, a place that holds the key, or ANY."""
-    if key.kind == "const":
-        return ANY if key.constant is None else key.constant
-    path = _path(key, bound)
-    return ANY if path is None or _is_many(path) else path
-
-
-def _is_many(path: Path) -> bool:
-    return any(isinstance(step, Many) or (isinstance(step, Path) and _is_many(step)) for step in path.steps)
-
-
-def _paths(node: Node, bound: Bound) -> Iterator[Path]:
-    """Every place that the node reads."""
-    path = _path(node, bound)
-    if path is None and node.kind == "has":
-        before = _path(node.parts[0], bound)
-        path = before and Path(before.root, (*before.steps, node.name))
-    if path is not None:
-        yield from _with_keys(path)
-        yield from _in_keys(node, bound)
-    elif node.kind == "loop":
-        yield from _in_loop(node, bound)
-    elif node.name == "@in" or (node.name == "size" and len(node.parts) == 1):
-        yield from _inside(node, bound)
-    else:
-        for part in node.parts:
-            yield from _paths(part, bound)
-
-
-def _in_keys(node: Node, bound: Bound) -> Iterator[Path]:
-    """What is read to find the keys along a place."""
-    while node.parts:
-        if node.name == "_[_]" and _step(node.parts[1], bound) is ANY:
-            yield from _paths(node.parts[1], bound)
-        node = node.parts[0]
-
-
-def _inside(node: Node, bound: Bound) -> Iterator[Path]:
-    """`x in place` reads no more than its elements or keys, `size(place)` not even those."""
-    *rest, container = node.parts
-    path = _path(container, bound)
-    if path is None:
-        rest.append(container)
-    else:
-        inside = (EACH, COUNT) if node.name == "size" else (EACH,)
-        yield from _with_keys(Path(path.root, (*path.steps, *inside)))
-        yield from _in_keys(container, bound)
-    for part in rest:
-        yield from _paths(part, bound)
-
-
-def _in_loop(node: Node, bound: Bound) -> Iterator[Path]:
-    """Of what the loop goes over, only the parts that its body reads."""
-    over, *body = node.parts
-    path = _path(over, bound)
-    one_name = len(node.bound) == 2
-    element = Path(path.root, (*path.steps, EACH)) if path and one_name else None
-    inner: Bound = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
-    if element is None:
-        yield from _paths(over, bound)
-    else:
-        yield from _with_keys(Path(element.root, (*element.steps, COUNT)))
-        yield from _in_keys(over, bound)
-    for part in body:
-        yield from _paths(part, inner)
-
-
-def _with_keys(path: Path) -> Iterator[Path]:
-    """The place, and the places that hold its keys."""
-    yield path
-    for step in path.steps:
-        if isinstance(step, Path):
-            yield from _with_keys(step)
+# --- names and checks ------------------------------------------------------------------------------------------------
 
 
 def _placed(path: Path, scope: Scope, depth: int = 0) -> Path:
@@ -358,30 +229,6 @@ def _placed(path: Path, scope: Scope, depth: int = 0) -> Path:
         return Path(path.root, steps)
     start = place(path.root, scope, depth + 1)
     return Path(start.root, (*start.steps, *steps))
-
-
-def _wanted(paths: Iterable[Path]) -> dict[str, Wanted]:
-    roots: dict[str, Wanted] = {}
-    for path in paths:
-        wanted: Any = roots
-        chain = (path.root, *path.steps)
-        for position, step in enumerate(chain):
-            if step is COUNT:
-                break
-            if position == len(chain) - 1:
-                wanted[step] = None
-            elif wanted.setdefault(step, {}) is None:
-                break
-            else:
-                wanted = wanted[step]
-    return roots
-
-
-def merged(one: Wanted, other: Wanted) -> Wanted:
-    """What is read by either."""
-    if one is None or other is None:
-        return None
-    return {**one, **{step: merged(one[step], inner) if step in one else inner for step, inner in other.items()}}
 
 
 def _reserved(node: Node, scope: Scope) -> list[str]:

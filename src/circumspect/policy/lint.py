@@ -18,13 +18,13 @@ from circumspect.policy.expressions import (
     FUNCTIONS,
     ROOTS,
     ExpressionError,
-    Path,
     place,
     program,
     value,
     zone_of,
 )
 from circumspect.policy.file import EFFECTS, Limit, Pattern, Policy, Requirement, Scope, ToolPolicy, Verify, effect_of
+from circumspect.policy.places import Path
 from circumspect.turn import LANGUAGES, TenantId, ToolSpec
 
 Level = Literal["error", "warning"]

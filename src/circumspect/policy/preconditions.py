@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import is_
 
 from circumspect.policy.conditions import Need, Outcome, View, decide, known, shown, view
 from circumspect.policy.expressions import reads
@@ -99,7 +100,7 @@ def examine(facts: Facts) -> Examined:
         return NOTHING
     memory = known(facts.session)
     about = (facts.call, policy, facts.confirmed, facts.now, facts.words, facts.mode)
-    if memory.examined and all(one is other for one, other in zip(about, memory.examined[0], strict=True)):
+    if memory.examined and all(map(is_, about, memory.examined[0])):
         found: Examined = memory.examined[1]
         return found
     seen = view(facts)

@@ -10,7 +10,7 @@ between that could make it succeed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ from circumspect.policy import arguments
 from circumspect.policy.actions import actions_of, commands, words_of
 from circumspect.policy.consent import asks, consent, is_plain
 from circumspect.policy.facts import Facts
+from circumspect.policy.fields import Result
 from circumspect.policy.grounding import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.normalise import folded, occurs
@@ -134,14 +135,17 @@ def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
     exchange = exchange_of(facts.session)
     words = _unmarked(f"{exchange.answer}\n{exchange.question}")
     for name, value in ids:
-        bare = value.lstrip("#")
-        if bare in words:
+        if value.lstrip("#") in words:
             continue
         stood = _shape(value).findall(words)
-        if any(_is_a(one, name, facts.session) for one in set(stood)):
-            return Confirm()
-        if _other_is_meant(facts.session, value, exchange):
-            return Confirm()
+        if (
+            any(_is_a(one, name, facts.session) for one in set(stood))
+            or _other_is_meant(facts.session, value, exchange)
+            or _departs(facts, name, value, exchange)
+        ):
+            return Deny(f"'{value}' is not what the user agreed to. Propose what was agreed, or ask again.")
+    if _listed_otherwise(facts, ids, words):
+        return Deny("Another choice was agreed to for this one. Propose what was agreed, or ask again.")
     return Allow()
 
 
@@ -247,6 +251,59 @@ def _other_is_meant(session: Session, value: str, exchange: Exchange) -> bool:
         if mentioned:
             return value not in mentioned and not said[value]
     return False
+
+
+def _departs(facts: Facts, name: str, value: str, exchange: Exchange) -> bool:
+    """The record has a value of its own here, this is another one of the choices, and nobody asked for that.
+
+    An order knows what it was paid with: "the same payment method" is that one, and so is silence.
+    """
+    records = _siblings(facts.session, value)
+    if len(records) < 2:
+        return False
+    own = _own(facts, value)
+    if own is None or own.holds(value.lower()) or not any(own.holds(key.lower()) for key in records if key != value):
+        return False
+    kind = next((word for word in words_of(name) if len(word) > 3), "")
+    words = _spoken(f"{exchange.answer}\n{exchange.question}")
+    if kind and re.search(rf"\b(?:same|original|initial) (?:[a-z]+ )?{re.escape(kind)}", words):
+        return True
+    said = _spoken("\n".join(one.text for one in facts.session.heard)) if facts.session.heard else ""
+    return not any(mark in said for mark in _marks(records[value])) and value.lower().replace("_", " ") not in said
+
+
+def _own(facts: Facts, value: str) -> Result | None:
+    """The newest result of looking up another record that the call names."""
+    others = {other for _, other in _record_ids(facts.call.arguments) if other != value}
+    for event, result in reversed(ledger_of(facts.session).results):
+        if event.ok and event.trusted and any(one in others for one in event.call.arguments.values() if isinstance(one, str)):
+            return result
+    return None
+
+
+def _listed_otherwise(facts: Facts, ids: Sequence[tuple[str, str]], words: str) -> bool:
+    """In the list that was agreed to, another choice stands beside this id than the one in the call."""
+    if facts.spec is None:
+        return False
+    for name, chosen in facts.call.arguments.items():
+        choices = facts.spec.properties.get(name, {}).get("enum")
+        if not isinstance(choices, Sequence) or isinstance(choices, str) or not isinstance(chosen, str):
+            continue
+        for _, value in ids:
+            beside = folded(_beside(value, words))
+            others = [one for one in choices if isinstance(one, str) and one != chosen]
+            if occurs(folded(chosen), beside) < 0 and any(occurs(folded(one), beside) >= 0 for one in others):
+                return True
+    return False
+
+
+def _beside(value: str, words: str) -> str:
+    """What is said of an id: from each place where it stands to the next id of its kind."""
+    places = [(match.start(), match.group().lstrip("#")) for match in _shape(value).finditer(words)]
+    if len({one for _, one in places}) < 2:
+        return ""  # With one id there is no list: what is offered there is offered, not agreed.
+    ends = [*(at for at, _ in places[1:]), len(words)]
+    return " ".join(words[at:end] for (at, one), end in zip(places, ends, strict=True) if one == value.lstrip("#"))
 
 
 @lru_cache(maxsize=512)

@@ -262,7 +262,8 @@ class Visible:
             self._gap += piece
             return stop
         if self._shown:
-            self._out.append("\n\n" if self._removed else self._gap + piece[: len(piece) - len(piece.lstrip())])
+            gap = self._gap + piece[: len(piece) - len(piece.lstrip())]
+            self._out.append("\n\n" if self._removed else printable(gap))
         self._out.append(printable(words))
         self._gap = piece[len(piece.rstrip()) :]
         self._shown, self._removed = True, False

@@ -65,9 +65,10 @@ async def _opinion(request: ModelRequest, notes: Notes, model: Model) -> Critiqu
         try:
             reply = await model.complete(request)
         except ModelError as problem:
+            notes.spent(problem.usage)
             notes.write("critique", f"the model failed: {problem.code}")
             continue
-        notes.calls.append(reply.usage)
+        notes.spent(reply.usage)
         if opinion := critique_text.read(reply.text):
             return opinion
         notes.write("critique", "an opinion that could not be read", meta={"text": reply.text[:2000]})

@@ -35,7 +35,7 @@ async def draft(gathered: Gathered, business: str, profile: Profile, notes: Note
         language=language,
     )
     reply = await model.complete(request)
-    notes.calls.append(reply.usage)
+    notes.spent(reply.usage)
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)

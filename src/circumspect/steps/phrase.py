@@ -31,8 +31,9 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
     try:
         reply = await model.complete(request)
     except ModelError as problem:
+        notes.spent(problem.usage)
         notes.write("model", f"could not phrase: {problem.code}", ReasonCode.MODEL_FAILED)
         return ""
-    notes.calls.append(reply.usage)
+    notes.spent(reply.usage)
     notes.write("model", reply.text, meta={"prompt": words.id})
     return assessments.read(reply.text)[0]
