@@ -251,8 +251,10 @@ class TestCritiqueDecisions:
 
     async def test_proceed_does_not_lift_a_missing_confirmation(self, shop, order):
         """G16"""
-        chat = shop(replies=plays(proposes("cancel_order", confidence=10), "PROCEED"))
+        chat = shop(replies=[says("How can I help?"), proposes("cancel_order", confidence=10), opinion("PROCEED")])
+        await chat.user("Hi").is_answered()
         turn = await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
+        assert "How can I help?" in requests(chat)[-1].messages[0].text
         assert ReasonCode.DESTRUCTIVE_NO_CONFIRM in turn.reason_codes
         assert order("12345").status == "processing"
 
@@ -419,9 +421,8 @@ class TestReasonCodes:
 
 
 class TestPerformance:
-    async def test_model_calls_are_spent_only_where_they_are_needed(self, shop):
+    async def test_model_calls_are_spent_only_where_they_are_needed(self, chat):
         async def spent(*messages):
-            chat = shop()
             chat.name = messages[0]
             return [len((await chat.user(text)).usage.calls) for text in messages]
 

@@ -259,17 +259,31 @@ class TestDestructiveIntentDetection:
             "בטל הזמנה 12345",
             "מחק את החשבון שלי",
             "החזר לי את הכסף",
+            "Я больше не хочу этот заказ",
+            "Мне этот заказ уже не нужен",
+            "Уберите этот заказ",
+            "Верните мне деньги",
         ],
     )
-    def test_hebrew_phrases_that_imply_it_are_noticed(self, text):
+    def test_hebrew_and_russian_phrases_that_imply_it_are_noticed(self, text):
         assert implies_destruction(text)
 
-    @pytest.mark.parametrize(
-        "text",
-        ["Я больше не хочу этот заказ", "Мне этот заказ уже не нужен", "Уберите этот заказ", "Верните мне деньги"],
-    )
-    def test_russian_phrases_that_imply_it_are_noticed(self, text):
-        assert implies_destruction(text)
+    @pytest.mark.parametrize("confirm", [None, "when_implied"])
+    async def test_such_words_hold_even_a_tool_that_only_writes(self, shop, confirm):
+        """G13; a setting that is left out of the policy file is not a loosening."""
+        closed = []
+
+        @tool(effect="write")
+        def close_ticket(number: str) -> str:
+            closed.append(number)
+            return "closed"
+
+        policy = Policy(tools={"close_ticket": ToolPolicy(effect="write", confidence_cap=0.9, confirm=confirm)})
+        chat = shop(tools=[close_ticket], policy=policy, replies=asks_for("close_ticket", {"number": "77"}))
+        turn = await chat.user("I don't want ticket 77 anymore")
+        assert (turn.outcome, closed) == ("asked", [])
+        assert ReasonCode.IMPLIED_DESTRUCTIVE_INTENT in turn.reason_codes
+        await chat.user("Yes").runs("close_ticket", number="77")
 
     @pytest.mark.parametrize(
         "text",

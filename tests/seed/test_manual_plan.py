@@ -228,12 +228,11 @@ class TestPerformanceAndMetrics:
     )
 
     async def mixed(self, shop, **options):
-        told = []
+        chat = shop(**options)
         for number, text in enumerate(self.MIX):
-            chat = shop(**options)
             chat.name = f"c{number}"
-            told.append(await chat.user(text))
-        return chat, told
+            await chat.user(text)
+        return chat, chat.turns
 
     async def test_only_risky_messages_cost_a_second_opinion(self, shop):
         chat, told = await self.mixed(shop)

@@ -24,17 +24,17 @@ from circumspect.turn import Effect, ToolSpec
 _READS = frozenset(
     "get list search find read fetch lookup look check show view describe count calculate compute think estimate compare "
     "query browse retrieve is has can verify validate preview summarize summarise display ls cat grep pwd du wc diff tail "
-    "head sort echo stat inspect analyze analyse mean sum average log10 max min convert round absolute percentage".split()
+    "head sort echo stat inspect analyze analyse mean sum average max min convert round absolute percentage cd".split()
 )
 _DESTROYS = frozenset(
     "delete remove cancel drop purge wipe destroy erase terminate revoke close refund pay transfer charge withdraw ban rm "
-    "rmdir kill reset uninstall deactivate disable shutdown send publish post execute run submit purchase buy".split()
+    "rmdir kill reset uninstall deactivate disable shutdown execute run purchase buy".split()
 )
 _WRITES = frozenset(
     "create add append insert update change modify edit set schedule reschedule book reserve register make new write put "
-    "rename mv move cp copy invite share upload exchange return order place start stop touch mkdir cd lock unlock mark "
+    "rename mv move cp copy invite share upload exchange return order place start stop touch mkdir lock unlock mark send "
     "tag assign comment reply forward notify message email tweet retweet follow unfollow log login logout save fill "
-    "activate adjust press resolve authenticate fund mention release display_log".split()
+    "activate adjust press resolve authenticate fund mention release post publish submit".split()
 )
 _STRANGERS = frozenset(
     "web webpage website url page browse browser email emails mail inbox message messages chat channel review reviews "
@@ -45,8 +45,11 @@ _MONEY = frozenset("money payment transaction funds balance invoice price refund
 _SAYS_CHANGE = re.compile(
     r"\b(?:creates?|adds?|updates?|modif(?:y|ies)|sets?|books?|changes?|writes?|schedules?|starts?|invites?|uploads?)\b"
 )
-_SAYS_DESTROY = re.compile(r"\b(?:deletes?|removes?|cancels?|sends?|pays?|transfers?|refunds?|irreversibl[ey]|permanently)\b")
-_SAYS_READ = re.compile(r"^(?:get|list|search|find|read|fetch|return|show|look up|retrieve|calculate|check|view)s?\b")
+_SAYS_DESTROY = re.compile(r"\b(?:deletes?|removes?|cancels?|pays?|transfers?|refunds?|irreversibl[ey]|permanently)\b")
+_SAYS_READ = re.compile(
+    r"(?:^|description: )(?:gets?|lists?|search(?:es)?|finds?|reads?|fetch(?:es)?|returns?|shows?|looks? up|retrieves?"
+    r"|calculates?|computes?|converts?|estimates?|determines?|compares?|checks?|views?|displays?)\b"
+)
 _REPORTS_CHANGE = re.compile(r"\b(?:successfully|has been|was) (?:\w+ )?(?:created|deleted|updated|sent|cancell?ed|removed|added)\b")
 
 
@@ -101,10 +104,10 @@ def _effect(name: str, description: str, declared: Effect | None) -> tuple[Effec
         return "write", f"its name starts with '{first}'"
     if _SAYS_DESTROY.search(text):
         return "destructive", "its description says so"
-    if _SAYS_CHANGE.search(text):
-        return "write", "its description says so"
     if _SAYS_READ.search(text):
         return "read", "its description says so"
+    if _SAYS_CHANGE.search(text):
+        return "write", "its description says so"
     return "write", "nothing tells what it does"
 
 

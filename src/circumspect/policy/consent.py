@@ -43,6 +43,10 @@ _QUESTION = re.compile(
     r"|should i|may i|is that (?:correct|right|ok|okay)|reply (?:with )?[\"']?(?:yes|ok)|подтвердите|сообщите|укажите|хотите)\b"
     r"|(?<!\w)(?:לאשר|אנא אשר|האם|נא לאשר)(?!\w)"
 )
+_CONFIRM = re.compile(
+    r"\b(?:confirm|proceed|go ahead|shall i|should i|may i|would you like me to|do you want me to|is (?:that|this|it|everything)"
+    r" (?:all )?(?:correct|right|ok|okay)|yes/no|reply [\"'“]?yes|подтвер\w+|продолж\w+)\b|(?<!\w)(?:לאשר|מאשר|להמשיך|האם)(?!\w)"
+)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
@@ -85,3 +89,9 @@ def is_plain(text: str) -> bool:
 def asks(text: str) -> bool:
     """The assistant's words end in a question, or wait for an answer."""
     return bool(_QUESTION.search(folded(text)))
+
+
+@lru_cache(maxsize=4096)
+def asks_to_confirm(text: str) -> bool:
+    """The assistant's words ask the user to agree to something it is about to do."""
+    return bool(_CONFIRM.search(folded(text))) and asks(text)

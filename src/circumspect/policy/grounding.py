@@ -47,7 +47,7 @@ Origin = Literal[
 Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
 
 _DESTINATION = frozenset(
-    "recipient recipients to cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
+    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
     "link href webhook endpoint host domain path directory folder channel room chat user username participant "
     "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward".split()
 )
@@ -201,7 +201,7 @@ def names_a_destination(name: str) -> bool:
     words = words_of(name)
     if not words or words[-1] in ("2", "3", "4"):  # a further line of an address may be blank or anything
         return False
-    return words[-1] in _DESTINATION or (
+    return words == ("to",) or words[-1] in _DESTINATION or (
         bool(_DESTINATION.intersection(words)) and not _NOT_DESTINATION.intersection(words[1:])
     )
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from circumspect.policy import arguments
 from circumspect.policy.actions import actions_of, commands, words_of
-from circumspect.policy.consent import asks, consent, is_plain
+from circumspect.policy.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.facts import Facts
 from circumspect.policy.fields import Result
 from circumspect.policy.grounding import ledger_of, names_a_destination, names_an_id
@@ -37,6 +37,8 @@ class Exchange:
     """What ran after the answer."""
     pending: bool
     """The assistant asked something after the user last spoke, so there is no answer yet."""
+    asked: bool
+    """What the assistant asked last was whether to go ahead."""
 
 
 def exchange_of(session: Session) -> Exchange:
@@ -63,7 +65,9 @@ def _exchange(session: Session) -> Exchange:
             question = f"{event.text}\n{question}" if question else event.text
         else:
             after.append(event.text)
-    return Exchange(question, answer, tuple(reversed(since)), bool(after) and asks(after[0]))
+    pending = bool(after) and asks(after[0])
+    asked = asks_to_confirm(after[0] if pending else question)
+    return Exchange(question, answer, tuple(reversed(since)), pending, asked)
 
 
 def agreed(facts: Facts) -> bool:
@@ -85,7 +89,11 @@ def _ordered(tool: str, exchange: Exchange) -> bool:
 
 
 def _wants_a_yes(facts: Facts) -> bool:
-    return facts.effect == "destructive" or (facts.policy is not None and facts.policy.confirm == "always")
+    """The policy wants one; or it does not say, and the assistant itself asked for one."""
+    confirm = facts.policy.confirm if facts.policy else None
+    if facts.effect == "destructive" or confirm == "always":
+        return True
+    return confirm is None and _changes(facts) and exchange_of(facts.session).asked
 
 
 def _changes(facts: Facts) -> bool:
