@@ -12,7 +12,6 @@ peer's turns four times as fast as the same turns after anybody else.
 from __future__ import annotations
 
 import gc
-import os
 import random
 import statistics
 import time
@@ -67,9 +66,14 @@ def drawn(contestants: Iterable[T], lots: random.Random) -> list[T]:
     return lots.sample(order := list(contestants), len(order))
 
 
-def busy() -> bool:
-    """Is somebody else using this machine? One run of ours keeps about one core at work."""
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5
+def waited(measured: Iterable[Series]) -> str:
+    """A warning to print where wall time is mostly waiting. Empty when the figures can be taken as they are."""
+    if all(series.median < 1.5 * series.median_cpu for series in measured):
+        return ""
+    return (
+        " WALL TIME IS FAR ABOVE CPU TIME: the machine was busy, or its disk is slow to sync. The medians are mostly "
+        "waiting; compare the CPU figures, and run it again on a quiet machine."
+    )
 
 
 def settled() -> None:

@@ -205,6 +205,7 @@ def section(spent: dict[tuple[str, Mode], Spent]) -> Section:
         savings[name] = -_change(_weighted(spent, "adaptive", price), _weighted(spent, "standard", price))
     differences.append(("weighted", *(f"{-saving:+.1%}" for saving in savings.values())))
     tables.append(Table(("adaptive against standard", *PRICES), tuple(differences)))
+    tables.append(_dependence(spent))
     least, full = spent["simple", "adaptive"].calls[0][0], spent["simple", "standard"].calls[0][0]
     return Section(
         "cost",
@@ -227,6 +228,36 @@ def section(spent: dict[tuple[str, Mode], Spent]) -> Section:
         ),
         {f"{mode}, {name}": {"calls": it.calls} for (name, mode), it in spent.items()} | {"saving": savings},
     )
+
+
+def _dependence(spent: dict[tuple[str, Mode], Spent]) -> Table:
+    """The saving for other tenants, by arithmetic on what was counted: the less there is to leave out, the less is
+    saved, and the longer the replies, the less it matters."""
+    full = spent["simple", "standard"].calls[0][0]
+    rows = []
+    for context in (full, 2000):
+        for longer in (0, 100):
+            other = {
+                key: _shifted(it, context - full if key[1] == "standard" else 0, longer) for key, it in spent.items()
+            }
+            first = {
+                key: Spent(it.calls[: 1 if key[1] == "standard" else 2]) if key[0] == "risky action" else it
+                for key, it in other.items()
+            }
+            name = f"{context:,} tokens of full context, replies {'as written' if not longer else f'{longer} longer'}"
+            rows += [(name, *_savings(other)), ("   the same, risky action up to the question only", *_savings(first))]
+    return Table(("saved on the weighted mix", *PRICES), tuple(rows))
+
+
+def _shifted(spent: Spent, read: int, written: int) -> Spent:
+    """Every call reads so much more, and the last one, which the user sees, writes so much more."""
+    *others, last = [(before + read, after) for before, after in spent.calls]
+    return Spent((*others, (last[0], last[1] + written)))
+
+
+def _savings(spent: dict[tuple[str, Mode], Spent]) -> list[str]:
+    pairs = [(_weighted(spent, "adaptive", price), _weighted(spent, "standard", price)) for price in PRICES.values()]
+    return [f"{-_change(*pair):.0%}" for pair in pairs]
 
 
 def _weighted(spent: dict[tuple[str, Mode], Spent], mode: Mode, price: tuple[float, float]) -> float:

@@ -1,7 +1,9 @@
 """Does a turn stay as cheap when the conversation is long? Turn 10 beside turn 1,000 of the same database.
 
 One long conversation is grown first; then short and long turns alternate, so that both meet the same noise and the
-same file size. Peers are grown less by default, because their turns slow down as they go; `--peer-turns` says how far.
+same file size. Both begin with a guarded action: a conversation that has had one reads a little more ever after, which
+has nothing to do with its length. Peers are grown less by default, because their turns slow down as they go;
+`--peer-turns` says how far.
 """
 
 from __future__ import annotations
@@ -10,9 +12,8 @@ import random
 import tempfile
 from pathlib import Path
 
-from bench.clock import Series, busy, drawn, frozen, settled
+from bench.clock import Series, drawn, frozen, settled, waited
 from bench.contest import BARE, PEERS, US, WINDOWED, Entrant, Field, action, gathered, plain
-from bench.overhead import BUSY
 from bench.report import Aim, Section, Table, duration, ratio
 from bench.work import Contestant
 
@@ -30,8 +31,7 @@ async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Sec
             measured = {entrant: {name: Series() for name in MEASURES} for entrant in field.ready}
             with frozen():
                 for entrant, contestant in field.ready.items():
-                    for _ in range(depth[entrant] - 1):
-                        await plain(contestant, "long")
+                    await grow(contestant, "long", depth[entrant])
                 lots = random.Random(1)
                 for number in range(rounds):
                     for entrant in drawn(field.ready, lots):
@@ -39,9 +39,15 @@ async def run(rounds: int = 20, turns: int = 1000, peer_turns: int = 200) -> Sec
     return section(everybody, field, depth, measured)
 
 
+async def grow(contestant: Contestant, conversation: str, turns: int) -> None:
+    """So that the next turn is number `turns`; the action is two of them."""
+    await action(contestant, conversation)
+    for _ in range(turns - 3):
+        await plain(contestant, conversation)
+
+
 async def pair(contestant: Contestant, short: str, measured: Measured, lots: random.Random) -> None:
-    for _ in range(SHORT - 1):
-        await plain(contestant, short)
+    await grow(contestant, short, SHORT)
     for conversation, length in drawn(((short, "short"), ("long", "long")), lots):
         settled()
         await measured[f"plain, {length}"].measure(lambda: plain(contestant, conversation))  # noqa: B023
@@ -78,7 +84,7 @@ def section(
         "Cost of a long conversation",
         "Median time of a turn at turn 10 and late in a long conversation of the same database. The peers' defaults "
         "read and send the whole history; where one can be told to read less, a second line shows that."
-        + (BUSY if busy() else ""),
+        + waited(found[name] for entrant, found in measured.items() if entrant is not BARE for name in MEASURES),
         (Table(header, tuple(rows)),),
         tuple(aim(what, depth, measured) for what in ("plain", "guarded")),
         {

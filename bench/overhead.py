@@ -10,7 +10,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from bench.clock import Series, busy, drawn, frozen, settled
+from bench.clock import Series, drawn, frozen, settled, waited
 from bench.contest import BARE, OURS, PEERS, US, Entrant, Field, action, gathered
 from bench.contest import plain as one_turn
 from bench.report import Aim, Section, Table, duration, ratio
@@ -20,7 +20,6 @@ PLAIN = 8
 GUARDED = 4
 WARM_UP = 2
 SHARE = 0.25
-BUSY = " THE MACHINE WAS BUSY: waiting for a core hides in every median here; read the CPU column, and run it again."
 
 
 async def run(rounds: int = 30) -> Section:
@@ -58,7 +57,7 @@ def section(field: Field, plain: dict[Entrant, Series], guarded: dict[Entrant, S
         "action: propose, hold on disk, approve, execute, reply. Medians over interleaved rounds; CPU is that of all "
         "threads. Circumspect makes three model calls for a guarded action (draft, critique, phrasing) and keeps a "
         "journal and a write-ahead ledger; the peers make two calls. 'bare sqlite3' only writes our rows."
-        + (BUSY if busy() else ""),
+        + waited(series for entrant, series in plain.items() if entrant is not BARE),
         (table("plain turn", plain), table("guarded action", guarded)),
         (aim("plain turn", plain), aim("guarded action", guarded)),
         {

@@ -88,13 +88,13 @@ class TestToolCallHandling:
         assert '"status":"processing"' in told.text
 
     async def test_a_destructive_tool_runs_without_confirmation_or_critique(self, shop, order):
-        chat = shop(
-            mode="standard", replies=[calls("cancel_order", {"order_id": "12345"}), "Order 12345 is cancelled."]
-        )
+        proposal = calls("cancel_order", {"order_id": "12345"})
+        chat = shop(mode="standard", replies=[proposal, "Order 12345 is cancelled.", "Anything else?"])
         turn = await chat.user("Cancel order 12345").runs("cancel_order", order_id="12345")
         assert turn.outcome == "acted"
         assert order("12345").status == "cancelled"
-        assert "critique" not in purposes(chat)
+        await chat.user("Yes").is_answered("Anything else?")
+        assert purposes(chat) == ["draft"] * 3
         assert await intents(chat) == []
 
     @pytest.mark.parametrize(

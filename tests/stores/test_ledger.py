@@ -188,9 +188,17 @@ async def test_a_call_that_was_settled_while_a_turn_ran_is_reported_by_the_next_
     found = await opened(store, running)
     assert [one.state for one in found.unsettled] == ["started"]
     (swept,) = await store.claim_expired("sweeper", later(101), 30, 10)
-    await store.finish_call(ended(swept, "failed", finished_at=later(102)))
+    await store.finish_call(ended(swept, "succeeded", finished_at=later(102)))
     await store.close_turn(closing(running, found.token, at=later(103)))
-    assert [one.state for one in (await opened(store, incoming(at=later(200)))).unsettled] == ["failed"]
+    assert [one.state for one in (await opened(store, incoming(at=later(200)))).unsettled] == ["succeeded"]
+
+
+async def test_a_call_that_failed_did_nothing_and_is_settled(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    await store.finish_call(ended(call, "failed", error="sold out"))
+    assert (await opened(store, incoming(at=later(60)))).unsettled == ()
 
 
 async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_it(store):
@@ -217,6 +225,32 @@ async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_
 async def test_an_escalation_that_does_not_exist_cannot_be_resolved(store):
     with pytest.raises(StoreError, match="no such escalation"):
         await store.set_escalation("esc-nothing", "resolved")
+
+
+async def test_recent_calls_are_found_across_a_tenants_conversations(store):
+    for minute, (tenant, conversation, tool) in enumerate(
+        [
+            (TENANT, "c1", "refund"),
+            (TENANT, "c2", "cancel_order"),
+            (TENANT, "c2", "refund"),
+            (TENANT, "c1", "get_order"),
+            (TenantId("other"), "c3", "refund"),
+            (TENANT, "c1", "refund"),
+        ]
+    ):
+        turn = incoming(tenant=tenant, conversation=ConversationId(conversation), at=later(60 * minute))
+        claim = await opened(store, turn)
+        await store.begin_call(execution(turn, ToolCall(tool, {"minute": minute})), claim.token)
+        await store.close_turn(closing(turn, claim.token))
+
+    async def minutes(*tools: str, since: int) -> list[object]:
+        found = await store.recent_executions(TENANT, set(tools), later(60 * since))
+        return [one.call.arguments["minute"] for one in found]
+
+    assert await minutes("refund", "cancel_order", since=1) == [1, 2, 5]
+    assert await minutes("refund", since=0) == [0, 2, 5]
+    assert await minutes("refund", since=6) == []
+    assert await minutes(since=0) == []
 
 
 # --- the sweeper ----------------------------------------------------------------------------------------------------
@@ -286,19 +320,20 @@ async def test_a_note_is_claimed_by_one_dispatcher_at_a_time(store):
 async def test_each_failure_waits_longer_and_the_twelfth_is_the_last(store):
     await one_note(store)
     now, waits = NOON, []
-    for attempt in range(12):
+    for attempt in range(11):
         (item,) = await store.claim_outbox("a", now, 30, 10)
         assert item.attempts == attempt
         await store.settle_outbox(item, now, delivered=False)
         state, next_at = await _note(store)
+        assert state == "pending"
         waits.append(next_at - now.timestamp())
-        if attempt < 11:
-            assert state == "pending"
-            assert await store.claim_outbox("b", now + timedelta(seconds=waits[-1] - 1), 30, 10) == []
-            now += timedelta(seconds=waits[-1])
+        assert await store.claim_outbox("b", now + timedelta(seconds=waits[-1] - 1), 30, 10) == []
+        now += timedelta(seconds=waits[-1])
     assert waits[:4] == [5, 10, 20, 40]
     assert waits == sorted(waits)
     assert max(waits) == 3600
+    (item,) = await store.claim_outbox("a", now, 30, 10)
+    await store.settle_outbox(item, now, delivered=False)
     assert await store.claim_outbox("a", later(10**7), 30, 10) == []
     assert (await _note(store))[0] == "dead"
 
@@ -309,6 +344,14 @@ async def test_a_note_that_kills_its_dispatcher_is_buried_too(store):
         assert len(await store.claim_outbox("a", later(attempt * 31), 30, 10)) == 1
     assert await store.claim_outbox("a", later(12 * 31), 30, 10) == []
     assert (await _note(store))[0] == "dead"
+
+
+async def test_the_last_attempt_may_still_succeed(store):
+    await one_note(store)
+    for attempt in range(12):
+        (item,) = await store.claim_outbox("a", later(attempt * 31), 30, 10)
+    await store.settle_outbox(item, later(12 * 31), delivered=True)
+    assert (await _note(store))[0] == "delivered"
 
 
 async def test_a_failure_that_is_reported_late_does_not_undo_a_delivery(store):

@@ -135,11 +135,7 @@ async def test_a_full_disk_loses_the_turn_but_nothing_halfway(tmp_path: Path):
 async def test_a_database_that_another_process_holds(tmp_path: Path):
     path = tmp_path / "store.db"
     store = await SqlStore.open(str(path))
-    await store.tx(lambda connection: None)
-    await asyncio.get_running_loop().run_in_executor(
-        store._database.threads,
-        lambda: store._database._kept.connection.driver_connection.execute("PRAGMA busy_timeout = 20"),
-    )
+    await store.tx(lambda connection: connection.exec_driver_sql("PRAGMA busy_timeout = 20"))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="held by another process"):

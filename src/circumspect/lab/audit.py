@@ -9,49 +9,45 @@ was recorded, even where a call would have been held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import orjson
+
 from circumspect.lab.draft_policy import guess
 from circumspect.lab.messages import Proposed, Returned, Unknown, Words, has_failed, result_value, steps
+from circumspect.lab.rulebook import AUDIT_RULES, FIRST, can_speak
 from circumspect.lab.tool_defs import Specs, Toolbox
 from circumspect.lab.transcripts import Problem, ProblemKind, Transcript, read
 from circumspect.policy.arguments import materialised
 from circumspect.policy.claims import Claim, unsupported_claims
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy, ToolPolicy, effect_of
-from circumspect.policy.grounding import Ledger, Traced, attach, trace
 from circumspect.policy.judge import Rule, judge
-from circumspect.policy.rules import RULES
-from circumspect.policy.transcript_rules import TRANSCRIPT_RULES, exchange_of
+from circumspect.policy.tracing import Ledger, Traced, attach, trace
+from circumspect.policy.transcript_rules import exchange_of
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Deny, Finding, Happened, Heard, Json, JsonObject, Session, ToolCall, ToolSpec, Verdict
+from circumspect.turn import (
+    Deny,
+    Finding,
+    Happened,
+    Heard,
+    Json,
+    JsonObject,
+    Session,
+    ToolCall,
+    ToolSpec,
+    Verdict,
+    strictest,
+)
 
+Rules = tuple[Rule, ...]
 Said = Literal["allow", "ask", "escalate", "deny"]
 MESSAGE_LIMIT = 200_000
 """A longer message is read up to here, and said to be."""
-
-_LIVE_ONLY = frozenset(
-    (
-        "the_assessment_can_be_read",
-        "the_model_proposes_one_thing",
-        "nothing_runs_twice_in_a_turn",
-        "no_earlier_outcome_is_unknown",
-        "what_cannot_be_undone_is_confirmed",
-        "asked_for_confirmations_are_given",
-        "a_wish_is_not_a_command",
-        "special_calls_are_confirmed",
-        "required_arguments_are_present",
-    )
-)
-"""Rules that need what only a live turn has: an assessment, an intent, the ledger of executions."""
-
-AUDIT_RULES: tuple[Rule, ...] = tuple(
-    {one.name: one for one in (*RULES, *TRANSCRIPT_RULES) if one.name not in _LIVE_ONLY}.values()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +130,33 @@ class Auditor:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     claims: bool = True
     guessed: dict[str, ToolPolicy] = field(default_factory=dict)
+    applicable: dict[tuple[str, int, int], tuple[ToolSpec | None, ToolPolicy | None, Rules, Rules]] = field(
+        default_factory=dict
+    )
     last: list[_Conversation] = field(default_factory=list)
     """The conversation before, in case the next one goes on from it."""
+
+    def judged(self, facts: Facts) -> tuple[Verdict, tuple[Finding, ...]]:
+        """What the rules say, those about the call as such before those about the conversation."""
+        first, rest = self._applicable(facts)
+        verdict, findings = judge(facts, first)
+        if verdict.kind == "deny":
+            return verdict, findings
+        more = judge(facts, rest)[1]
+        if more:
+            findings = (*findings, *more)
+        return strictest([finding.verdict for finding in findings]), findings
+
+    def _applicable(self, facts: Facts) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+        """The rules that can have anything to say about this tool, found once: most tools have few settings."""
+        key = (facts.call.tool, id(facts.spec), id(facts.policy))
+        known = self.applicable.get(key)
+        if known is None or known[0] is not facts.spec or known[1] is not facts.policy:
+            rules = [one for one in self.rules if can_speak(one, facts)]
+            first = tuple(one for one in rules if one.name in FIRST)
+            rest = tuple(one for one in rules if one.name not in FIRST)
+            known = self.applicable[key] = (facts.spec, facts.policy, first, rest)
+        return known[2], known[3]
 
     def of(self, transcript: Transcript) -> Iterator[Row]:
         """Everything there is to say about one conversation, in order."""
@@ -211,6 +232,8 @@ class _Conversation:
         while self.read < len(messages):
             index = self.read
             self.read += 1
+            if only is not None and self._plainly(messages[index], index):
+                continue
             try:
                 found = steps(messages[index])
             except Unknown as problem:
@@ -230,6 +253,33 @@ class _Conversation:
                         yield from self._happened(step, index)
         if only is not None:
             yield self._ruled(only, len(messages), 0)
+
+    def _plainly(self, message: Any, index: int) -> bool:
+        """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""
+        if type(message) is not dict:
+            return False
+        role, content = message.get("role"), message.get("content")
+        if type(content) is not str or not content or len(content) > MESSAGE_LIMIT:
+            return False
+        if role == "user":
+            self.words = content
+            event: Heard | Happened = Heard("user", content, index)
+            raw = None
+        elif role == "assistant":
+            if message.get("tool_calls") or "function_call" in message:
+                return False
+            event, raw = Heard("assistant", content, index), None
+        elif role == "tool" and message.get("tool_call_id") in self.open and "error" not in message:
+            call = self.open.pop(message["tool_call_id"])
+            value = result_value(content)
+            ok = message.get("status") != "error" and not has_failed(content, value)
+            event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
+            raw = content if value is not content else None
+        else:
+            return False
+        self.events.append(event)
+        self.ledger.add(event, raw)
+        return True
 
     def _heard(self, words: Words, index: int, rule_on: bool) -> Sequence[Row]:
         rows: list[Row] = []
@@ -292,11 +342,12 @@ class _Conversation:
             call = ToolCall(call.tool, materialised(spec, call.arguments), call.id)
         session = attach(Session(tuple(self.events)), self.ledger)
         facts = Facts(call, spec, policy, effect, "adaptive", self.auditor.now, self.words, session=session)
-        verdict, findings = judge(facts, self.auditor.rules)
+        verdict, findings = self.auditor.judged(facts)
         if proposed.problem:
             unreadable = Finding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
             verdict, findings = unreadable.verdict, (unreadable, *findings)
         exchange = exchange_of(session) if findings else None
+        refused = verdict.kind == "deny" and any(finding.rule in FIRST for finding in findings)
         return Ruled(
             self.transcript.id,
             index,
@@ -304,7 +355,7 @@ class _Conversation:
             call.tool,
             said(verdict),
             findings,
-            trace(facts) if spec is not None and effect != "read" else (),
+            trace(facts) if effect in ("write", "destructive") and not refused else (),
             call.arguments,
             effect or "unknown",
             self.transcript.path,
@@ -326,13 +377,13 @@ class _Conversation:
         return self._noted("long_message", problem, index)
 
 
+def line_of(row: Row) -> bytes:
+    """A row as one line of JSON. Only rulings carry a verdict."""
+    return orjson.dumps(row.to_json(), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+
+
 def said(verdict: Verdict) -> Said:
     """Our verdict in the words of the output: a confirmation is a question; a colleague's approval is a handover."""
     if verdict.kind == "confirm":
         return "escalate" if verdict.by == "colleague" else "ask"
     return verdict.kind
-
-
-def specs_used(rows: Iterable[Transcript]) -> Mapping[str, ToolSpec]:
-    """All tools of some conversations, by name."""
-    return {name: spec for one in rows for name, spec in (one.specs or {}).items()}

@@ -13,35 +13,42 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 from circumspect.lab.messages import Proposed, Returned, Unknown, steps
-from circumspect.lab.transcripts import Transcript
+from circumspect.lab.transcripts import Transcript, read
 from circumspect.policy.actions import words_of
 from circumspect.policy.file import ConfirmWhen, ToolPolicy
-from circumspect.policy.grounding import names_a_destination
+from circumspect.policy.tracing import names_a_destination
+from circumspect.policy.words import bag
 from circumspect.turn import Effect, ToolSpec
 
-_READS = frozenset(
-    "get list search find read fetch lookup look check show view describe count calculate compute think estimate compare "
-    "query browse retrieve is has can verify validate preview summarize summarise display ls cat grep pwd du wc diff tail "
-    "head sort echo stat inspect analyze analyse mean sum average max min convert round absolute percentage cd".split()
+_READS = bag(
+    "get list search find read fetch lookup look check show view describe count calculate compute think estimate "
+    "compare query "
+    "browse retrieve is has can verify validate preview summarize summarise display ls cat grep pwd du wc diff tail "
+    "head sort "
+    "echo stat inspect analyze analyse mean sum average max min convert round absolute percentage cd"
 )
-_DESTROYS = frozenset(
-    "delete remove cancel drop purge wipe destroy erase terminate revoke close refund pay transfer charge withdraw ban rm "
-    "rmdir kill reset uninstall deactivate disable shutdown execute run purchase buy".split()
+_DESTROYS = bag(
+    "delete remove cancel drop purge wipe destroy erase terminate revoke close refund pay transfer charge withdraw "
+    "ban rm "
+    "rmdir kill reset uninstall deactivate disable shutdown execute run purchase buy"
 )
-_WRITES = frozenset(
-    "create add append insert update change modify edit set schedule reschedule book reserve register make new write put "
-    "rename mv move cp copy invite share upload exchange return order place start stop touch mkdir lock unlock mark send "
+_WRITES = bag(
+    "create add append insert update change modify edit set schedule reschedule book reserve register make new write "
+    "put "
+    "rename mv move cp copy invite share upload exchange return order place start stop touch mkdir lock unlock mark "
+    "send "
     "tag assign comment reply forward notify message email tweet retweet follow unfollow log login logout save fill "
-    "activate adjust press resolve authenticate fund mention release post publish submit".split()
+    "activate adjust press resolve authenticate fund mention release post publish submit"
 )
-_STRANGERS = frozenset(
+_STRANGERS = bag(
     "web webpage website url page browse browser email emails mail inbox message messages chat channel review reviews "
     "comment comments tweet tweets feed rss news document documents file files attachment ticket tickets post posts "
-    "transcript calendar slack".split()
+    "transcript calendar slack"
 )
-_MONEY = frozenset("money payment transaction funds balance invoice price refund certificate credit".split())
+_MONEY = bag("money payment transaction funds balance invoice price refund certificate credit")
 _SAYS_CHANGE = re.compile(
     r"\b(?:creates?|adds?|updates?|modif(?:y|ies)|sets?|books?|changes?|writes?|schedules?|starts?|invites?|uploads?)\b"
 )
@@ -50,7 +57,9 @@ _SAYS_READ = re.compile(
     r"(?:^|description: )(?:gets?|lists?|search(?:es)?|finds?|reads?|fetch(?:es)?|returns?|shows?|looks? up|retrieves?"
     r"|calculates?|computes?|converts?|estimates?|determines?|compares?|checks?|views?|displays?)\b"
 )
-_REPORTS_CHANGE = re.compile(r"\b(?:successfully|has been|was) (?:\w+ )?(?:created|deleted|updated|sent|cancell?ed|removed|added)\b")
+_REPORTS_CHANGE = re.compile(
+    r"\b(?:successfully|has been|was) (?:\w+ )?(?:created|deleted|updated|sent|cancell?ed|removed|added)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +146,11 @@ def observe(transcripts: Iterable[Transcript]) -> tuple[Mapping[str, ToolSpec], 
     return specs, seen
 
 
+def draft_policy(paths: Iterable[str | Path]) -> str:
+    """A first policy for the tools in some files of transcripts. What cannot be read is passed over."""
+    return draft(one for one in read(paths) if isinstance(one, Transcript))
+
+
 def draft(transcripts: Iterable[Transcript]) -> str:
     """A policy file in YAML, tools in alphabetical order, every guess marked `# review:`."""
     specs, seen = observe(transcripts)
@@ -144,7 +158,7 @@ def draft(transcripts: Iterable[Transcript]) -> str:
 
 
 def _lines(specs: Mapping[str, ToolSpec], seen: Mapping[str, Seen]) -> Iterator[str]:
-    yield "# Drafted from transcripts. Every setting is a guess: read each line marked 'review', then delete the mark.\n"
+    yield "# Drafted from transcripts. Every setting is a guess: read each line marked 'review', then drop the mark.\n"
     yield "# `circumspect policy check` tells what is wrong with it, `circumspect audit` what it would have held.\n"
     yield "version: 1\n"
     yield "tools:\n" if specs else "tools: {}\n"

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import orjson
 
+from circumspect.policy.words import bag
 from circumspect.turn import Json, ToolCall
 
 
@@ -58,10 +59,12 @@ _ROLES: Mapping[str, Literal["user", "assistant", "system"]] = {
     "SystemMessage": "system",
 }
 _RESULT_ROLES = frozenset(("tool", "function", "ToolMessage", "FunctionMessage"))
-_SILENT = frozenset(
-    "reasoning item_reference web_search_call file_search_call computer_call computer_call_output code_interpreter_call "
+_SILENT = bag(
+    "reasoning item_reference web_search_call file_search_call computer_call computer_call_output "
+    "code_interpreter_call "
     "image_generation_call mcp_list_tools mcp_approval_request mcp_approval_response handoff_call handoff_output "
-    "compaction thinking redacted_thinking remove".split()
+    "compaction "
+    "thinking redacted_thinking remove"
 )
 """Items that say nothing to the user and call none of the agent's own tools."""
 

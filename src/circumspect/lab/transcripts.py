@@ -1,4 +1,4 @@
-"""Conversations from files: `.jsonl`, `.json`, each also as `.gz`. In come paths; out come `Transcript`s and `Problem`s.
+"""Conversations from files: `.jsonl`, `.json`, each also as `.gz`. In: paths. Out: `Transcript`s and `Problem`s.
 
 One conversation is in memory at a time. A line of JSONL is a conversation; of a JSON document the outermost array (or
 its `simulations`) is read element by element. A file whose outermost array holds messages is one conversation.
@@ -22,6 +22,7 @@ from circumspect.errors import ConfigError
 from circumspect.lab.json_stream import Piece, Truncated, pieces
 from circumspect.lab.messages import Proposed, proposed
 from circumspect.lab.tool_defs import BadTools, Specs, Toolbox, specs_of
+from circumspect.turn import Json
 
 LINE_LIMIT = 1 << 28
 _STREAMED = ("simulations", "conversations", "transcripts", "results", "runs", "traces", "data")
@@ -42,6 +43,16 @@ class Problem:
     problem: str
     id: str = ""
     message: int = -1
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "problem": self.problem,
+            "kind": self.kind,
+            "path": self.path,
+            "line": self.line,
+            "message": self.message,
+            **({"conversation": self.id} if self.id else {}),
+        }
 
     def __str__(self) -> str:
         where = f"{self.path}:{self.line}" + (f", message {self.message}" if self.message >= 0 else "")

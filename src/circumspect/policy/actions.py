@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from circumspect.policy.normalise import folded
+
 Action = Literal["send", "pay", "create", "book", "delete", "change", "invite", "open"]
 
 _VERBS: Mapping[Action, str] = {
@@ -42,41 +44,62 @@ _VERBS: Mapping[Action, str] = {
 }
 _WISHES: Mapping[Action, str] = {
     # Other words in which a person asks for the same thing.
-    "send": "sen[dt]\\w*|e-?mails?|e-?mailing|messag\\w*|texting|dms?|forward\\w*|notif\\w+|let \\w+ know|tell\\w*|inform\\w*"
-    "|repl(?:y|ies)\\w*|respon[ds]\\w*|writ(?:e|ing)\\w*|post(?:s|ed|ing)?|publish\\w*|tweet\\w*|shar(?:e|ing)|submit\\w*|upload\\w*"
-    "|announce\\w*|feedback|congratulate|thank|ask|contact\\w*|invit\\w+|комментари\\w*|отправ\\w*|пошл\\w*|пиш\\w*|напис\\w*"
+    "send": "sen[dt]\\w*|e-?mails?|e-?mailing|messag\\w*|texting|dms?|forward\\w*|notif\\w+|let \\w+ know|tell\\w*"
+    "|inform\\w*"
+    "|repl(?:y|ies)\\w*|respon[ds]\\w*|writ(?:e|ing)\\w*|post(?:s|ed|ing)?|publish\\w*|tweet\\w*|shar(?:e|ing)"
+    "|submit\\w*|upload\\w*"
+    "|announce\\w*|feedback|congratulate|thank|ask|contact\\w*|invit\\w+|комментари\\w*|отправ\\w*|пошл\\w*|пиш\\w*"
+    "|напис\\w*"
     "|сообщ\\w*|письм\\w*|ответ\\w*|לשלוח|שליחה|הודעה|מייל|לכתוב|לפרסם",
-    "pay": "pay\\w*|paid|transfer\\w*|wire\\w*|sen[dt]\\w*|refund\\w*|reimburs\\w*|settle\\w*|buy\\w*|purchas\\w*|donat\\w*|charge\\w*"
-    "|transactions?|bills?|invoices?|rent|owe|money back|back the money|price difference|standing order|recurring|перевод\\w*"
+    "pay": "pay\\w*|paid|transfer\\w*|wire\\w*|sen[dt]\\w*|refund\\w*|reimburs\\w*|settle\\w*|buy\\w*|purchas\\w*"
+    "|donat\\w*|charge\\w*"
+    "|transactions?|bills?|invoices?|rent|owe|money back|back the money|price difference|standing order|recurring"
+    "|перевод\\w*"
     "|перевед\\w*|опла\\w*|плат\\w*|счет\\w*|счёт\\w*|верн\\w*|לשלם|תשלום|להעביר|העברה|חשבון|החזר",
-    "create": "creat\\w*|add(?:ing|s)?|mak(?:e|ing)|set(?:ting)? up|set(?:ting)?|schedul\\w*|regist\\w*|put(?:ting)?|writ(?:e|ing)|append\\w*|insert\\w*"
-    "|sav(?:e|ing)|plan\\w*|draft\\w*|generat\\w*|start\\w*|remind\\w*|reminder|new|note down|log|record|appointment|meeting|event|recurring"
+    "create": "creat\\w*|add(?:ing|s)?|mak(?:e|ing)|set(?:ting)? up|set(?:ting)?|schedul\\w*|regist\\w*|put(?:ting)?"
+    "|writ(?:e|ing)|append\\w*|insert\\w*"
+    "|sav(?:e|ing)|plan\\w*|draft\\w*|generat\\w*|start\\w*|remind\\w*|reminder|new|note down|log|record|appointment"
+    "|meeting|event|recurring"
     "|созда\\w*|добав\\w*|заплан\\w*|запис\\w*|напомн\\w*|встреч\\w*|ליצור|להוסיף|לקבוע|תזכורת|פגישה",
-    "book": "book\\w*|reserv\\w*|order\\w*|buy\\w*|purchas\\w*|stay|брон\\w*|заброн\\w*|заказ\\w*|куп\\w*|להזמין|הזמנה|לקנות",
-    "delete": "delet\\w*|remov\\w*|eras\\w*|drop|clear\\w*|trash|discard|cancel\\w*|kick\\w*|unsubscrib\\w*|wipe|purge|revok\\w*|terminat\\w*|abort"
+    "book": "book\\w*|reserv\\w*|order\\w*|buy\\w*|purchas\\w*|stay|брон\\w*|заброн\\w*|заказ\\w*|куп\\w*|להזמין"
+    "|הזמנה|לקנות",
+    "delete": "delet\\w*|remov\\w*|eras\\w*|drop|clear\\w*|trash|discard|cancel\\w*|kick\\w*|unsubscrib\\w*|wipe"
+    "|purge|revok\\w*|terminat\\w*|abort"
     "|get rid|clean(?: up)?|don'?t (?:want|need)|no longer|удал\\w*|отмен\\w*|убр\\w*|стер\\w*|למחוק|להסיר|לבטל|ביטול",
-    "change": "updat\\w*|chang\\w*|modif\\w*|adjust\\w*|edit\\w*|set(?:ting)?|reset\\w*|reschedul\\w*|mov(?:e|ed|ing)|postpon\\w*|correct\\w*|fix\\w*"
-    "|renam\\w*|switch\\w*|replac\\w*|alter\\w*|amend\\w*|upgrad\\w*|downgrad\\w*|increas\\w*|decreas\\w*|raise\\w*|lower\\w*|extend\\w*|swap\\w*"
-    "|exchang\\w*|return\\w*|convert\\w*|instead|new|mark|измен\\w*|обнов\\w*|помен\\w*|перенес\\w*|исправ\\w*|установ\\w*|лучше"
+    "change": "updat\\w*|chang\\w*|modif\\w*|adjust\\w*|edit\\w*|set(?:ting)?|reset\\w*|reschedul\\w*|mov(?:e|ed|ing)"
+    "|postpon\\w*|correct\\w*|fix\\w*"
+    "|renam\\w*|switch\\w*|replac\\w*|alter\\w*|amend\\w*|upgrad\\w*|downgrad\\w*|increas\\w*|decreas\\w*|raise\\w*"
+    "|lower\\w*|extend\\w*|swap\\w*"
+    "|exchang\\w*|return\\w*|convert\\w*|instead|new|mark|измен\\w*|обнов\\w*|помен\\w*|перенес\\w*|исправ\\w*"
+    "|установ\\w*|лучше"
     "|לשנות|לעדכן|שינוי|עדכון|להחליף|להזיז",
-    "invite": "invit\\w*|add(?:ing|s)?|shar(?:e|ing)|grant\\w*|give|includ\\w*|join\\w*|participants?|приглас\\w*|добав\\w*|подел\\w*|доступ"
+    "invite": "invit\\w*|add(?:ing|s)?|shar(?:e|ing)|grant\\w*|give|includ\\w*|join\\w*|participants?|приглас\\w*"
+    "|добав\\w*|подел\\w*|доступ"
     "|להזמין|להוסיף|לשתף|גישה",
-    "open": "open\\w*|visit\\w*|read\\w*|get|go to|brows\\w*|look|check\\w*|fetch\\w*|see|view\\w*|click\\w*|follow\\w*|download\\w*|load"
-    "|access\\w*|summar\\w*|article|website|web ?page|site|link|blog|find|search\\w*|откр\\w*|зайд\\w*|прочит\\w*|сайт\\w*|стать\\w*"
+    "open": "open\\w*|visit\\w*|read\\w*|get|go to|brows\\w*|look|check\\w*|fetch\\w*|see|view\\w*|click\\w*"
+    "|follow\\w*|download\\w*|load"
+    "|access\\w*|summar\\w*|article|website|web ?page|site|link|blog|find|search\\w*|откр\\w*|зайд\\w*|прочит\\w*"
+    "|сайт\\w*|стать\\w*"
     "|לפתוח|לקרוא|אתר|קישור|מאמר",
 }
 _NAMES: Mapping[str, tuple[Action, ...]] = {
     # A word in a tool's name to the actions that ask for it.
-    **dict.fromkeys(("send", "email", "mail", "message", "forward", "notify", "reply", "respond", "comment"), ("send",)),
+    **dict.fromkeys(
+        ("send", "email", "mail", "message", "forward", "notify", "reply", "respond", "comment"), ("send",)
+    ),
     **dict.fromkeys(("post", "publish", "tweet", "retweet", "share", "submit", "upload"), ("send", "invite")),
     **dict.fromkeys(("pay", "transfer", "refund", "charge", "money", "transaction", "payment", "purchase"), ("pay",)),
-    **dict.fromkeys(("create", "add", "append", "insert", "schedule", "register", "make", "new", "write", "put"), ("create",)),
+    **dict.fromkeys(
+        ("create", "add", "append", "insert", "schedule", "register", "make", "new", "write", "put"), ("create",)
+    ),
     **dict.fromkeys(("book", "reserve", "order", "buy", "place"), ("book",)),
     **dict.fromkeys(("delete", "remove", "cancel", "clear", "drop", "revoke", "rm", "erase", "terminate"), ("delete",)),
     **dict.fromkeys(("update", "change", "modify", "edit", "set", "reschedule", "move", "rename", "mv"), ("change",)),
     **dict.fromkeys(("exchange", "return", "adjust", "reset", "replace", "upgrade"), ("change",)),
     **dict.fromkeys(("invite", "grant"), ("invite",)),
-    **dict.fromkeys(("get", "read", "visit", "open", "fetch", "browse", "download", "navigate", "click", "goto"), ("open",)),
+    **dict.fromkeys(
+        ("get", "read", "visit", "open", "fetch", "browse", "download", "navigate", "click", "goto"), ("open",)
+    ),
 }
 _ALSO: Mapping[Action, tuple[Action, ...]] = {
     # Asking for the first is also asking for the others: "make a reservation", "add her to the channel".
@@ -94,14 +117,18 @@ _MONEY = frozenset(("money", "payment", "transaction", "funds", "cash"))
 
 _WISHED = {action: re.compile(rf"(?<!\w)(?:{words})(?!\w)") for action, words in _WISHES.items()}
 _LEAD = (
-    r"(?:(?:please|kindly|then|first|next|also|and|but|so|just|now|finally|lastly|afterwards?|after that|instead|pls|ok|okay"
+    r"(?:(?:please|kindly|then|first|next|also|and|but|so|just|now|finally|lastly|afterwards?|after that|instead|pls"
+    r"|ok|okay"
     r"|importantly|immediately|quickly|simply|пожалуйста|затем|потом|сначала|также|и|בבקשה|נא|אנא|אז|גם|קודם)[,:]? )*"
 )
 _ORDERED = (
-    r"(?:(?:you|u|ai|assistant|agent|model)(?: really| also| now| first| then)? (?:must|should|shall|need to|have to|ought to|are to)"
+    r"(?:(?:you|u|ai|assistant|agent|model)(?: really| also| now| first| then)? (?:must|should|shall|need to|have to"
+    r"|ought to|are to)"
     r"(?: also| now| first| then| please)?|(?:make|be) sure (?:to|that you|you)|remember to|do(?: not|n'?t) forget to"
-    r"|(?:want|need|like|ask|asks|asked|require|requires|instruct|instructed|expect) (?:you|u) to|important (?:that you|to)"
-    r"|(?:it is|it's) (?:required|necessary|mandatory) to|(?:do|doing|complete|perform) the following\W+(?:\d\W+)?|please"
+    r"|(?:want|need|like|ask|asks|asked|require|requires|instruct|instructed|expect) (?:you|u) to|important (?:that "
+    r"you|to)"
+    r"|(?:it is|it's) (?:required|necessary|mandatory) to|(?:do|doing|complete|perform) the following\W+(?:\d\W+)?"
+    r"|please"
     r"|(?:ты|вы) (?:должен|должна|должны|обязан[аы]?)|необходимо|нужно|עליך|אתה (?:חייב|צריך))"
 )
 _COMMAND = {
@@ -112,7 +139,8 @@ _COMMAND = {
     for action, verbs in _VERBS.items()
 }
 _OTHER_VERBS = (
-    "concatenate|collect|gather|copy|take|find|search|list|extract|summari[sz]e|combine|compile|use|ignore|forget|disregard"
+    "concatenate|collect|gather|copy|take|find|search|list|extract|summari[sz]e|combine|compile|use|ignore|forget"
+    "|disregard"
     "|stop|do|execute|run|install|provide|show|print|output|say|repeat|sign|complete|ensure|continue|begin|proceed|wait"
     "|confirm|approve|accept|attach|paste|encode|translate|look|retrieve|obtain|join|leave|let|keep|turn|go|grab|pull"
 )
@@ -180,8 +208,6 @@ def commands(text: str) -> tuple[Command, ...]:
 
 
 def _commands(text: str) -> Iterator[Command]:
-    from circumspect.policy.normalise import folded
-
     raw = [piece for piece in _SENTENCE.split(_TAG.sub("\n", text)) if piece and piece.strip()]
     sentences = [folded(_BULLET.sub("", piece)) for piece in raw]
     for at, sentence in enumerate(sentences):

@@ -35,17 +35,20 @@ _DONE: Mapping[Action, str] = {
     "pay": "refunded|reimbursed|credited|charged|paid|transferred|compensated|issued",
     "send": "sent|e-?mailed|forwarded|notified|posted|published|messaged",
     "book": "booked|reserved|ordered|purchased",
-    "change": "updated|changed|modified|rescheduled|moved|upgraded|downgraded|exchanged|swapped|replaced|adjusted|corrected"
+    "change": "updated|changed|modified|rescheduled|moved|upgraded|downgraded|exchanged|swapped|replaced|adjusted"
+    "|corrected"
     "|returned|switched|edited|renamed|reset|extended",
     "create": "created|added|scheduled|registered|opened|set up|placed|submitted|initiated|processed|completed|filed",
     "invite": "invited|granted|shared",
 }
 _DONE_RU: Mapping[Action, str] = {
     "delete": r"отмен(?:ил[аи]?|[её]н[аоы]?)|удал(?:ил[аи]?|[её]н[аоы]?)|аннулирован[аоы]?",
-    "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?|списан[аоы]?",
+    "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?"
+    r"|списан[аоы]?",
     "send": r"отправил[аи]?|отправлен[аоы]?|выслал[аи]?|выслан[аоы]?|опубликовал[аи]?|опубликован[аоы]?",
     "book": r"забронировал[аи]?|забронирован[аоы]?|заказал[аи]?|купил[аи]?",
-    "change": r"измен(?:ил[аи]?|[её]н[аоы]?)|обновил[аи]?|обновлен[аоы]?|перен[её]с(?:л[аи])?|перенесен[аоы]?|заменил[аи]?"
+    "change": r"измен(?:ил[аи]?|[её]н[аоы]?)|обновил[аи]?|обновлен[аоы]?|перен[её]с(?:л[аи])?|перенесен[аоы]?"
+    r"|заменил[аи]?"
     r"|заменен[аоы]?|исправил[аи]?|исправлен[аоы]?",
     "create": r"создал[аи]?|создан[аоы]?|добавил[аи]?|добавлен[аоы]?|оформил[аи]?|оформлен[аоы]?|записал[аи]?",
     "invite": r"пригласил[аи]?|приглашен[аоы]?",
@@ -70,12 +73,20 @@ _SUPPORTS: Mapping[Action, frozenset[Action]] = {
     "invite": frozenset(("invite", "create", "send")),
 }
 _ADVERB = r"(?:(?:now|just|already|also|successfully|fully|now successfully|gone ahead and|hereby|both|all|since)\s+)*"
+_OWN_NOTES = (
+    r"(?: the| your| my| our)* (?:request|requested|summary|plan|list|notes?|draft|details|understanding|information)"
+)
+"""What an assistant keeps in its head: updating that changes nothing."""
 _FIRST = {
-    action: re.compile(rf"\b(?:i|we)(?:'ve| have)?\s+{_ADVERB}(?P<verb>{verbs})\b") for action, verbs in _DONE.items()
+    action: re.compile(
+        rf"\b(?:i|we)(?:'ve| have)\s+{_ADVERB}(?P<verb>{verbs})\b(?!{_OWN_NOTES})"
+        rf"|\b(?:i|we)\s+{_ADVERB}(?P<past>{verbs})\s+(?:the|your|an?|both|all|it|them|that|this)\b(?!{_OWN_NOTES})"
+    )
+    for action, verbs in _DONE.items()
 }
 _PASSIVE = {
     action: re.compile(
-        rf"\b(?:has been|have been|was|were|is now|are now|has now been|have now been)\s+{_ADVERB}(?P<verb>{verbs})\b"
+        rf"\b(?:has been|have been|is now|are now|has now been|have now been)\s+{_ADVERB}(?P<verb>{verbs})\b"
     )
     for action, verbs in _DONE.items()
 }
@@ -83,21 +94,19 @@ _SHORT = {
     action: re.compile(rf"^(?:done|all done|great news)?[!,.:\s]*(?:successfully )(?P<verb>{verbs})\b")
     for action, verbs in _DONE.items()
 }
-_OTHERS = {
-    action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in _DONE
-}
+_OTHERS = {action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in _DONE}
 _NOT_A_CLAIM = re.compile(
-    r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot|can't|to be|please"
-    r"|not|n't|never|unable|no|neither|hasn't|haven't|wasn't|weren't|isn't|aren't|didn't|couldn't|only|cannot|let me|going to|as soon as"
-    r"|after|must|need|needs|want|wish|plan|sorry|unfortunately|appears?|seems?|looks like|noticed|see that|shows?|according to|you (?:have )?(?:already )?"
+    r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot"
+    r"|can't|to be|please"
+    r"|not|n't|never|unable|no|neither|hasn't|haven't|wasn't|weren't|isn't|aren't|didn't|couldn't|only|cannot|let me"
+    r"|going to|as soon as"
+    r"|after|must|need|needs|want|wish|plan|sorry|unfortunately|appears?|seems?|looks like|noticed|see that|shows?"
+    r"|according to|you (?:have )?(?:already )?"
     r"(?:mentioned|said|told)|originally|previously|earlier|recently|policy|eligible|example"
     r"|если|когда|после|будет|будут|можно|нельзя|не|хотите|пожалуйста|могу|был бы|чтобы|ранее"
     r"|אם|כאשר|כש\w+|לאחר|אחרי|יהיה|תהיה|יכול|יכולה|לא|האם|בבקשה|ברצונך)\b"
 )
-_REPORTS = re.compile(
-    r"\b(?:your|the|this|that|an?|these|those) (?:[\w#'-]+ ){0,4}?(?:order|reservation|flight|payment|item|account|booking|ticket|package)s?\b.{0,60}"
-    r"\b(?:was|were)\b"
-)
+_ID = re.compile(r"(?<![\w$.,])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,12}(?![\w.]*\d)")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _QUOTED = re.compile(r"[\"“«][^\"”»]{0,300}[\"”»]")
 
@@ -113,10 +122,9 @@ def unsupported_claims(
     With `specs`, a tool whose declared effect is `read` backs no claim; without, a tool's name decides.
     """
     claims = claims_in(reply)
-    if not claims or (language == "en" and not reply.isascii() and not claims):
+    if not claims:
         return ()
-    done = frozenset(action for event in ran if event.ok for action in _does(event, specs))
-    return tuple(claim for claim in claims if not _is_supported(claim, done, ran))
+    return tuple(claim for claim in claims if not _is_supported(claim, ran, specs))
 
 
 def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Action]:
@@ -129,12 +137,23 @@ def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Ac
     return actions or (frozenset(_DONE) if effect else frozenset())
 
 
-def _is_supported(claim: Claim, done: frozenset[Action], ran: Collection[Happened]) -> bool:
+def _is_supported(claim: Claim, ran: Collection[Happened], specs: Mapping[str, ToolSpec] | None) -> bool:
+    """A call of that kind succeeded, on one of the records that the sentence names; or a result says the same."""
     action = next(name for name in _DONE if name == claim.action)
-    if done & _SUPPORTS[action]:
-        return True
+    ids = {match.group().lower() for match in _ID.finditer(claim.sentence)} if action in ("delete", "change") else set()
+    for event in ran:
+        if event.ok and _does(event, specs) & _SUPPORTS[action] and (not ids or _touches(event, ids)):
+            return True
     stem = claim.verb[:6]
-    return any(stem in result_of(event.result).reading.text for event in ran if event.ok)
+    return any(
+        stem in text and (not ids or any(one in text for one in ids))
+        for text in (result_of(event.result).reading.text for event in ran if event.ok)
+    )
+
+
+def _touches(event: Happened, ids: Collection[str]) -> bool:
+    text = f"{event.call.arguments} {event.result}".lower()
+    return any(one in text for one in ids)
 
 
 @lru_cache(maxsize=2048)
@@ -154,7 +173,7 @@ def _claims(reply: str) -> Iterator[Claim]:
             continue
         action, verb, at = found
         # What stands before the verb decides: "if it has been cancelled", "it has not been cancelled".
-        if _NOT_A_CLAIM.search(sentence[:at]) or (not first and _REPORTS.search(sentence)):
+        if _NOT_A_CLAIM.search(sentence[:at]):
             continue
         yield Claim(piece.strip(), action, verb)
 
@@ -162,5 +181,6 @@ def _claims(reply: str) -> Iterator[Claim]:
 def _first(sentence: str, patterns: Mapping[Action, re.Pattern[str]]) -> tuple[Action, str, int] | None:
     for action, pattern in patterns.items():
         if match := pattern.search(sentence):
-            return action, match["verb"], match.start("verb")
+            group = "verb" if match["verb"] else "past"
+            return action, match[group], match.start(group)
     return None

@@ -16,36 +16,51 @@ from circumspect.policy.normalise import folded
 Consent = Literal["yes", "no", "unclear"]
 
 _YES = re.compile(
-    r"\b(?:yes|yeah|yep|yup|ya|sure|correct|confirm(?:ed|ing)?|agreed?|approved?|go ahead|go for it|proceed|please do|do it"
+    r"\b(?:yes|yeah|yep|yup|ya|sure|correct|confirm(?:ed|ing)?|agreed?|approved?|go ahead|go for it|proceed|please do"
+    r"|do it"
     r"|do (?:that|this|both|so)|sounds (?:good|great|perfect|fine|right|like a plan)|works for me|that works"
-    r"|look(?:s)? (?:good|right|correct|great)|(?:that|this|it|which|everything|all)(?:'s| is| are)? (?:all )?(?:fine|right|perfect|great|good|okay|ok)"
-    r"|ok|okay|absolutely|definitely|certainly|of course|perfect|exactly|let'?s (?:do|proceed|go)|make it happen|get it (?:done|over)"
-    r"|process (?:it|that|this|the)|book it|oui|si|sí|ja|да|ага|конечно|подтверждаю|согласен|согласна|хорошо|давай(?:те)?|верно)\b"
+    r"|look(?:s)? (?:good|right|correct|great)|(?:that|this|it|which|everything|all)(?:'s| is| are)? (?:all )?(?:fine"
+    r"|right|perfect|great|good|okay|ok)"
+    r"|ok|okay|absolutely|definitely|certainly|of course|perfect|exactly|let'?s (?:do|proceed|go)|make it happen|get "
+    r"it (?:done|over)"
+    r"|process (?:it|that|this|the)|book it|oui|si|sí|ja|да|ага|конечно|подтверждаю|согласен|согласна|хорошо"
+    r"|давай(?:те)?|верно)\b"
     r"|(?<!\w)(?:כן|מאשר|מאשרת|בטח|בסדר|נכון|קדימה|אישור)(?!\w)"
 )
 _NO = re.compile(
-    r"^(?:no|nope|nah|never ?mind|stop|cancel that|forget it|don'?t|do not|not yet|wait|hold on|нет|не надо|стоп|לא|עצור|חכה)\b"
+    r"^(?:no|nope|nah|never ?mind|stop|cancel that|forget it|don'?t|do not|not yet|wait|hold on|нет|не надо|стоп|לא"
+    r"|עצור|חכה)\b"
     r"|\b(?:do not|don'?t) (?:proceed|do (?:it|that|this)|go ahead|make|cancel it|process)\b"
 )
 _TAKES_BACK = re.compile(
-    r"\b(?:but|however|instead|actually|rather|except|unless|although|changed? my mind|on second thought|wait|hold on|before"
+    r"\b(?:but|however|instead|actually|rather|except|unless|although|changed? my mind|on second thought|wait|hold on"
+    r"|before"
     r" (?:you|we|i)|not sure|unsure|hmm+|but first|one moment|но|однако|вместо|передумал\w*|подожди\w*|кроме)\b"
     r"|(?<!\w)(?:אבל|במקום|רגע|בעצם|חוץ)(?!\w)"
 )
-_NEGATES = re.compile(r"\b(?:not|no|don'?t|doesn'?t|can'?t|cannot|won'?t|isn'?t|never|не|нет|без)\b|(?<!\w)(?:לא|אין|בלי)(?!\w)")
+_NEGATES = re.compile(
+    r"\b(?:not|no|don'?t|doesn'?t|can'?t|cannot|won'?t|isn'?t|never|не|нет|без)\b|(?<!\w)(?:לא|אין|בלי)(?!\w)"
+)
 _HARMLESS = re.compile(
-    r"\bno (?:longer|problem|worries|other|others|more|further|need|rush|thanks)\b|\bdon'?t worry\b|\bnot (?:only|a problem)\b"
+    r"\bno (?:longer|problem|worries|other|others|more|further|need|rush|thanks)\b|\bdon'?t worry\b|\bnot (?:only|a "
+    r"problem)\b"
     r"|\b(?:that|it)'?s (?:not|no) (?:a )?(?:problem|issue)\b|\bwhy not\b|\bno-brainer\b"
 )
-_DEPENDS = re.compile(r"\b(?:if|only when|as long as|provided that|assuming|если|при условии)\b|(?<!\w)(?:אם|בתנאי)(?!\w)")
+_DEPENDS = re.compile(
+    r"\b(?:if|only when|as long as|provided that|assuming|если|при условии)\b|(?<!\w)(?:אם|בתנאי)(?!\w)"
+)
 _QUESTION = re.compile(
-    r"\?|\b(?:confirm|let me know|please (?:provide|specify|tell|reply|respond|choose|select)|would you like|do you want|shall i"
-    r"|should i|may i|is that (?:correct|right|ok|okay)|reply (?:with )?[\"']?(?:yes|ok)|подтвердите|сообщите|укажите|хотите)\b"
+    r"\?|\b(?:confirm|let me know|please (?:provide|specify|tell|reply|respond|choose|select)|would you like|do you "
+    r"want|shall i"
+    r"|should i|may i|is that (?:correct|right|ok|okay)|reply (?:with )?[\"']?(?:yes|ok)|подтвердите|сообщите|укажите"
+    r"|хотите)\b"
     r"|(?<!\w)(?:לאשר|אנא אשר|האם|נא לאשר)(?!\w)"
 )
 _CONFIRM = re.compile(
-    r"\b(?:confirm|proceed|go ahead|shall i|should i|may i|would you like me to|do you want me to|is (?:that|this|it|everything)"
-    r" (?:all )?(?:correct|right|ok|okay)|yes/no|reply [\"'“]?yes|подтвер\w+|продолж\w+)\b|(?<!\w)(?:לאשר|מאשר|להמשיך|האם)(?!\w)"
+    r"\b(?:confirm|proceed|go ahead|shall i|should i|may i|would you like me to|do you want me to|is (?:that|this|it"
+    r"|everything)"
+    r" (?:all )?(?:correct|right|ok|okay)|yes/no|reply [\"'“]?yes|подтвер\w+|продолж\w+)\b|(?<!\w)(?:לאשר|מאשר|להמשיך"
+    r"|האם)(?!\w)"
 )
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 

@@ -21,6 +21,8 @@ from circumspect.policy.normalise import Reading, folded
 from circumspect.turn import Json
 
 Path = tuple[str, ...]
+_OPENS = frozenset((" ", ":", "[", ",", "\n"))
+_ENDS = frozenset((",", "}", "]", " ", "\n", ""))
 YAML_LIMIT = 400_000
 DEPTH_LIMIT = 200
 FIELD_LIMIT = 400
@@ -51,10 +53,15 @@ class Result:
                 if text[at - 1 : at] != "\\":
                     return _name_before(text, at)
                 at = text.find(f'"{form}"', at + 1)
-            if form not in text:
-                return ""
+            if '"' not in form and "\\" not in form:
+                return _number_field(text, form)
         path = self.fields.get(form)
         return "" if path is None else ".".join(path) or "(result)"
+
+    @property
+    def is_structured_text(self) -> bool:
+        """It was read from a JSON text, in which fields can be found as they are written."""
+        return bool(self._plain)
 
     def holds(self, text: str) -> bool:
         """False when the text (in lower case) is certainly nowhere in it."""
@@ -136,6 +143,16 @@ def result_of(value: Json, raw: str | None = None) -> Result:
         if len(_indexed) > KEPT:
             _indexed.popitem(last=False)
     return known
+
+
+def _number_field(text: str, form: str) -> str:
+    """The name of the field that holds this number, true, false or null, in a JSON text."""
+    at = text.find(form)
+    while at >= 0:
+        if text[at - 1 : at] in _OPENS and text[at + len(form) : at + len(form) + 1] in _ENDS:
+            return _name_before(text, at)
+        at = text.find(form, at + 1)
+    return ""
 
 
 def _name_before(text: str, at: int) -> str:

@@ -1,58 +1,28 @@
-"""Where the values of a call come from: each is traced to the user's words, a tool result, a default, or nowhere.
+"""The rules about where values and wishes come from. In come facts; held are calls that act on what nobody gave.
 
-`trace` gives one `Traced` per argument value, the ledger that is stored and shown. `GROUNDING_RULES` hold a call that
-would act on a value nobody gave, or on what strangers wrote (tools marked untrusted: web pages, mail, reviews, files).
+A state-changing call is held when an id or destination was made up, and when it goes where a stranger's text says or
+does what a stranger's text demands (strangers: whoever can write what a tool marked untrusted returns: web pages, mail,
+reviews, files). Provenance is kept by field. An argument that says where something goes counts when the user typed it
+or when it is a whole field of a result; a fragment of a stranger's prose does not, unless the user pointed at that very
+source and the source states the value ("IBAN: ...", "my e-mail is ...") rather than telling the reader to use it.
 
-Provenance is kept by field. An argument that says where something goes counts when the user typed it or when it is a
-whole field of a result; a fragment of a stranger's prose does not, unless the user pointed at that very source and the
-source states the value ("IBAN: ...", "my e-mail is ...") rather than telling the reader to use it.
-
-What may surprise: words are compared, not meanings. A value that was composed, counted or reckoned by the model is
-called so and let through; only ids and destinations must have been seen.
+What may surprise: nothing here looks for the marks of an attack. A command in somebody else's text is only held against
+a call that obeys it: same action, and a value that the user never said or an object that the user never named.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
-from functools import cached_property, lru_cache
-from typing import Literal
+from collections.abc import Sequence
 
-from circumspect.policy.actions import actions_of, commands, is_asked, objects_of, words_of
+from circumspect.policy.actions import actions_of, commands, is_asked, objects_of
 from circumspect.policy.facts import Facts
-from circumspect.policy.fields import Result, result_of
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.normalise import (
-    Day,
-    Reading,
-    clock_of,
-    day_of,
-    folded,
-    is_phone,
-    looks_like_id,
-    number,
-    occurs,
-    phone_digits,
-    spellings,
-)
+from circumspect.policy.normalise import folded, occurs, spellings
+from circumspect.policy.tracing import Ledger, Traced, is_said, ledger_of, needle, reading_of, trace, values
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Allow, Ask, Confirm, Happened, Heard, Json, JsonObject, Session, ToolCall, ToolSpec, Verdict
+from circumspect.turn import Allow, Ask, Confirm, Happened, Verdict
 
-Origin = Literal[
-    "user", "field", "text", "stranger_field", "stranger", "default", "choice", "derived", "composed", "nowhere"
-]
-Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
-
-_DESTINATION = frozenset(
-    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
-    "link href webhook endpoint host domain path directory folder channel room chat user username participant "
-    "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward".split()
-)
-_NOT_DESTINATION = frozenset("type name count number limit id ids line lines text message subject body title".split())
-_ID = frozenset("id ids iban account number code token key sku password username ref reference uuid".split())
 _EMBEDDED = re.compile(
     r"[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
 )
@@ -62,300 +32,6 @@ _DELEGATED = re.compile(
     r"|(?:выполни|сделай)\w*[^.?!]{0,40}(?:указани|инструкц|задани|действи|просьб)"
     r"|(?:בצע|תבצע|מלא)[^.?!]{0,40}(?:הוראות|משימות|פעולות)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """One value of a call and where it was first seen."""
-
-    argument: str
-    value: Json
-    kind: Kind
-    origin: Origin
-    index: int = -1
-    """Of the message it was seen in; -1 when it was not."""
-    field: str = ""
-    """The path of the field, when it is one."""
-
-
-class Joined(Reading):
-    """Several texts read as one. What was read out of each is not read again."""
-
-    def __init__(self, parts: Sequence[Reading]) -> None:
-        super().__init__("")
-        self.parts = parts
-        self.count = len(parts)
-
-    @cached_property
-    def text(self) -> str:
-        return "\n".join(part.text for part in self.parts)
-
-    @cached_property
-    def squeezed(self) -> str:
-        return "\n".join(part.squeezed for part in self.parts)
-
-    @cached_property
-    def numbers(self) -> frozenset[Decimal]:
-        return frozenset().union(*(part.numbers for part in self.parts))
-
-    @cached_property
-    def days(self) -> frozenset[Day]:
-        return frozenset().union(*(part.days for part in self.parts))
-
-    @cached_property
-    def clocks(self) -> frozenset[tuple[int, int]]:
-        return frozenset().union(*(part.clocks for part in self.parts))
-
-    @cached_property
-    def phones(self) -> frozenset[str]:
-        return frozenset().union(*(part.phones for part in self.parts))
-
-
-class Ledger:
-    """What a conversation has said so far, in a form that answers "where does this value come from?" quickly.
-
-    It grows with the conversation: `add` costs nothing until somebody asks.
-    """
-
-    def __init__(self) -> None:
-        self.words: list[tuple[int, Reading]] = []
-        self.results: list[tuple[Happened, Result]] = []
-        self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
-        self._user: Joined | None = None
-
-    def add(self, event: Heard | Happened, raw: str | None = None) -> None:
-        """Note what was said or done. `raw` is the text that a result was read from, if any."""
-        if isinstance(event, Happened):
-            self.results.append((event, result_of(event.result, raw)))
-        elif event.speaker == "user":
-            self.words.append((event.index, reading_of(event.text)))
-
-    @property
-    def user(self) -> Joined:
-        """Everything the user said."""
-        if self._user is None or self._user.count != len(self.words):
-            self._user = Joined([reading for _, reading in self.words])
-        return self._user
-
-    @property
-    def said(self) -> str:
-        """All of the user's words, folded."""
-        return self.user.text
-
-    @property
-    def strangers(self) -> Iterator[tuple[Happened, Result]]:
-        return ((event, result) for event, result in self.results if not event.trusted)
-
-
-@lru_cache(maxsize=2048)
-def _shared(text: str) -> Reading:
-    return Reading(text)
-
-
-def reading_of(text: str) -> Reading:
-    return _shared(text) if len(text) <= 65_536 else Reading(text)
-
-
-def ledger_of(session: Session) -> Ledger:
-    """The session's ledger: made once, and kept where the session keeps what it has worked out."""
-    kept = session.__dict__.get("ledger")
-    if not isinstance(kept, Ledger):
-        kept = Ledger()
-        for event in session.events:
-            kept.add(event)
-        session.__dict__["ledger"] = kept
-    return kept
-
-
-def attach(session: Session, ledger: Ledger) -> Session:
-    """Give a session the ledger that has grown along with it, so that it is not made again."""
-    session.__dict__["ledger"] = ledger
-    return session
-
-
-# --- what an argument is --------------------------------------------------------------------------------------------
-
-
-def values(arguments: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, Json]]:
-    """Every scalar in the arguments: its path, the name that says what it is, and the value."""
-    for name, value in arguments.items():
-        yield from _inside(f"{prefix}{name}", name, value, 0)
-
-
-def _inside(path: str, name: str, value: Json, depth: int) -> Iterator[tuple[str, str, Json]]:
-    if isinstance(value, str | int | float):
-        yield path, name, value
-    elif isinstance(value, Mapping) and depth < 50:
-        for key, item in value.items():
-            yield from _inside(f"{path}.{key}", key, item, depth + 1)
-    elif isinstance(value, Sequence) and depth < 50:
-        for at, item in enumerate(value):
-            yield from _inside(f"{path}[{at}]", name, item, depth + 1)
-    else:
-        yield path, name, value
-
-
-@lru_cache(maxsize=4096)
-def names_a_destination(name: str) -> bool:
-    """The parameter says where something goes or who gets it: recipient, account, url, path, channel, user."""
-    words = words_of(name)
-    if not words or words[-1] in ("2", "3", "4"):  # a further line of an address may be blank or anything
-        return False
-    return words == ("to",) or words[-1] in _DESTINATION or (
-        bool(_DESTINATION.intersection(words)) and not _NOT_DESTINATION.intersection(words[1:])
-    )
-
-
-@lru_cache(maxsize=4096)
-def names_an_id(name: str) -> bool:
-    words = words_of(name)
-    return bool(words) and words[-1] in _ID
-
-
-def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
-    if isinstance(value, bool) or value is None or value == "" or "enum" in schema or "const" in schema:
-        return "choice"
-    if not isinstance(value, str):
-        return "id" if names_an_id(name) else "number"
-    return _kind_of(name, value)
-
-
-@lru_cache(maxsize=8192)
-def _kind_of(name: str, value: str) -> Kind:
-    if value.count(" ") > 8 or "\n" in value.strip():
-        return "text"
-    if names_a_destination(name):
-        return "destination"
-    if day_of(value) or clock_of(value):
-        return "date"
-    return "id" if (names_an_id(name) and " " not in value) or looks_like_id(value) else "words"
-
-
-def _schema_of(spec: ToolSpec | None, path: str) -> JsonObject:
-    """The schema of the value at a path, remembered with the tool."""
-    if spec is None:
-        return {}
-    known: dict[str, JsonObject] = spec.__dict__.setdefault("schemas", {})
-    if path not in known:
-        known[path] = _schema_at(spec, path)
-    return known[path]
-
-
-def _schema_at(spec: ToolSpec, path: str) -> JsonObject:
-    parts = re.split(r"\.|\[\d+\]", path)
-    schema: Json = spec.properties.get(parts[0], {})
-    for part in parts[1:]:
-        if not isinstance(schema, Mapping):
-            return {}
-        if part:
-            inside = schema.get("properties")
-            schema = inside.get(part, {}) if isinstance(inside, Mapping) else {}
-        if isinstance(schema, Mapping) and "items" in schema:
-            schema = schema["items"]
-    if isinstance(schema, Mapping) and "items" in schema and isinstance(schema["items"], Mapping):
-        schema = schema["items"]
-    return schema if isinstance(schema, Mapping) else {}
-
-
-# --- where a value comes from ---------------------------------------------------------------------------------------
-
-
-def trace(facts: Facts) -> tuple[Traced, ...]:
-    """One entry per value of the call, in order."""
-    ledger = ledger_of(facts.session)
-    if ledger.last is None or ledger.last[0] is not facts.call:
-        found = tuple(_trace(ledger, facts.spec, *one) for one in values(facts.call.arguments))
-        ledger.last = (facts.call, found)
-    return ledger.last[1]
-
-
-def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: Json) -> Traced:
-    schema = _schema_of(spec, path)
-    kind = kind_of(name, value, schema)
-    if kind == "choice":
-        return Traced(path, value, kind, "choice")
-    sought = needle(kind, value)
-    if _said(ledger.user, sought):
-        for index, reading in reversed(ledger.words):
-            if _said(reading, sought):
-                return Traced(path, value, kind, "user", index)
-    if "default" in schema and schema["default"] == value:
-        return Traced(path, value, kind, "default")
-    stranger: Traced | None = None
-    for event, result in reversed(ledger.results):
-        if field := _field(result, sought.forms, event.trusted):
-            if event.trusted:
-                return Traced(path, value, kind, "field", event.index, field)
-            stranger = stranger or Traced(path, value, kind, "stranger_field", event.index, field)
-    if stranger:
-        return stranger
-    if kind != "text":
-        for event, result in sorted(ledger.results, key=lambda one: (not one[0].trusted, -one[0].index)):
-            if _said(result.reading, sought):
-                return Traced(path, value, kind, "text" if event.trusted else "stranger", event.index)
-    if kind in ("text", "words"):
-        return Traced(path, value, kind, "composed")
-    return Traced(path, value, kind, "derived" if kind in ("date", "number") else "nowhere")
-
-
-@dataclass(frozen=True, slots=True)
-class Needle:
-    """A value in every form in which it may be found. Made once, looked for in many places."""
-
-    kind: Kind
-    forms: tuple[str, ...]
-    number: Decimal | None = None
-    day: date | None = None
-    clock: tuple[int, int] | None = None
-    phone: str = ""
-    bare: str = ""
-    """Without spaces and dashes, when it is long enough to be told from other numbers."""
-
-
-def needle(kind: Kind, value: Json) -> Needle:
-    return _needle(kind, value, type(value).__name__) if isinstance(value, str | int | float) else Needle(kind, (str(value),))
-
-
-@lru_cache(maxsize=8192)
-def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
-    if not isinstance(value, str):
-        whole = isinstance(value, float) and value.is_integer()
-        return Needle(kind, (str(int(value)), str(value)) if whole else (str(value),), number=number(str(value)))
-    forms = spellings(value)
-    if kind == "date":
-        return Needle(kind, forms, day=day_of(value), clock=clock_of(value))
-    if kind in ("id", "destination"):
-        bare = re.sub(r"[\s.\-()#]", "", folded(value))
-        return Needle(
-            kind,
-            forms,
-            phone=phone_digits(value) if is_phone(value) else "",
-            bare=bare if len(bare) >= 6 and looks_like_id(bare) else "",
-        )
-    return Needle(kind, forms)
-
-
-def _said(reading: Reading, sought: Needle) -> bool:
-    if sought.number is not None:
-        return sought.number in reading.numbers
-    text = reading.text
-    for form in sought.forms:
-        if form in text and occurs(form, text) >= 0:
-            return True
-    if sought.day or sought.clock:
-        return (not sought.day or reading.names_day(sought.day)) and (not sought.clock or sought.clock in reading.clocks)
-    if sought.phone and sought.phone in reading.phones:
-        return True
-    return bool(sought.bare) and sought.bare in reading.squeezed
-
-
-def _field(result: Result, forms: Sequence[str], trusted: bool) -> str:
-    for form in forms:
-        if field := result.field(form):
-            return field
-        if trusted and form in result.lines:
-            return "(line)"
-    return ""
 
 
 # --- what strangers wrote -------------------------------------------------------------------------------------------
@@ -445,7 +121,7 @@ def _carries(facts: Facts, sentence: str, said: str, *, destinations_only: bool)
                 for piece in pieces
             ):
                 return True
-        elif _said(theirs, sought := needle(traced.kind, traced.value)) and not _said(ours, sought):
+        elif is_said(theirs, sought := needle(traced.kind, traced.value)) and not is_said(ours, sought):
             return True
     return False
 
@@ -488,9 +164,10 @@ def nothing_goes_where_strangers_say(facts: Facts) -> Verdict:
         return Allow()
     ledger = ledger_of(facts.session)
     for one in trace(facts):
-        if one.kind == "destination" and one.origin == "stranger" and _wanted_source(facts, one.argument) != "any":
-            if not (is_asked(facts.call.tool, ledger.said) and stated_by_a_named_source(ledger, str(one.value))):
-                return Confirm()
+        if one.kind != "destination" or one.origin != "stranger" or _wanted_source(facts, one.argument) == "any":
+            continue
+        if not (is_asked(facts.call.tool, ledger.said) and stated_by_a_named_source(ledger, str(one.value))):
+            return Confirm()
     return Allow()
 
 

@@ -13,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 
 _SIGNS = str.maketrans(
@@ -62,55 +61,63 @@ def _joins(sign: str) -> bool:
 
 # --- numbers --------------------------------------------------------------------------------------------------------
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,.' ]*\d|(?<![\w.])-?\d")
-_WORDS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "zero אפס ноль",
-            "one אחד אחת один одна одну одного",
-            "two שני שתי שניים שתיים два две двух both",
-            "three שלוש שלושה три трех трёх",
-            "four ארבע ארבעה четыре четырех четырёх",
-            "five חמש חמישה пять пяти",
-            "six שש שישה шесть шести",
-            "seven שבע שבעה семь семи",
-            "eight שמונה восемь восьми",
-            "nine תשע תשעה девять девяти",
-            "ten עשר עשרה десять десяти",
-            "eleven одиннадцать",
-            "twelve двенадцать",
-        )
-    )
-    for word in words.split()
-}
+_SMALL = (
+    "zero אפס ноль",
+    "one אחד אחת один одна одну одного",
+    "two both שני שתי שניים שתיים два две двух оба",
+    "three שלוש שלושה три трех трёх",
+    "four ארבע ארבעה четыре четырех четырёх",
+    "five חמש חמישה пять пяти",
+    "six שש שישה шесть шести",
+    "seven שבע שבעה семь семи",
+    "eight שמונה восемь восьми",
+    "nine תשע תשעה девять девяти",
+    "ten עשר עשרה десять десяти",
+    "eleven одиннадцать",
+    "twelve двенадцать",
+)
 
 
-def number(text: str) -> Decimal | None:
-    """A number however it is grouped: 1,234.50 · 1 234,50 · 1.234,50 · 98.7. None when it is not one."""
-    text = text.strip().lstrip("$€£₪₽").strip()
-    bare = text.replace(" ", "").replace("'", "")
-    if "," in bare and "." in bare:
-        comma = bare.rfind(",") > bare.rfind(".")
-        bare = bare.replace("." if comma else ",", "").replace(",", ".")
-    elif bare.count(",") == 1 and len(bare) - bare.index(",") - 1 != 3:
-        bare = bare.replace(",", ".")
+@lru_cache(maxsize=8192)
+def numerals(value: int | float) -> tuple[str, ...]:
+    """The ways in which a number is written: 1234.5 · 1,234.50 · 1 234,5 · and small ones in words."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return ()
+    if value == int(value):
+        whole = int(value)
+        grouped = f"{whole:,}"
+        forms = [str(whole), f"{whole}.0", f"{whole}.00", f"{whole},00", grouped, f"{grouped}.00"]
+        forms += [grouped.replace(",", sign) for sign in " '."]
+        if 0 <= whole < len(_SMALL):
+            forms += _SMALL[whole].split()
     else:
-        bare = bare.replace(",", "")
-    try:
-        found = Decimal(bare)
-    except InvalidOperation:
-        return None
-    return found if found.is_finite() else None
+        plain, cents = repr(value), f"{value:.2f}"
+        forms = [plain, plain.replace(".", ",")]
+        if float(cents) == value:
+            grouped = f"{value:,.2f}"
+            forms += [cents, cents.replace(".", ","), grouped, grouped.replace(",", " ")]
+            forms.append(grouped.replace(",", " ").replace(".", ","))
+    return tuple(dict.fromkeys(forms))
 
 
-def numbers_in(text: str) -> frozenset[Decimal]:
-    """Every number in a folded text, small ones in words too. Digits inside an id or a word do not count."""
-    found = {number(match.group().rstrip(",.' ")) for match in _NUMBER.finditer(text)}
-    # A list such as "10, 20, 30" reads as one grouped number; each part counts as well.
-    found |= {number(part) for match in _NUMBER.finditer(text) for part in re.split(r"[ ,']+", match.group())}
-    found |= {Decimal(_WORDS[word]) for word in re.findall(r"[^\W\d_]+", text) if word in _WORDS}
-    return frozenset(one for one in found if one is not None)
+def says_number(value: int | float, text: str) -> bool:
+    """The number stands in a folded text by itself: 12 is neither in 312 nor in 12.5, nor in an id."""
+    for form in numerals(value):
+        at = text.find(form)
+        while at >= 0:
+            end = at + len(form)
+            before, after = text[at - 1 : at] if at else "", text[end : end + 2]
+            if not _joins(before) and not _joins(after[:1]) and not _goes_on(text, at, after):
+                return True
+            at = text.find(form, at + 1)
+    return False
+
+
+def _goes_on(text: str, at: int, after: str) -> bool:
+    """The digits are a part of a longer number."""
+    if after[:1] in (".", ",") and after[1:].isdigit():
+        return True
+    return at > 1 and text[at - 1] in ".," and text[at - 2].isdigit()
 
 
 # --- dates and times ------------------------------------------------------------------------------------------------
@@ -176,9 +183,7 @@ def _days(text: str) -> Iterator[Day]:
 
 def days_in(text: str) -> frozenset[Day]:
     """Every calendar day that a folded text names, however it is written. 05/06 is read both ways."""
-    return frozenset(
-        day for day in _days(text) if 1 <= day[2] <= 31 and (day[1] is None or 1 <= day[1] <= 12)
-    )
+    return frozenset(day for day in _days(text) if 1 <= day[2] <= 31 and (day[1] is None or 1 <= day[1] <= 12))
 
 
 def day_of(value: str) -> date | None:
@@ -192,7 +197,9 @@ def day_of(value: str) -> date | None:
 
 def clock_of(value: str) -> tuple[int, int] | None:
     """The time of day of `10:00`, `10:00:00` or an ISO date-time; None for anything else."""
-    match = re.fullmatch(r"(?:\d{4}-\d{2}-\d{2}[T ])?(\d{1,2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?", value)
+    match = re.fullmatch(
+        r"(?:\d{4}-\d{2}-\d{2}[T ])?(\d{1,2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?", value
+    )
     return (int(match[1]), int(match[2])) if match else None
 
 
@@ -268,10 +275,6 @@ class Reading:
         return re.sub(r"[\s.\-()]", "", self.text)
 
     @cached_property
-    def numbers(self) -> frozenset[Decimal]:
-        return numbers_in(self.text)
-
-    @cached_property
     def days(self) -> frozenset[Day]:
         return days_in(self.text)
 
@@ -292,8 +295,12 @@ class Reading:
         """The value stands in the text, in one of its spellings, as a whole."""
         return any(occurs(form, self.text) >= 0 for form in spellings(value))
 
+    def names_clock(self, clock: tuple[int, int]) -> bool:
+        hour = clock[0]
+        return (str(hour) in self.text or str(hour % 12 or 12) in self.text) and clock in self.clocks
+
     def names_day(self, day: date) -> bool:
-        return any(
+        return str(day.day) in self.text and any(
             said in self.days
             for said in ((day.year, day.month, day.day), (None, day.month, day.day), (None, None, day.day))
         )

@@ -133,7 +133,7 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     """Words that only imply a destructive wish are confirmed before anything changes."""
     if facts.confirmed or facts.effect in ("read", None):
         return Allow()
-    if facts.effect == "write" and not (facts.policy and facts.policy.confirm == "when_implied"):
+    if facts.policy and facts.policy.confirm == "never":
         return Allow()
     return Confirm() if wishes.implies_destruction(facts.words) else Allow()
 

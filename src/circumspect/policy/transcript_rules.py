@@ -19,10 +19,10 @@ from circumspect.policy.actions import actions_of, commands, words_of
 from circumspect.policy.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.facts import Facts
 from circumspect.policy.fields import Result
-from circumspect.policy.grounding import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.normalise import folded, occurs
 from circumspect.policy.preconditions import examine
+from circumspect.policy.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Allow, Ask, Confirm, Deny, Happened, Json, Session, ToolSpec, Verdict
 
@@ -179,30 +179,38 @@ def what_the_schema_requires_is_there(facts: Facts) -> Verdict:
     if facts.spec is None:
         return Allow()
     given = facts.call.arguments
+    if "" not in given.values() and _fits(facts.spec, facts):
+        return Allow()
     blank = {name for name in given if given[name] == "" and not names_an_id(name) and not names_a_destination(name)}
     missing = tuple(name for name in arguments.missing(facts.spec, given) if name not in blank)
     return Ask(missing=missing) if missing else Allow()
 
 
 @rule(ReasonCode.INVALID_PARAM)
-def arguments_have_the_right_shape(facts: Facts) -> Verdict:
-    """What is wrong with the arguments is something that the user could put right."""
-    if facts.spec is None:
+def arguments_fit_the_schema(facts: Facts) -> Verdict:
+    """Every argument has the form that the schema asks for; a wrong build is the model's to mend, not the user's."""
+    if facts.spec is None or _fits(facts.spec, facts):
         return Allow()
-    if not any(isinstance(value, dict | list) for value in facts.call.arguments.values()) and not _structured(facts.spec):
-        return Allow()
-    invalid = arguments.problems(facts.spec, facts.call.arguments)
-    wrong = [name for name, problem in invalid.items() if _is_of_shape(problem, facts.call.arguments.get(name))]
-    return Deny(f"Malformed: {', '.join(wrong)}. Follow the tool's schema.") if wrong else Allow()
+    given = facts.call.arguments
+    invalid = arguments.problems(facts.spec, given)
+    malformed = [
+        name for name, problem in invalid.items() if problem == "unknown" or _is_build(problem, given.get(name))
+    ]
+    if malformed:
+        return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(malformed)}. Follow its schema.")
+    return Ask(invalid=invalid) if invalid else Allow()
 
 
-def _structured(spec: ToolSpec) -> bool:
-    """The tool takes a list or an object."""
-    return any(schema.get("type") in ("array", "object") for schema in spec.properties.values())
+def _fits(spec: ToolSpec, facts: Facts) -> bool:
+    """Remembered with the session: two rules ask."""
+    known = facts.session.__dict__.get("fits")
+    if known is None or known[0] is not facts.call:
+        known = facts.session.__dict__["fits"] = (facts.call, arguments.validator(spec).is_valid(facts.call.arguments))
+    return bool(known[1])
 
 
-def _is_of_shape(problem: str, value: Json) -> bool:
-    """A list or object that is not built as the schema says: a person was never asked for it in that form."""
+def _is_build(problem: str, value: Json) -> bool:
+    """A list or object that is not built as the schema says: nobody was ever asked for it in that form."""
     return isinstance(value, Mapping | list) or problem in ("type:array", "type:object")
 
 
@@ -224,7 +232,10 @@ def _is_a(value: str, name: str, session: Session) -> bool:
         if not result.holds(bare):
             continue
         for form in (bare, f"#{bare}"):
-            path = result.fields.get(form)
+            name_of = result.field(form)
+            if any(kind in name_of.casefold() for kind in kinds):
+                return True
+            path = result.fields.get(form) if name_of else None
             if path and any(kind in part.casefold() for part in path for kind in kinds):
                 return True
     return False
@@ -276,15 +287,19 @@ def _departs(facts: Facts, name: str, value: str, exchange: Exchange) -> bool:
     words = _spoken(f"{exchange.answer}\n{exchange.question}")
     if kind and re.search(rf"\b(?:same|original|initial) (?:[a-z]+ )?{re.escape(kind)}", words):
         return True
-    said = _spoken("\n".join(one.text for one in facts.session.heard)) if facts.session.heard else ""
-    return not any(mark in said for mark in _marks(records[value])) and value.lower().replace("_", " ") not in said
+    marks = (*_marks(records[value]), value.lower().replace("_", " "))
+    return not any(mark in _spoken(one.text) for one in facts.session.heard for mark in marks)
 
 
 def _own(facts: Facts, value: str) -> Result | None:
     """The newest result of looking up another record that the call names."""
     others = {other for _, other in _record_ids(facts.call.arguments) if other != value}
     for event, result in reversed(ledger_of(facts.session).results):
-        if event.ok and event.trusted and any(one in others for one in event.call.arguments.values() if isinstance(one, str)):
+        if (
+            event.ok
+            and event.trusted
+            and any(one in others for one in event.call.arguments.values() if isinstance(one, str))
+        ):
             return result
     return None
 
@@ -299,6 +314,8 @@ def _listed_otherwise(facts: Facts, ids: Sequence[tuple[str, str]], words: str) 
             continue
         for _, value in ids:
             beside = folded(_beside(value, words))
+            if not beside:
+                continue
             others = [one for one in choices if isinstance(one, str) and one != chosen]
             if occurs(folded(chosen), beside) < 0 and any(occurs(folded(one), beside) >= 0 for one in others):
                 return True
@@ -314,12 +331,12 @@ def _beside(value: str, words: str) -> str:
     return " ".join(words[at:end] for (at, one), end in zip(places, ends, strict=True) if one == value.lstrip("#"))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _spoken(text: str) -> str:
     return folded(_unmarked(text).replace("_", " "))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _unmarked(text: str) -> str:
     """Without the signs of Markdown, which stand inside ids."""
     return text.replace("\\_", "_").replace("*", "").replace("`", "")
@@ -349,7 +366,7 @@ def _marks(record: Mapping[str, Json]) -> set[str]:
 
 TRANSCRIPT_RULES: tuple[Rule, ...] = (
     what_the_schema_requires_is_there,
-    arguments_have_the_right_shape,
+    arguments_fit_the_schema,
     nothing_is_done_twice,
     the_user_said_yes_to_it,
     the_user_said_yes_to_what_is_special,
@@ -357,5 +374,3 @@ TRANSCRIPT_RULES: tuple[Rule, ...] = (
     it_is_what_was_agreed_to,
 )
 """In place of the rules of a live turn that ask for a stored intent or an assessment."""
-
-

@@ -6,7 +6,7 @@ refers to it by name, and changing a plan changes every tenant that has it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -259,6 +259,21 @@ def get_executions(connection: sa.Connection, tenant: TenantId, conversation: Co
     query = (
         sa.select(tool_executions)
         .where(tool_executions.c.tenant == tenant, tool_executions.c.conversation == conversation)
+        .order_by(tool_executions.c.started_at, tool_executions.c.id)
+    )
+    return [codec.execution(row) for row in connection.execute(query)]
+
+
+def get_recent_executions(
+    connection: sa.Connection, tenant: TenantId, tools: Collection[str], since: float
+) -> Sequence[Execution]:
+    query = (
+        sa.select(tool_executions)
+        .where(
+            tool_executions.c.tenant == tenant,
+            tool_executions.c.tool.in_(sorted(tools)),
+            tool_executions.c.started_at >= since,
+        )
         .order_by(tool_executions.c.started_at, tool_executions.c.id)
     )
     return [codec.execution(row) for row in connection.execute(query)]

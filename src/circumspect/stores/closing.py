@@ -59,7 +59,7 @@ _ASK = sql("""
 # A call of this turn, or one whose end this turn could see when it began, has now been spoken of.
 _REPORT = sql("""
     UPDATE tool_executions SET reported = TRUE
-    WHERE tenant = :tenant AND conversation = :conversation AND NOT reported AND state IN ('succeeded', 'failed')
+    WHERE tenant = :tenant AND conversation = :conversation AND NOT reported AND state = 'succeeded'
       AND (turn = :turn OR finished_at <= :opened)
 """)
 

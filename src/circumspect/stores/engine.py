@@ -9,11 +9,10 @@ password, and a badly written one may hold it anywhere.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
@@ -25,6 +24,9 @@ SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8
 CONNECT_SECONDS = 10
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class Database:
     """An engine, the threads that may use it, and a name for it that is safe to show."""
@@ -33,16 +35,23 @@ class Database:
         self.engine = engine
         self.name = name
         self.threads = ThreadPoolExecutor(threads, "circumspect-store")
-        self._keep = threads == 1
+        self._single = threads == 1
         self._kept: sa.Connection | None = None
 
-    def transaction(self) -> AbstractContextManager[sa.Connection]:
-        """Committed when the block ends, rolled back when it raises. From one of the threads only."""
-        if not self._keep:
-            return self.engine.begin()
-        if self._kept is None:
-            self._kept = self.engine.connect()
-        return _transaction_on(self._kept)
+    def transaction(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `body(connection, ...)` returns, committed; rolled back when it raises. In one of the threads only."""
+        try:
+            if self._single:
+                if self._kept is None:
+                    self._kept = self.engine.connect()
+                with self._kept.begin():
+                    return body(self._kept, *args, **kwargs)
+            with self.engine.begin() as connection:
+                return body(connection, *args, **kwargs)
+        except Exception as error:
+            if ours := explained(error, self.name):
+                raise ours from error
+            raise
 
     def close(self) -> None:
         self.threads.shutdown()
@@ -50,12 +59,6 @@ class Database:
             self._kept.close()
             self._kept = None
         self.engine.dispose()
-
-
-@contextmanager
-def _transaction_on(connection: sa.Connection) -> Iterator[sa.Connection]:
-    with connection.begin():
-        yield connection
 
 
 def connect(url: str) -> Database:
@@ -155,24 +158,21 @@ def _postgres(url: sa.URL) -> Database:
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def our_errors(name: str) -> Iterator[None]:
-    """Whatever the database says, as a `StoreError` with something to do about it."""
-    try:
-        yield
-    except sa.exc.DBAPIError as error:
-        raise _explained(error.orig or error, name) from error
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"The database {name} could not be used.", fix="Try again.") from error
-    except (UnicodeEncodeError, OverflowError) as error:
-        raise StoreError(
-            "A value cannot be stored.", fix="Use ids and keys without lone surrogates, and numbers of 64 bits."
-        ) from error
-    except Exception as error:
-        # From statements that go to the driver directly. psycopg is known by name, since it may not be installed.
-        if isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg"):
-            raise _explained(error, name) from error
-        raise
+def explained(error: Exception, name: str) -> StoreError | None:
+    """What the database said, with something to do about it; None when it was not the database that spoke."""
+    match error:
+        case sa.exc.DBAPIError():
+            return _explained(error.orig or error, name)
+        case sa.exc.SQLAlchemyError():
+            return StoreError(f"The database {name} could not be used.", fix="Try again.")
+        case UnicodeEncodeError() | OverflowError():
+            return StoreError(
+                "A value cannot be stored.", fix="Use ids and keys without lone surrogates, and numbers of 64 bits."
+            )
+    # From statements that go to the driver directly; psycopg is known by name, since it may not be installed.
+    if isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg"):
+        return _explained(error, name)
+    return None
 
 
 def _explained(error: BaseException, name: str) -> StoreError:

@@ -1,9 +1,9 @@
 """The ledger of side effects, and the outbox.
 
 A call is written down as `started` in the transaction that uses up its intent, and completed after. Whoever finds a
-started row whose lease ran out settles it under a token of their own; of two who try, one gets through. A call stays
-`unreported` until a turn that could speak of it was closed, or, when nobody knows how it ended, until a person
-resolved its escalation.
+started row whose lease ran out settles it under a token of their own; of two who try, one gets through. A call is
+`reported` when no turn needs to look at it any more: it failed, so nothing happened; or it succeeded and a turn that
+could speak of it was closed; or nobody knows how it ended, and a person resolved its escalation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _CONSUME = sql("""
 
 _FINISH = sql("""
     UPDATE tool_executions
-    SET state = :state, result = :result, error = :error, reason_code = :reason, finished_at = :now
+    SET state = :state, result = :result, error = :error, reason_code = :reason, finished_at = :now,
+        reported = :reported
     WHERE id = :id AND tenant = :tenant AND token = :token AND state = 'started'
 """)
 
@@ -81,6 +82,7 @@ def finish_call(connection: sa.Connection, execution: Execution) -> bool:
             "error": clean(execution.error),
             "reason": _text(execution.reason),
             "now": epoch(at),
+            "reported": execution.state == "failed",
         },
     )
     if not finished.rowcount:
@@ -108,9 +110,9 @@ def execution_row(execution: Execution, *, reported: bool) -> Values:
         "tenant": execution.tenant,
         "conversation": execution.conversation,
         "turn": execution.turn,
-        "tool": execution.call.tool,
+        "tool": clean(execution.call.tool),
         "arguments": dumps(execution.call.arguments),
-        "call_id": execution.call.id,
+        "call_id": clean(execution.call.id),
         "effect": execution.effect,
         "recovery": execution.recovery,
         "state": execution.state,
@@ -191,16 +193,20 @@ def _claim(table: sa.Table, due: sa.Column[Any], condition: str, **values: Any) 
 
 
 _CLAIM_CALLS = _claim(tool_executions, tool_executions.c.lease_until, RUNNING)
-_CLAIM_NOTES = _claim(outbox, outbox.c.next_at, WAITING, attempts=outbox.c.attempts + 1)
-
-_BURY = sql("""
-    UPDATE outbox SET state = 'dead' WHERE state = 'pending' AND next_at <= :now AND attempts >= :attempts
-""")
+# An attempt counts from when it begins, and the last one begins as dead: only a delivery changes that. So an item which
+# kills whoever delivers it ends like any other that cannot be delivered.
+_CLAIM_NOTES = _claim(
+    outbox,
+    outbox.c.next_at,
+    WAITING,
+    attempts=outbox.c.attempts + 1,
+    state=sa.case((outbox.c.attempts + 1 >= ATTEMPTS, "dead"), else_="pending"),
+)
 
 _DELIVERED = sql("UPDATE outbox SET state = 'delivered' WHERE id = :id")
 
 _LATER = sql("""
-    UPDATE outbox SET next_at = :next_at, state = :state WHERE id = :id AND token = :token AND state = 'pending'
+    UPDATE outbox SET next_at = :next_at WHERE id = :id AND token = :token AND state = 'pending'
 """)
 
 
@@ -216,8 +222,6 @@ def claim_expired(
 def claim_outbox(
     connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int
 ) -> Sequence[OutboxItem]:
-    """An attempt counts from here on, so that an item which kills whoever delivers it is buried like any other."""
-    run(connection, _BURY, {"now": now, "attempts": ATTEMPTS})
     found: Sequence[Any] = connection.execute(
         _CLAIM_NOTES, {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
     ).all()
@@ -232,7 +236,5 @@ def settle_outbox(connection: sa.Connection, item: OutboxItem, now: float, deliv
         # Whoever holds the claim by now: it has left.
         run(connection, _DELIVERED, {"id": item.id})
         return
-    tried = item.attempts + 1
     wait = min(FIRST_WAIT * 2**item.attempts, LONGEST_WAIT)
-    state = "dead" if tried >= ATTEMPTS else "pending"
-    run(connection, _LATER, {"id": item.id, "token": item.token, "next_at": now + wait, "state": state})
+    run(connection, _LATER, {"id": item.id, "token": item.token, "next_at": now + wait})

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from circumspect.errors import ConversationBusy
 from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch
-from circumspect.stores.statements import Values, insert, run, sql
-from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, messages, tool_executions, turns
+from circumspect.stores.statements import Values, run, sql
+from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
 from circumspect.turn import Incoming, Message, Mode, Opened, TurnResult
 
 _CLAIM = sql("""
@@ -37,6 +37,29 @@ _HISTORY = sql(f"""
     WHERE tenant = :tenant AND conversation = :conversation AND seq <> :own AND {VISIBLE}
     ORDER BY seq DESC LIMIT :history
 """)  # noqa: S608
+
+_BEGIN = (
+    sql("""
+        INSERT INTO turns (id, tenant, conversation, client_key, status, mode, first_seq, started_at)
+        VALUES (:turn, :tenant, :conversation, :key, 'started', :mode, :own, :now)
+    """),
+    sql("""
+        INSERT INTO messages (tenant, conversation, seq, turn, role, kind, content, meta, at)
+        VALUES (:tenant, :conversation, :own, :turn, 'user', 'message', :content, :meta, :now)
+    """),
+)
+
+_RUN_AGAIN = (
+    sql("UPDATE turns SET id = :turn, status = 'started', started_at = :now WHERE id = :earlier"),
+    sql("""
+        UPDATE messages SET turn = :turn, content = :content, meta = :meta
+        WHERE tenant = :tenant AND conversation = :conversation AND seq = :own
+    """),
+    sql("""
+        UPDATE tool_executions SET turn = :turn
+        WHERE tenant = :tenant AND conversation = :conversation AND turn = :earlier
+    """),
+)
 
 _BY_KEY = sa.select(turns.c.id, turns.c.status, turns.c.first_seq, turns.c.result).where(
     turns.c.tenant == sa.bindparam("tenant"),
@@ -62,18 +85,6 @@ _TAKE_OVER = sql("""
     UPDATE conversations SET turn = :turn, next_seq = :next_seq WHERE tenant = :tenant AND id = :conversation
 """)
 
-_RUN_AGAIN = (
-    sql("UPDATE turns SET id = :turn, status = 'started', started_at = :now WHERE id = :earlier"),
-    sql("""
-        UPDATE messages SET turn = :turn, content = :content
-        WHERE tenant = :tenant AND conversation = :conversation AND seq = :own
-    """),
-    sql("""
-        UPDATE tool_executions SET turn = :turn
-        WHERE tenant = :tenant AND conversation = :conversation AND turn = :earlier
-    """),
-)
-
 
 def open_turn(
     connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
@@ -94,14 +105,19 @@ def open_turn(
     mode, language, next_seq, claimed_turn, intent, calls = claimed
     if claimed_turn != incoming.turn:
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
-    if earlier is None:
-        own = next_seq - 1
-        _store_message(connection, incoming, mode, own, now)
-    else:
-        # The message has its place already; the one that the claim set aside goes back.
-        own, next_seq = earlier.first_seq, next_seq - 1
-        for statement in _RUN_AGAIN:
-            run(connection, statement, {**turn, "earlier": earlier.id, "own": own, "content": clean(incoming.text)})
+    # A message that is there already keeps its place; the one that the claim set aside goes back.
+    own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
+    values: Values = {
+        **turn,
+        "own": own,
+        "mode": mode,
+        "key": incoming.key,
+        "content": clean(incoming.text),
+        "meta": None if incoming.principal == "user" else dumps({"principal": incoming.principal}),
+        "earlier": None if earlier is None else earlier.id,
+    }
+    for statement in _BEGIN if earlier is None else _RUN_AGAIN:
+        run(connection, statement, values)
     if earlier is not None or claimed_turn != incoming.turn:
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
     said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
@@ -122,32 +138,6 @@ def _answered(result: TurnResult, token: str) -> Opened:
     return Opened(
         token, result.usage.mode, result.language, history=(), next_seq=0, intent=result.pending, answered=result
     )
-
-
-def _store_message(connection: sa.Connection, incoming: Incoming, mode: Mode, seq: int, now: float) -> None:
-    turn: Values = {
-        "id": incoming.turn,
-        "tenant": incoming.tenant,
-        "conversation": incoming.conversation,
-        "client_key": incoming.key,
-        "status": "started",
-        "mode": mode,
-        "first_seq": seq,
-        "started_at": now,
-    }
-    message: Values = {
-        "tenant": incoming.tenant,
-        "conversation": incoming.conversation,
-        "seq": seq,
-        "turn": incoming.turn,
-        "role": "user",
-        "kind": "message",
-        "content": clean(incoming.text),
-        "meta": None if incoming.principal == "user" else dumps({"principal": incoming.principal}),
-        "at": now,
-    }
-    insert(connection, turns, turn)
-    insert(connection, messages, message)
 
 
 def _message(row: Any) -> Message:

@@ -15,31 +15,38 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import StoreError
-from circumspect.stores.engine import Database
+from circumspect.stores.engine import Database, explained
 
 HEAD = "0001"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
 
 
-def prepare(database: Database, *, migrate: bool) -> None:
+def prepare(database: Database, migrate: bool) -> None:
     """The database has our schema when this returns."""
-    with database.engine.connect() as connection:
-        with connection.begin():
-            version = _version(connection)
-        if version == HEAD:
-            return
-        # Revisions are numbered in order, all with four digits.
-        if version is not None and version > HEAD:
-            raise StoreError(
-                f"The database {database.name} was made by a newer version of Circumspect (schema {version}).",
-                fix="Upgrade Circumspect, or use another database.",
-            )
-        if not migrate:
-            raise StoreError(
-                f"The database {database.name} has an older schema, or none yet.", fix="Run `circumspect db upgrade`."
-            )
-        _upgrade(connection)
+    try:
+        with database.engine.connect() as connection:
+            _prepare(connection, database.name, migrate)
+    except Exception as error:
+        if ours := explained(error, database.name):
+            raise ours from error
+        raise
+
+
+def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
+    with connection.begin():
+        version = _version(connection)
+    if version == HEAD:
+        return
+    # Revisions are numbered in order, all with four digits.
+    if version is not None and version > HEAD:
+        raise StoreError(
+            f"The database {name} was made by a newer version of Circumspect (schema {version}).",
+            fix="Upgrade Circumspect, or use another database.",
+        )
+    if not migrate:
+        raise StoreError(f"The database {name} has an older schema, or none yet.", fix="Run `circumspect db upgrade`.")
+    _upgrade(connection)
 
 
 def _version(connection: sa.Connection) -> str | None:

@@ -12,8 +12,9 @@ call, because a turn must be repeatable; so keep the clocks of the workers withi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -23,7 +24,7 @@ from circumspect.stores import admin, ledger
 from circumspect.stores.admin import ConversationRow, EscalationRow, EscalationState, UsageRow
 from circumspect.stores.closing import close_turn, renew
 from circumspect.stores.codec import epoch
-from circumspect.stores.engine import Database, connect, our_errors
+from circumspect.stores.engine import Database, connect
 from circumspect.stores.opening import open_turn
 from circumspect.stores.schema import prepare
 from circumspect.turn import (
@@ -54,7 +55,7 @@ class SqlStore:
         """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead)."""
         database = connect(url)
         try:
-            await asyncio.get_running_loop().run_in_executor(database.threads, _prepare, database, migrate)
+            await asyncio.get_running_loop().run_in_executor(database.threads, prepare, database, migrate)
         except BaseException:
             await asyncio.to_thread(database.close)
             raise
@@ -67,18 +68,8 @@ class SqlStore:
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `body(connection, ...)` as one transaction. Once begun it is carried through, even if nobody waits for
         the answer any more."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self._database.threads, self._transaction, body, args, kwargs
-        )
-
-    def _transaction(
-        self,
-        body: Callable[Concatenate[sa.Connection, P], T],
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-    ) -> T:
-        with our_errors(self._database.name), self._database.transaction() as connection:
-            return body(connection, *args, **kwargs)  # type: ignore[arg-type]
+        work = partial(self._database.transaction, body, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._database.threads, work)
 
     # --- the port ---------------------------------------------------------------------------------------------------
 
@@ -115,6 +106,9 @@ class SqlStore:
 
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return await self.tx(admin.get_executions, tenant, conversation)
+
+    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
+        return await self.tx(admin.get_recent_executions, tenant, tools, epoch(since))
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.tx(admin.get_intents, tenant, conversation)
@@ -165,8 +159,3 @@ class SqlStore:
     async def result_of(self, turn: TurnId, *, tenant: TenantId | None = None) -> TurnResult | None:
         """What that turn answered; None while it runs, when it never ended, or when it is another tenant's."""
         return await self.tx(admin.result_of, turn, tenant)
-
-
-def _prepare(database: Database, migrate: bool) -> None:
-    with our_errors(database.name):
-        prepare(database, migrate=migrate)

@@ -171,6 +171,7 @@ tool_executions = sa.Table(
     _conversation(),
     sa.UniqueConstraint("intent"),
     sa.Index("ix_tool_executions_tenant_conversation_started_at", "tenant", "conversation", "started_at"),
+    sa.Index("ix_tool_executions_tenant_tool_started_at", "tenant", "tool", "started_at"),
     _partial("ix_tool_executions_running", "lease_until", where=RUNNING),
     _partial("ix_tool_executions_unreported", "tenant", "conversation", where=UNREPORTED),
     _partial("ix_tool_executions_reason_code", "reason_code", "tenant", where=REASONED),

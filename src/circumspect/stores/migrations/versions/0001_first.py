@@ -253,6 +253,12 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_index(
+        "ix_tool_executions_tenant_tool_started_at",
+        "tool_executions",
+        ["tenant", "tool", "started_at"],
+        unique=False,
+    )
+    op.create_index(
         "ix_tool_executions_unreported",
         "tool_executions",
         ["tenant", "conversation"],

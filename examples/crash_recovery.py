@@ -1,0 +1,83 @@
+"""A worker is killed in the middle of a call. What is recorded, and what happens next?
+
+The call is in the ledger before it runs, so whoever comes next finds it there. Then the tool's recovery class decides:
+a `keyed` tool honours our idempotency key and is called again with the same one; a `blind` tool is never called again,
+the outcome is recorded as unknown, and a person is told. Either way the bank below books the payment once.
+
+The second worker's clock runs ten minutes ahead, so that nobody has to wait for a lease to run out.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+from circumspect import Agent, IdempotencyKey, tool
+from circumspect.clock import FixedClock
+from circumspect.models import ScriptedModel, says
+from circumspect.stores import SqlStore
+from circumspect.turn import ModelRequest, Recovery
+
+NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
+
+
+def an_agent(folder: Path, recovery: Recovery, *, dies: bool) -> Agent:
+    booked = folder / "booked"
+
+    def pay(account: str, key: IdempotencyKey) -> str:
+        """Pay the bill."""
+        payments = booked.read_text().split() if booked.exists() else []
+        if key not in payments:  # this bank honours the key: the same payment is booked once
+            booked.write_text("\n".join([*payments, key]))
+        if dies:
+            os._exit(1)  # the power goes: booked, and nobody was told
+        return f"Paid to {account}."
+
+    def plays(request: ModelRequest) -> str:
+        match request.purpose:
+            case "critique":
+                return '{"decision": "PROCEED", "reasoning": "", "message": ""}'
+            case _ if "pay" in request.messages[-1].text.lower():
+                return says("", tool="pay", params={"account": "ACME-77"})
+        return says("What can I do for you?")
+
+    return Agent(
+        "office",
+        tools=[tool(effect="write", recovery=recovery, phrases={"en": "pay {account}"})(pay)],
+        model=ScriptedModel(plays),
+        database=str(folder / "circumspect.db"),
+        clock=FixedClock(NOON if dies else NOON + timedelta(minutes=10)),
+    )
+
+
+async def next_worker(folder: Path, recovery: Recovery) -> None:
+    async with an_agent(folder, recovery, dies=False) as agent:
+        store = cast(SqlStore, (await agent.open()).ports.store)
+        (found,) = await store.executions(agent.tenant.id, "default")
+        print(f"  found in the ledger: {found.call.tool} {dict(found.call.arguments)} is '{found.state}'")
+        turn = await agent.turn("Hello?")
+        (ended,) = await store.executions(agent.tenant.id, "default")
+        print(f"  after the next message: '{ended.state}' ({ended.reason})")
+        print(f"  the user reads: {turn.reply.splitlines()[0]}")
+        for one in await store.escalations(agent.tenant.id, "open"):
+            print(f"  waits for a person: {one.summary}")
+    print(f"  booked {len((folder / 'booked').read_text().split())} time(s)")
+
+
+def main() -> None:
+    for recovery in ("keyed", "blind"):
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{recovery}: the worker dies inside the call …")
+            subprocess.run([sys.executable, __file__, folder, recovery], check=False)
+            asyncio.run(next_worker(Path(folder), cast(Recovery, recovery)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:  # the worker that dies
+        an_agent(Path(sys.argv[1]), cast(Recovery, sys.argv[2]), dies=True).turn_sync("Pay ACME-77")
+    else:
+        main()

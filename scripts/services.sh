@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Find or install PostgreSQL and Redis for the tests that need them, and say what is there.
+# Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
+set -euo pipefail
+
+find_program() {  # NAME FOLDER...: the first one that can be run
+    local name=$1 found folder
+    shift
+    if found=$(command -v "$name"); then
+        echo "$found"
+        return
+    fi
+    for folder in "$@"; do
+        if [ -x "$folder/$name" ]; then
+            echo "$folder/$name"
+            return
+        fi
+    done
+    return 1
+}
+
+postgres_folders() {  # newest version first; Debian keeps them off the PATH
+    ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV
+    ls -d /usr/pgsql-*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin 2>/dev/null | sort -rV
+}
+
+find_postgres() {
+    # shellcheck disable=SC2046  # one folder a word
+    find_program initdb $(postgres_folders || true)
+}
+
+find_redis() {
+    find_program redis-server /opt/homebrew/bin /usr/local/bin
+}
+
+install_missing() {
+    local packages=()
+    find_postgres >/dev/null || packages+=(postgresql)
+    find_redis >/dev/null || packages+=(redis-server)
+    [ ${#packages[@]} -eq 0 ] && return
+    if ! command -v apt-get >/dev/null; then
+        echo "Not found: ${packages[*]}. Install them with your package manager (brew install postgresql redis, dnf install …)."
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "Not found: ${packages[*]}. Run: sudo apt-get install ${packages[*]}"
+        return
+    fi
+    echo "Installing ${packages[*]} …"
+    export DEBIAN_FRONTEND=noninteractive
+    # Debian would start a server for the whole machine; the tests neither need nor use one.
+    if apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null; then
+        return
+    fi
+    echo "apt-get could not install ${packages[*]}; tests that need them will be skipped."
+}
+
+report() {
+    local missing=0 path
+    if path=$(find_postgres); then
+        echo "PostgreSQL  $("$path" --version | sed 's/.*) //')  $(dirname "$path")"
+        if [ "$(id -u)" -eq 0 ] && ! id postgres >/dev/null 2>&1; then
+            echo "            but tests run as root need a user named postgres to run it as: useradd --system postgres"
+            missing=1
+        fi
+    else
+        echo "PostgreSQL  not found: tests marked 'postgres' will be skipped"
+        missing=1
+    fi
+    if path=$(find_redis); then
+        echo "Redis       $("$path" --version | sed -E 's/.*v=([0-9.]+).*/\1/')  $path"
+    else
+        echo "Redis       not found: tests that need it will be skipped"
+        missing=1
+    fi
+    return $missing
+}
+
+install_missing
+report

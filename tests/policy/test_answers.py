@@ -1,0 +1,141 @@
+"""G18: a yes is a yes only if all of it is. The cases are in `answers.txt`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.policy.answer_cases import cases
+
+from circumspect.locales.phrases import alike, languages, lists, words
+from circumspect.policy.answers import classify
+from circumspect.turn import LANGUAGES
+
+CASES = cases()
+YES = [case for case in CASES if case.answer == "confirm" and not case.values]
+NO = [case for case in CASES if case.answer == "deny" and not case.values]
+BLOCKERS = [word for language in languages() for word in lists(language)["blocker"]]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.language}-{case.answer}-{case.text}")
+def test_every_answer_is_read_as_it_is_meant(case):
+    assert classify(case.text, values=case.values) == case.answer
+
+
+def test_there_are_enough_cases_in_each_language():
+    assert all(count >= 80 for count in Counter(case.language for case in CASES).values())
+    assert {case.language for case in CASES} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", [None, *LANGUAGES])
+def test_the_language_of_the_conversation_does_not_matter(language):
+    assert [classify(text, language) for text in ("yes", "כן", "да")] == ["confirm"] * 3
+    assert [classify(text, language) for text in ("no", "לא", "нет")] == ["deny"] * 3
+
+
+def test_a_yes_that_repeats_the_pending_values_is_a_yes():
+    pending = ("refund", "12345", "20.5", "Dana Levi")
+    assert classify("Yes, refund order #12345, $20.50, Dana Levi.", values=pending) == "confirm"
+    assert classify("Yes, refund order #12345, $20.05, Dana Levi.", values=pending) == "other"
+    assert classify("Yes, refund order #12345, $20.50, Dana.", values=pending) == "other"
+
+
+def test_a_part_of_a_value_is_not_the_value():
+    assert classify("yes, 12", values=("12 Main Street",)) == "other"
+    assert classify("yes, 12 main street", values=("12 Main Street",)) == "confirm"
+
+
+def test_a_value_cannot_make_a_no_a_yes_or_take_a_doubt_away():
+    for word in ("no", "not", "but", "if", "only", "לא", "אבל", "нет", "но"):
+        assert classify(f"yes {word}", values=(word,)) == "other"
+
+
+def test_going_ahead_with_a_thing_is_no_yes_to_doing_away_with_it():
+    for text in ("go ahead with my order", "please proceed with the order", "confirm my booking", "תמשיך עם ההזמנה"):
+        assert classify(text) == "other"
+        assert classify(text, values=("cancel_order", "12345")) == "other"
+
+
+def test_an_unfinished_message_is_no_answer():
+    for text in ("yes and", "yes, I would like to", "yes, cancel my", "כן, את", "да, и"):
+        assert classify(text) == "other"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_has_an_answer(text):
+    assert classify(text) in ("confirm", "deny", "other")
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.sampled_from(YES), st.integers(0, 10**9), st.booleans())
+def test_a_yes_with_any_number_in_it_is_unclear(case, number, before):
+    text = f"{number} {case.text}" if before else f"{case.text} {number}"
+    assert classify(text) == "other"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.sampled_from(YES), st.sampled_from(BLOCKERS), st.booleans())
+def test_a_yes_with_a_condition_or_an_addition_is_unclear(case, word, before):
+    assert classify(f"{word} {case.text}" if before else f"{case.text}, {word}") == "other"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.sampled_from(YES), st.sampled_from(NO))
+def test_a_yes_and_a_no_together_are_never_a_yes(yes, no):
+    assert classify(f"{yes.text}. {no.text}") != "confirm"
+    assert classify(f"{no.text}. {yes.text}") != "confirm"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.sampled_from(YES), st.sampled_from(["«{}»", '"{}"', "“{}”", "'{}'", "> {}", "{}?", "he said {}"]))
+def test_a_yes_that_is_quoted_or_asked_is_unclear(case, frame):
+    assert classify(frame.format(case.text)) == "other"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    st.sampled_from(YES),
+    st.text("abcdefghijklmnopqrstuvwxyzאבגדהוזחטיכלמנסעפצקרשתабвгдежзиклмнопрст", min_size=4, max_size=9),
+)
+def test_a_yes_with_a_word_nobody_knows_is_unclear(case, word):
+    known = {
+        part
+        for language in languages()
+        for lines in lists(language).values()
+        for line in lines
+        for part in line.split()
+    }
+    if not any(word.startswith(part) or part in word for part in known):
+        assert classify(f"{case.text} {word}") == "other"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_phrases_are_written_the_way_messages_are_read(language):
+    for heading, lines in lists(language).items():
+        for line in lines:
+            plain = " ".join(line.split(" = ")[-1].replace("...", " ").replace("*", "").split())
+            assert " ".join(words(alike(plain))) == plain, f"[{heading}] {line}"
+
+
+def test_no_phrase_means_two_things():
+    plain = [
+        (phrase, heading)
+        for language in languages()
+        for heading, phrases in lists(language).items()
+        if heading not in ("same", "dangling", "harmless")
+        and not heading.startswith(("act ", "thing ", "destructive_"))
+        for phrase in phrases
+    ]
+    kinds: dict[str, set[str]] = {}
+    for phrase, heading in plain:
+        kinds.setdefault(phrase, set()).add(heading)
+    assert {phrase: found for phrase, found in kinds.items() if len(found) > 1} == {}
+
+
+def test_every_language_has_every_list():
+    needed = set(lists("en")) - {"same"}
+    for language in languages():
+        assert needed <= set(lists(language)), language
