@@ -208,7 +208,7 @@ class Message:
     meta: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolCall:
     """A call somebody proposes. `id` is the provider's own, kept so that results can be matched."""
 
@@ -216,7 +216,7 @@ class ToolCall:
     arguments: JsonObject = field(default_factory=dict)
     id: str = ""
 
-    @property
+    @cached_property
     def hash(self) -> str:
         return digest({"tool": self.tool, "arguments": self.arguments})
 

@@ -32,7 +32,7 @@ def test_a_database_that_cannot_be_had_is_told_without_its_password(run, folder)
     for url, word in {
         "mysql://u:hunter2@host/db": "not supported",
         "postgresql://u:hunter2@127.0.0.1:1/db?connect_timeout=2": "cannot be reached",
-        "postgresql://u:hunter2@[bad/db": "cannot be read",
+        "postgresql://u:hunter2@host:port/db": "cannot be read",
         "sqlite:////": "cannot be opened",
     }.items():
         ran = run("db", "upgrade", "--database", url)

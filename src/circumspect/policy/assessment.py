@@ -5,6 +5,8 @@ On the wire the model ends its reply with `<assessment>{…}</assessment>`, conf
 The one choice that may surprise: reading is generous with form and strict with meaning. Words, flags and confidence are
 recovered from a damaged block; the call it proposes counts only when tool and parameters were complete and exact, for a
 cut-off `"amount": 10` may have been 1000. Everything else is the most careful assessment there is, and no call.
+
+While a reply streams, `circumspect.policy.visible.Visible` shows exactly the words that `read` will give in the end.
 """
 
 from __future__ import annotations
@@ -14,12 +16,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from circumspect.policy.loose_json import exact, intact, mended
-from circumspect.policy.visible import Visible, bare, printable
+from circumspect.policy.loose_json import exact, intact, mended, printable
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Assessment, Json
-
-__all__ = ["UNREADABLE", "Visible", "read"]
 
 UNREADABLE = Assessment(confidence=0.1, reasons=(ReasonCode.ASSESSMENT_UNPARSABLE,))
 
@@ -64,6 +63,8 @@ def read(text: str) -> tuple[str, Assessment]:
     if clean := _clean(text):
         words, members, block = clean
         return printable(words.strip()), _assessment(members, block)
+    from circumspect.policy.visible import Visible, bare  # slow to import, and a clean reply does without
+
     visible = Visible()
     words = visible.feed(text) + visible.finish()
     if len(visible.blocks) > _MOST_BLOCKS:

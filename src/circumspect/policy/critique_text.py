@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from circumspect.policy.loose_json import exact, intact
-from circumspect.policy.visible import printable
+from circumspect.policy.loose_json import exact, intact, printable
 from circumspect.turn import Critique, Json
 
 _Decision = Literal["PROCEED", "ASK_USER", "ESCALATE"]

@@ -32,6 +32,7 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _REQUOTE = re.compile(r"""\\'|"|\\.""", re.DOTALL)
 
 
@@ -100,6 +101,11 @@ def mended(text: str) -> dict[str, Json] | None:
         return _object(json.dumps(found))
     except Exception:  # whatever a repairer trips over, even an assertion of its own, the text stays unread
         return None
+
+
+def printable(text: str) -> str:
+    """The text with control characters and lone surrogates replaced, so that it can be stored and shown."""
+    return text if text.isprintable() else _CONTROL.sub("\ufffd", text)
 
 
 def _object(text: str) -> dict[str, Json]:

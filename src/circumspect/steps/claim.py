@@ -36,11 +36,11 @@ async def claim(
         if opened.answered:
             yield opened
             return
-        renewal = asyncio.create_task(_renew(incoming, opened.token, store, clock))
+        renewal = _Renewal(incoming, opened.token, store, clock)
         try:
             yield opened
         finally:
-            renewal.cancel()
+            renewal.stop()
 
 
 async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, ids: Ids) -> Opened:
@@ -56,8 +56,26 @@ async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, ids:
             wait = min(wait * 1.5, 0.5)
 
 
-async def _renew(incoming: Incoming, token: str, store: Store, clock: Clock) -> None:
-    while True:
-        await asyncio.sleep(LEASE_SECONDS / 3)
+class _Renewal:
+    """Lengthens the lease while a turn runs. A timer, not a task: most turns are over before it first goes off."""
+
+    def __init__(self, incoming: Incoming, token: str, store: Store, clock: Clock) -> None:
+        self.incoming, self.token, self.store, self.clock = incoming, token, store, clock
+        self.task: asyncio.Task[None] | None = None
+        self.timer = self._again()
+
+    def _again(self) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(LEASE_SECONDS / 3, self._start)
+
+    def _start(self) -> None:
+        self.task = asyncio.create_task(self._renew())
+        self.timer = self._again()
+
+    async def _renew(self) -> None:
         with suppress(StoreError):
-            await store.renew(incoming, token, clock.now() + timedelta(seconds=LEASE_SECONDS))
+            await self.store.renew(self.incoming, self.token, self.clock.now() + timedelta(seconds=LEASE_SECONDS))
+
+    def stop(self) -> None:
+        self.timer.cancel()
+        if self.task:
+            self.task.cancel()
