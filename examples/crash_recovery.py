@@ -72,7 +72,7 @@ def main() -> None:
     for recovery in ("keyed", "blind"):
         with tempfile.TemporaryDirectory() as folder:
             print(f"{recovery}: the worker dies inside the call …")
-            subprocess.run([sys.executable, __file__, folder, recovery], check=False)
+            subprocess.run([sys.executable, __file__, folder, recovery], check=False)  # noqa: S603
             asyncio.run(next_worker(Path(folder), cast(Recovery, recovery)))
 
 

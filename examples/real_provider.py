@@ -37,12 +37,12 @@ async def main() -> None:
     async with agent:
         for text in ("Where is order 12345?", "Please cancel it", "Yes"):
             turn = await agent.turn(text, conversation="c1")
-            usage = turn.usage
-            print(f"user:  {text}\nagent: {turn.reply}")
+            usage, why = turn.usage, ", ".join(turn.reason_codes) or "no reason codes"
+            print(f"user:  {text}\nagent: {turn.reply}\n       ({turn.outcome}; {why};")
             print(
-                f"       ({turn.outcome}; {len(usage.calls)} model call(s), {usage.input_tokens} tokens in,"
-                f" {usage.output_tokens} out, ${usage.cost_usd:.4f}; {', '.join(turn.reason_codes) or 'no reason codes'})"
+                f"       {len(usage.calls)} model call(s), {usage.input_tokens} tokens in, {usage.output_tokens} out,"
             )
+            print(f"       ${usage.cost_usd:.4f})")
 
 
 if __name__ == "__main__":

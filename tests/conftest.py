@@ -118,9 +118,9 @@ async def shop(tmp_path: Path, clock: FixedClock):
     agents: list[Agent] = []
 
     def make(
-        tenant: str = "shop", *, replies: Iterable[Any] | Callable[..., Any] | None = None, **options: Any
+        name: str = "shop", *, replies: Iterable[Any] | Callable[..., Any] | None = None, **options: Any
     ) -> Conversation:
-        sample = samples.load(tenant, directory=tmp_path, now=clock.now())
+        sample = samples.load(name, directory=tmp_path, now=clock.now())
         model = ScriptedModel(replies) if replies is not None else options.pop("model", "offline")
         settings = {
             "tools": sample.tools,

@@ -132,6 +132,8 @@ class Profile:
     confirm_seconds: float = 300.0
     approval_seconds: float = 7 * 24 * 3600.0
     message_limit: int = 20_000
+    escalate_failures: bool = False
+    """Hand the conversation to a person when the model could not be had at all."""
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,22 @@ def test_a_line_that_merely_begins_with_a_slash_is_a_message(chat):
     assert turn["outcome"] == "answered"
 
 
+@pytest.mark.xfail(strict=True, reason="cli/chat.py tells only a terminal; from a pipe /help prints nothing")
+def test_help_from_a_pipe_lists_the_commands(run):
+    assert "/quit" in run("chat", stdin="/help\n").out
+
+
+@pytest.mark.xfail(
+    strict=True, reason="_folder() in cli/chat.py knows only sqlite:/// URLs, not bare paths and :memory:"
+)
+@pytest.mark.parametrize("database", ["kept/circumspect.db", "sqlite:///:memory:"])
+def test_the_shops_own_database_lies_beside_ours_or_in_memory_like_ours(run, folder, database):
+    run("chat", "--database", database, stdin="where is order 12345?\n")
+    strays = {path.relative_to(folder).as_posix() for path in folder.rglob("sample-*.db")}
+    assert strays <= {"kept/sample-shop.db"}
+    assert len(strays) == database.startswith("kept")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -105,12 +105,13 @@ async def test_with_a_provider_the_example_asks_it_and_reports_what_it_used(monk
             Answer("Your order is cancelled."),
         )
         await main()
+        address = server.url.removeprefix("http://")
     shown = capsys.readouterr().out
-    assert f"model: openai:gpt-4o@{server.url.removeprefix('http://')}" in shown
+    assert f"model: openai:gpt-4o@{address}" in shown
     assert "agent: It is being packed." in shown
     assert "agent: Just to confirm: you want me to cancel order 12345?" in shown
     assert "agent: Your order is cancelled." in shown
-    assert "(acted; 1 model call(s), 10 tokens in, 5 out" in shown
+    assert "(acted; CONFIRMED_BY_USER, EXECUTED_SUCCESSFULLY;\n       1 model call(s), 10 tokens in, 5 out" in shown
     assert len(server.requests) == 5
 
 

@@ -88,7 +88,9 @@ def test_the_original_card_is_the_one_the_order_was_paid_with(tmp_path: Path) ->
 def test_a_choice_that_was_agreed_for_the_other_record_is_refused(tmp_path: Path) -> None:
     talk = looked_up().calls("get_order", order_id="B20088").returns(OTHER)
     talk.says("1) Cancel A10077, reason: not needed. 2) Cancel B20088, reason: mistake. Shall I proceed?").user("Yes")
-    assert last(tmp_path, Talk_copy(talk).calls("cancel_order", order_id="B20088", reason="not needed")).verdict == "deny"
+    assert (
+        last(tmp_path, Talk_copy(talk).calls("cancel_order", order_id="B20088", reason="not needed")).verdict == "deny"
+    )
     assert last(tmp_path, Talk_copy(talk).calls("cancel_order", order_id="B20088", reason="mistake")).verdict == "allow"
 
 
@@ -198,9 +200,7 @@ def test_proposals_on_the_same_conversation_are_ruled_on_as_if_each_stood_alone(
     lines.append(conversation(start, proposal=early, id="early again"))
     together = {row.id: row.verdict for row in rulings(written(tmp_path / "all.jsonl", *lines))}
     apart = {
-        row.id: row.verdict
-        for at, line in enumerate(lines)
-        for row in rulings(written(tmp_path / f"{at}.jsonl", line))
+        row.id: row.verdict for at, line in enumerate(lines) for row in rulings(written(tmp_path / f"{at}.jsonl", line))
     }
     assert together == apart == {"early": "ask", "late": "allow", "early again": "ask"}
 

@@ -42,9 +42,14 @@ def test_no_meaning_is_left_for_a_code_that_is_gone():
 @pytest.mark.parametrize(("language", "script"), [("he", "[\u0590-\u05ff]"), ("ru", "[\u0400-\u04ff]")])
 def test_translations_are_in_their_script(language, script):
     for key in locales.keys("messages", language) - {"invalid-field", "interrupted-notice"}:
-        text = locales.say(language, key, **dict.fromkeys(
-            ("action", "fields", "problems", "field", "wanted", "choices", "actions", "problem", "state", "limit"), "x"
-        ))
+        text = locales.say(
+            language,
+            key,
+            **dict.fromkeys(
+                ("action", "fields", "problems", "field", "wanted", "choices", "actions", "problem", "state", "limit"),
+                "x",
+            ),
+        )
         assert re.search(script, text), key
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import traceback
 from pathlib import Path
 
@@ -53,6 +54,38 @@ async def test_a_database_in_memory_is_a_whole_store_that_ends_with_it(url):
 async def test_closing_twice_does_no_harm(store):
     await store.close()
     await store.close()
+
+
+async def test_a_closed_store_says_so(store):
+    await store.close()
+    with pytest.raises(StoreError, match="closed"):
+        await whole_turn(store)
+
+
+async def test_a_transaction_that_nobody_waits_for_is_carried_through(store):
+    """The caller is cancelled while the transaction runs; what it wrote is there all the same."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: sa.Connection) -> None:
+        begun.set()
+        go_on.wait(10)
+        connection.exec_driver_sql("INSERT INTO plans (name, mode, multiplier) VALUES ('slow', 'standard', 1)")
+
+    task = asyncio.create_task(store.tx(slow))
+    await asyncio.to_thread(begun.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    assert await _eventually(store, "slow")
+
+
+async def _eventually(store: SqlStore, plan: str) -> bool:
+    for _ in range(500):
+        if await store.get_plan(plan):
+            return True
+        await asyncio.sleep(0.01)
+    return False
 
 
 async def test_sqlite_is_set_up_to_survive_a_power_cut(tmp_path: Path):

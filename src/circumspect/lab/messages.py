@@ -106,7 +106,7 @@ def _steps(message: Any) -> Iterator[Step]:
         yield _returned(message.get("call_id"), message.get("name"), message.get("output"), False)
     elif isinstance(kind, str) and (kind in _ROLES or kind in _RESULT_ROLES):
         yield from _by_role(kind, message)
-    elif kind in _SILENT:
+    elif isinstance(kind, str) and kind in _SILENT:
         return
     else:
         raise Unknown(f"unknown kind of message: {str(kind or role)[:40]!r}")
@@ -116,6 +116,8 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[Step]:
     if role in _RESULT_ROLES:
         if isinstance(message.get("tool_messages"), list):
             for one in message["tool_messages"]:
+                if isinstance(one, Mapping) and "tool_messages" in one:
+                    raise Unknown("tool messages inside tool messages")
                 yield from _steps(one)
             return
         failed = message.get("error") is True or message.get("status") == "error"

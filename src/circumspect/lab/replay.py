@@ -237,15 +237,6 @@ class Past:
         return [as_of(one, self.until) for one in found]
 
 
-@dataclass(frozen=True, slots=True)
-class _Closed:
-    """A turn that was brought to its end."""
-
-    number: int
-    opened: datetime
-    closed: datetime
-
-
 class _Conversation:
     """One pass over the messages: what has been said so far, which turns there were, and which calls were open."""
 
@@ -254,9 +245,10 @@ class _Conversation:
         self.profiles = profiles
         self.visible: list[Message] = []
         self.asked: dict[TurnId, Message] = {}
-        """The user's message of each turn, in the order in which they came."""
-        self.closings: dict[TurnId, _Closed] = {}
-        self.executions = {one.id: one for one in record.executions}
+        """The user's message of each turn so far."""
+        self.ended: dict[TurnId, tuple[datetime, datetime]] = {}
+        """When each turn that came to its end was opened and closed."""
+        self.executions = {str(one.id): one for one in record.executions}
         self.intents = {str(one.id): one for one in record.intents}
         self.resolved: set[str] = set()
 
@@ -270,11 +262,219 @@ class _Conversation:
         asked = self.asked.get(turn)
         found = _Journal(self, turn, asked, messages).rulings()
         self.visible += [message for message in messages if message.role != "internal"]
-        if asked is not None:
-            number = list(self.asked).index(turn) if turn != asked.turn else len(self.closings)
-            self.closings[turn] = _Closed(number, asked.at, messages[-1].at)
+        if asked:
+            self.ended[turn] = (asked.at, messages[-1].at)
         return found
 
     def before(self, turn: TurnId) -> tuple[Execution, ...]:
-        """The calls of turns that had begun by now, but for this one."""
+        """The calls of the turns that had begun by now, but for this one."""
         return tuple(one for one in self.record.executions if one.turn in self.asked and one.turn != turn)
+
+    def unsettled(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
+        """The calls of earlier turns that a turn found open, or that nobody had spoken of yet.
+
+        A turn that settles one itself, because whoever began it died, drops all that are settled by then.
+        """
+        waiting = [one for one in before if one.effect != "read" and not self._is_done_with(one, opened)]
+        were_open = [one for one in waiting if one.finished_at is None or one.finished_at >= opened]
+        if any(one.finished_at is not None and one.finished_at <= closed for one in were_open):
+            later = (as_of(one, closed) for one in waiting)
+            return tuple(one for one in later if one.state in ("started", "indeterminate"))
+        return tuple(as_of(one, opened) for one in waiting)
+
+    def _is_done_with(self, one: Execution, opened: datetime) -> bool:
+        if one.state in ("started", "indeterminate"):
+            return one.id in self.resolved
+        if one.finished_at is None or one.finished_at > opened:
+            return False
+        if one.state == "failed" and one.finished_at < opened:
+            return True
+        return any(one.finished_at <= (end if turn == one.turn else begin) for turn, (begin, end) in self.ended.items())
+
+
+class _Journal:
+    """One pass over the journal of a turn: what was proposed last, what has run, and each ruling on the way."""
+
+    def __init__(
+        self, conversation: _Conversation, turn: TurnId, asked: Message | None, entries: Sequence[Message]
+    ) -> None:
+        self.conversation = conversation
+        self.turn = turn
+        self.asked = asked
+        self.entries = entries
+        self.mode: Mode | None = None
+        self.drafted: Draft | None = None
+        self.confirmed: Intent | None = None
+        self.asked_again = False
+        self.ran: list[Execution] = []
+        self.problem = "" if asked else "The user's message is not stored."
+
+    def rulings(self) -> list[Ruling]:
+        found: list[Ruling] = []
+        for entry in self.entries:
+            match entry.kind:
+                case "policy":
+                    found.append(self._ruling(entry))
+                case "critique" if found:
+                    found[-1] = _with_opinion(found[-1], entry)
+                case "assessment":
+                    self.mode, self.drafted, self.confirmed = "adaptive", _assessed(entry), None
+                case "model" if "calls" in entry.meta:
+                    self.mode, self.drafted = "standard", Draft("", _calls(entry.meta["calls"]))
+                case "intent" if entry.content in ("run", "ask_again"):
+                    self._answered(entry)
+                case "tool" if entry.meta.get("execution"):
+                    self._ran(str(entry.meta["execution"]))
+        return found
+
+    def _answered(self, entry: Message) -> None:
+        self.mode, self.asked_again = "adaptive", entry.content == "ask_again"
+        stored = self.conversation.intents.get(str(entry.meta.get("intent")))
+        if stored is None:
+            self.problem = "What the user said yes to is not stored."
+        else:
+            self.confirmed = replace(stored, state="pending")
+
+    def _ran(self, execution: str) -> None:
+        stored = self.conversation.executions.get(execution)
+        if stored is None:
+            self.problem = "A call that ran earlier in the turn is not in the ledger."
+        else:
+            self.ran.append(stored)
+
+    def _ruling(self, entry: Message) -> Ruling:
+        meta, record = entry.meta, self.conversation.record
+        arguments = meta.get("arguments")
+        call = ToolCall(str(meta.get("tool", "")), arguments if isinstance(arguments, Mapping) else {})
+        verdict = _VERDICTS.get(str(meta.get("verdict")))
+        findings = _findings(meta.get("findings"))
+        problem = self.problem
+        if verdict is None or not call.tool or findings is None:
+            problem = "What was decided cannot be read."
+        elif self.mode is None:
+            problem = "The journal does not say what the model proposed."
+        ruling = Ruling(
+            tenant=record.tenant,
+            conversation=record.conversation,
+            turn=self.turn,
+            seq=entry.seq,
+            at=entry.at,
+            call=call,
+            verdict=verdict or Deny(),
+            findings=findings or (),
+            effect=str(meta.get("effect", "")),
+            policy_version=str(meta.get("policy", "")),
+            confirmed=self.confirmed,
+            asked_again=self.confirmed is not None and self.asked_again,
+            problem=problem,
+        )
+        if problem or self.mode is None or self.asked is None:
+            return ruling
+        return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(meta.get("at"))))
+
+    def _moment(self, ruling: Ruling, asked: Message, mode: Mode, noted: datetime | None) -> Moment:
+        conversation, profile = self.conversation, self.conversation.profiles[mode]
+        record, visible = conversation.record, conversation.visible
+        before = conversation.before(self.turn)
+        unsettled = conversation.unsettled(before, asked.at, ruling.at)
+        # When a person found out how such a call had ended is not stored; that the rule kept silent is.
+        if unsettled and ruling.effect != "read":
+            spoke = any(finding.rule == no_earlier_outcome_is_unknown.name for finding in ruling.findings)
+            same = () if spoke else tuple(one.id for one in unsettled if one.call.hash == ruling.call.hash)
+            conversation.resolved.update(same)
+            unsettled = tuple(one for one in unsettled if one.id not in same)
+        earlier = [message for message in visible[-profile.history - 1 :] if message.turn != self.turn]
+        language = record.languages.get(self.turn, "en")
+        opened = Opened(
+            token="",
+            mode=mode,
+            language=language,
+            history=tuple(earlier[-profile.history :]),
+            next_seq=self.entries[0].seq,
+            intent=ruling.confirmed,
+            unsettled=unsettled,
+        )
+        incoming = Incoming(
+            tenant=record.tenant,
+            conversation=record.conversation,
+            turn=self.turn,
+            text=asked.content,
+            at=asked.at,
+            principal=str(asked.meta.get("principal", "user")),
+        )
+        return Moment(
+            screened=Screened(incoming, opened, language, "confirm" if ruling.confirmed else "other"),
+            profile=profile,
+            drafted=None if ruling.confirmed else self.drafted,
+            ran=tuple(self.ran),
+            now=noted or asked.at,
+            past=Past(visible, len(visible), before, noted or ruling.at),
+        )
+
+
+# --- the journal's entries ------------------------------------------------------------------------------------------
+
+
+def _assessed(entry: Message) -> Draft:
+    """The draft as it was read then: it is the policy that is on trial, not the reader."""
+    meta = entry.meta
+    tool, params, confidence = meta.get("tool_call"), meta.get("tool_params"), meta.get("confidence")
+    assessment = Assessment(
+        confidence=float(confidence) if isinstance(confidence, int | float) else 0.1,
+        tool_call=str(tool) if tool is not None else None,
+        tool_params=params if isinstance(params, Mapping) else {},
+        missing_params=_names(meta.get("missing_params")),
+        is_destructive=meta.get("is_destructive") is not False,
+        needs_confirmation=meta.get("needs_confirmation") is not False,
+        needs_more_context=_names(meta.get("needs_more_context")),
+        reasons=(entry.reason,) if entry.reason else (),
+    )
+    proposed = (ToolCall(assessment.tool_call, assessment.tool_params),) if assessment.tool_call is not None else ()
+    native = _calls(meta.get("native_calls"))
+    if not native:
+        return Draft("", proposed, assessment)
+    same = [call.hash for call in native] == [call.hash for call in proposed]
+    return Draft("", native, assessment, disagreement=not same)
+
+
+def _with_opinion(ruling: Ruling, entry: Message) -> Ruling:
+    opinion = _OPINIONS.get(str(entry.meta.get("decision")))
+    if opinion is None and entry.reason is ReasonCode.CRITIQUE_FAILED:
+        opinion = _NO_OPINION
+    return replace(ruling, criticised=True, opinion=opinion)
+
+
+def _findings(written: Json) -> tuple[Finding, ...] | None:
+    if not isinstance(written, list):
+        return None
+    found = []
+    for one in written:
+        verdict = _VERDICTS.get(str(one.get("verdict"))) if isinstance(one, Mapping) else None
+        if verdict is None:
+            return None
+        reason = ReasonCode._value2member_map_.get(one.get("reason"))
+        code = reason if isinstance(reason, ReasonCode) else None
+        if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
+            verdict = Confirm(by="colleague")
+        found.append(Finding(str(one.get("rule", "")), verdict, code))
+    return tuple(found)
+
+
+def _calls(written: Json) -> tuple[ToolCall, ...]:
+    calls: list[JsonObject] = [one for one in written if isinstance(one, Mapping)] if isinstance(written, list) else []
+    arguments = (one.get("arguments") for one in calls)
+    return tuple(
+        ToolCall(str(one.get("tool", "")), given if isinstance(given, Mapping) else {})
+        for one, given in zip(calls, arguments, strict=True)
+    )
+
+
+def _names(written: Json) -> tuple[str, ...]:
+    return tuple(str(name) for name in written) if isinstance(written, list) else ()
+
+
+def _time(written: Json) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written) if isinstance(written, str) else None
+    except ValueError:
+        return None

@@ -161,8 +161,8 @@ def _name_before(text: str, at: int) -> str:
     return text[text.rfind('"', 0, colon) + 1 : colon] if colon > 0 else "(result)"
 
 
-def _walk(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
-    if len(path) > DEPTH_LIMIT:
+def _walk(value: Json, path: Path, depth: int = 0) -> Iterator[tuple[Path, str]]:
+    if depth > DEPTH_LIMIT:
         return
     if isinstance(value, str):
         yield path, value
@@ -170,14 +170,12 @@ def _walk(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
         yield path, "true" if value else "false"
     elif isinstance(value, int | float):
         yield path, _written(value)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _walk(item, (*path, str(key)))
     elif isinstance(value, Mapping):
-        yield from _walk(dict(value), path)
+        for key, item in value.items():
+            yield from _walk(item, (*path, str(key)), depth + 1)
     elif isinstance(value, Sequence):
         for item in value:
-            yield from _walk(item, path)
+            yield from _walk(item, path, depth + 1)
 
 
 def _gather(value: Json, found: dict[str, Mapping[str, Mapping[str, Json]]], depth: int) -> None:

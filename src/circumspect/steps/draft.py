@@ -5,6 +5,8 @@ Ask the model for a reply, the calls it wants, and (in adaptive mode) how sure i
 
 from __future__ import annotations
 
+import logging
+
 from circumspect.policy import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -20,6 +22,8 @@ from circumspect.turn import (
     ToolCall,
 )
 from circumspect.wording import LANGUAGE_NAMES
+
+log = logging.getLogger(__name__)
 
 
 async def draft(gathered: Gathered, business: str, profile: Profile, notes: Notes, model: Model) -> Draft:
@@ -44,6 +48,8 @@ async def draft(gathered: Gathered, business: str, profile: Profile, notes: Note
 
 def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:
     visible, assessment = assessments.read(reply.text)
+    if assessment.reasons:
+        log.warning("assessment", extra={"problem": [str(reason) for reason in assessment.reasons]})
     notes.write(
         "assessment",
         reply.text,

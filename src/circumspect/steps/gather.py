@@ -52,7 +52,6 @@ def everything(gathered: Gathered, business: Business, tools: Mapping[str, ToolS
     have = {block.key for block in gathered.blocks}
     schemas = [Block(f"tool_schema:{name}", _schema(spec)) for name, spec in tools.items()]
     added = [block for block in (*_everything(business), *schemas) if block.key not in have]
-    notes.context_rounds += 1
     notes.write("context", "everything", meta={"round": gathered.rounds + 1, "keys": [block.key for block in added]})
     return replace(gathered, blocks=(*gathered.blocks, *added), rounds=gathered.rounds + 1, full=True)
 

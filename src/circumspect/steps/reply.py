@@ -164,7 +164,11 @@ def corrected(ran: Sequence[Execution], desk: Desk) -> Reply:
 def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
     """The model, the store or we failed. If something was changed before that, the user hears of it."""
     changed = [one for one in ran if one.effect != "read"]
-    return done(changed[-1], "", desk) if changed else Reply("failed", desk.say(key))
+    if changed:
+        return done(changed[-1], "", desk)
+    wanted = desk.profile.escalate_failures and key == "failed-model"
+    escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None
+    return Reply("failed", desk.say(key), escalation=escalation)
 
 
 def without_store(incoming: Incoming, language: Language, mode: Mode, problem: StoreError) -> TurnResult:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -19,6 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from circumspect.errors import ConfigError, StoreError
 from circumspect.stores.codec import dumps, loads
+from circumspect.stores.threads import Threads
 
 SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8
@@ -34,7 +34,7 @@ class Database:
     def __init__(self, engine: sa.Engine, threads: int, name: str) -> None:
         self.engine = engine
         self.name = name
-        self.threads = ThreadPoolExecutor(threads, "circumspect-store")
+        self.threads = Threads(threads)
         self._single = threads == 1
         self._kept: sa.Connection | None = None
 
@@ -54,7 +54,7 @@ class Database:
             raise
 
     def close(self) -> None:
-        self.threads.shutdown()
+        self.threads.close()
         if self._kept is not None:
             self._kept.close()
             self._kept = None

@@ -55,7 +55,7 @@ class SqlStore:
         """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead)."""
         database = connect(url)
         try:
-            await asyncio.get_running_loop().run_in_executor(database.threads, prepare, database, migrate)
+            await database.threads.run(partial(prepare, database, migrate))
         except BaseException:
             await asyncio.to_thread(database.close)
             raise
@@ -68,8 +68,7 @@ class SqlStore:
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `body(connection, ...)` as one transaction. Once begun it is carried through, even if nobody waits for
         the answer any more."""
-        work = partial(self._database.transaction, body, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._database.threads, work)
+        return await self._database.threads.run(partial(self._database.transaction, body, *args, **kwargs))
 
     # --- the port ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,5 @@
+"""`python -m circumspect` is the command `circumspect`."""
+
+from circumspect.cli import main
+
+main()
