@@ -138,3 +138,40 @@ def test_the_schema_accepts_what_check_accepts_and_refuses_what_it_refuses(run):
     published = jsonschema_rs.validator_for(json.loads(run("policy", "schema").out))
     assert published.is_valid(yaml.safe_load(GOOD))
     assert not published.is_valid(yaml.safe_load(BROKEN))
+
+
+# --- init: a first policy from transcripts ---------------------------------------------------------------------------
+
+TRANSCRIPT = {"id": "t1", "tools": TOOLS, "messages": [{"role": "user", "content": "cancel order 7"}]}
+
+
+@pytest.fixture
+def transcripts(folder):
+    (folder / "transcripts.jsonl").write_text(json.dumps(TRANSCRIPT) + "\n", "utf-8")
+
+
+def test_init_drafts_a_policy_that_check_finds_sound(run, folder, transcripts):
+    ran = run("policy", "init", "transcripts.jsonl", "--out", "new.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert "review" in ran.out
+    drafted = yaml.safe_load((folder / "new.yaml").read_text("utf-8"))
+    assert {name: entry["effect"] for name, entry in drafted["tools"].items()} == {
+        "get_order": "read",
+        "cancel_order": "destructive",
+    }
+    assert run("policy", "check", "new.yaml", "--tools", "tools.json").code == 0
+    assert run("policy", "init", "transcripts.jsonl").out == (folder / "new.yaml").read_text("utf-8")
+
+
+def test_init_overwrites_nothing(run, folder, transcripts):
+    run("policy", "init", "transcripts.jsonl", "--out", "policy.yaml").refused("policy.yaml exists already", "--out")
+    assert (folder / "policy.yaml").read_text("utf-8") == GOOD
+
+
+def test_init_of_something_that_is_no_transcript_is_told(run, folder):
+    run("policy", "init", "nowhere.jsonl").refused("nowhere.jsonl", "does not exist")
+    (folder / "odd.jsonl").write_bytes(b"\xff\xfe nonsense\n{}\n[1]\n")
+    ran = run("policy", "init", "odd.jsonl")
+    assert "Traceback" not in ran.err
+    (folder / "empty.jsonl").write_bytes(b"")
+    assert "Traceback" not in run("policy", "init", "empty.jsonl").err

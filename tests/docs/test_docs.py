@@ -41,6 +41,10 @@ def quoted(name: str) -> set[str]:
     return {word for code in re.findall(r"`([^`\n]+)`", page(name)) for word in re.findall(r"[\w.:/-]+", code)}
 
 
+def prose_of(text: str) -> str:
+    return re.sub(r"```.*?```", "", text, flags=re.S)
+
+
 # --- nothing is left out ---------------------------------------------------------------------------------------------
 
 
@@ -133,10 +137,18 @@ def test_every_chore_and_extra_is_named():
 
 def test_every_page_is_in_the_index_and_every_example_in_theirs():
     index = page("README.md")
-    assert {path.name for path in DOCS.iterdir() if path.is_file() and path.name not in index} == {"README.md"}
+    pages = {path.name for path in DOCS.iterdir() if path.is_file()} - {"README.md"}
+    assert {name for name in pages if f"({name})" not in index} == set()
     examples = ROOT / "examples"
     listed = (examples / "README.md").read_text("utf-8")
     assert {path.name for path in examples.glob("*.py") if f"({path.name})" not in listed} == set()
+
+
+def test_figures_on_the_page_about_modes_are_those_of_the_benchmarks():
+    cost = page("modes.md").partition("## Cost")[2].partition("\n## ")[0]
+    figures = re.findall(r"[−$]\d[\d.,]*\d?(?: %)?", prose_of(cost))
+    assert len(figures) >= 5
+    assert [figure for figure in figures if figure not in page("benchmarks.md")] == []
 
 
 # --- nothing is made up ----------------------------------------------------------------------------------------------
@@ -254,7 +266,7 @@ def package_sources() -> set[str]:
 
 
 HOME = re.compile(r"(?<![\w.])(?:/home/(?!user\b|you\b|me\b)\w+|/Users/(?!you\b|me\b)\w+|/root)/[\w.]|[A-Z]:\\Users\\")
-INDEX = re.compile(r"--(?:extra-)?index-url[ =]https?://|(?i:registry\s*[=:]\s*[\"']?https?://)|PIP_INDEX_URL=http")
+INDEX = re.compile(r"--(?:extra-)?index-url[ =]https?://|(?i:registry\s*[=:]\s*[\"']?https?://)|PIP_INDEX_URL\s*=\s*http")
 
 
 def test_no_file_names_a_path_of_this_machine_or_where_packages_come_from():

@@ -79,7 +79,7 @@ def test_a_yes_with_any_number_in_it_is_unclear(case, number, before):
 @settings(max_examples=1000, deadline=None)
 @given(st.sampled_from(YES), st.sampled_from(BLOCKERS), st.booleans())
 def test_a_yes_with_a_condition_or_an_addition_is_unclear(case, word, before):
-    assert classify(f"{word} {case.text}" if before else f"{case.text}, {word}") == "other"
+    assert classify(f"{word}, {case.text}" if before else f"{case.text}, {word}") == "other"
 
 
 @settings(max_examples=1000, deadline=None)

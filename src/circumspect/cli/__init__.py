@@ -15,7 +15,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("chat:demo", "Chat with the demo shop: no key, no set-up."),
     "chat": ("chat:chat", "Talk to a tenant in the terminal, or one message a line from a pipe."),
     "audit": ("audit:audit", "What would have been held in transcripts of an agent, and why."),
-    "backtest": ("audit:backtest", "Run stored conversations under another policy, with no model."),
+    "backtest": ("backtest:backtest", "Run stored conversations under another policy, with no model."),
     "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
     "db": ("db:db", "Create or update the database."),
 }

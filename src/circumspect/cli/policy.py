@@ -104,9 +104,10 @@ def schema() -> None:
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of standard output.")
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
-    from circumspect.lab.draft_policy import draft_policy
+    from circumspect.lab.draft_policy import draft
+    from circumspect.lab.transcripts import Transcript, read
 
-    text = draft_policy(paths)
+    text = draft(one for one in read(paths) if isinstance(one, Transcript))
     if out is None:
         click.echo(text, nl=False)
         return

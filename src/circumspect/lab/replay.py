@@ -9,13 +9,14 @@ an opinion of the model's that was never asked for cannot be made up: `Again.ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Protocol
 
 from circumspect.clock import FixedClock
+from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES, no_earlier_outcome_is_unknown
@@ -187,8 +188,11 @@ def _carried_over(ruling: Ruling, rules: Sequence[Rule]) -> Iterator[Rule]:
     modes: frozenset[Mode] = frozenset(PROFILES)
     for finding in ruling.findings:
         if finding.rule not in known and finding.reason:
-            verdict = finding.verdict
-            yield Rule(finding.rule, "", finding.reason, lambda _facts, verdict=verdict: verdict, modes)
+            yield Rule(finding.rule, "", finding.reason, _always(finding.verdict), modes)
+
+
+def _always(verdict: Verdict) -> Callable[[Facts], Verdict]:
+    return lambda _: verdict
 
 
 def rulings(record: Record, profiles: Mapping[Mode, Profile] = PROFILES) -> Iterator[Ruling]:
@@ -349,6 +353,8 @@ class _Journal:
         verdict = _VERDICTS.get(str(meta.get("verdict")))
         findings = _findings(meta.get("findings"))
         problem = self.problem
+        if verdict and findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
+            verdict = whole
         if verdict is None or not call.tool or findings is None:
             problem = "What was decided cannot be read."
         elif self.mode is None:

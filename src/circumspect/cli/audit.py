@@ -1,0 +1,122 @@
+"""`circumspect audit`: what would have been held in conversations of an agent that already runs, and why."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.lab.audit import Row
+
+STRICTNESS = ("ask", "escalate", "deny")
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--policy", "policy_path", type=FILE, help="The policy file; without one, effects are guessed from names."
+)
+@click.option("--tools", "tools_path", type=FILE, help="Tool definitions for transcripts that carry none.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line for each proposed call, then a summary line.")
+@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
+@click.option("--labels", "labelled", is_flag=True, help="Score against the labels that the transcripts carry.")
+@click.option("--label-file", type=FILE, help='Score against labels of their own: {"id", "expected"} a line.')
+@click.option("--at", "at", metavar="ISO-TIME", help="What time it was: for conditions and limits over time.")
+@click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
+def audit(
+    paths: tuple[Path, ...],
+    policy_path: Path | None,
+    tools_path: Path | None,
+    as_json: bool,
+    html_path: Path | None,
+    labelled: bool,
+    label_file: Path | None,
+    at: str | None,
+    fail_on: str | None,
+) -> None:
+    """What would have been held, and why. No model is asked and nothing is run.
+
+    PATHS are transcripts: .jsonl, .jsonl.gz or .json with OpenAI chat messages, tau-bench results, OpenAI Agents or
+    LangChain message dumps. What cannot be read is reported with its line, skipped and counted.
+
+    \b
+    circumspect policy init transcripts.jsonl --out policy.yaml
+    circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
+    """
+    from circumspect import locales
+    from circumspect.lab.audit import Ruled, line_of
+    from circumspect.lab.audit import audit as audited
+    from circumspect.lab.labels import Score, labels_from
+    from circumspect.lab.report_text import lines
+    from circumspect.lab.summary import Summary
+    from circumspect.lab.transcripts import specs_from
+    from circumspect.policy.load import load
+    from circumspect.reasons import ReasonCode
+
+    policy = load(policy_path) if policy_path else None
+    score = Score(labels_from(label_file) if label_file else None) if labelled or label_file else None
+    summary = Summary(keep=60 if html_path else 4)
+    rows = audited(paths, policy, specs=specs_from(tools_path) if tools_path else None, now=_moment(at))
+    for row in _watched(rows, show=not as_json):
+        summary.add(row)
+        if score and isinstance(row, Ruled):
+            score.add(row)
+        if as_json:
+            sys.stdout.buffer.write(line_of(row))
+    meanings = {str(code): locales.meaning(code) for code in ReasonCode if str(code) in summary.reasons}
+    if as_json:
+        import orjson
+
+        total: dict[str, Any] = {"summary": summary.to_json()}
+        if score:
+            total["score"] = score.to_json()
+        click.echo(orjson.dumps(total))
+    else:
+        for line in lines(
+            summary, score, meanings=meanings, width=min(shutil.get_terminal_size((100, 24)).columns, 120)
+        ):
+            click.echo(line)
+    if html_path:
+        from circumspect.lab.report_html import page
+
+        shown = policy_path.name if policy_path else "guessed"
+        html_path.write_text(page(summary, score, policy=shown, at=datetime.now(UTC), meanings=meanings), "utf-8")
+        click.echo(f"Wrote {html_path}.", err=True)
+    if fail_on and any(summary.verdicts[word] for word in STRICTNESS[STRICTNESS.index(fail_on) :]):
+        sys.exit(1)
+
+
+def _watched(rows: Iterable[Row], *, show: bool) -> Iterator[Row]:
+    """The rows, with a running count on standard error where somebody watches."""
+    watching = show and sys.stderr.isatty()
+    if not watching:
+        yield from rows
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} calls and replies looked at"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        for row in rows:
+            progress.advance(task)
+            yield row
+
+
+def _moment(at: str | None) -> datetime | None:
+    if at is None:
+        return None
+    try:
+        said = datetime.fromisoformat(at)
+    except ValueError:
+        raise ConfigError(f"'{at}' is not an ISO time.", fix="Write it like 2026-03-31T14:30:00-05:00.") from None
+    return said if said.tzinfo else said.replace(tzinfo=UTC)
