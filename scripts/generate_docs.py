@@ -61,7 +61,7 @@ def commands() -> str:
         "",
         "| typed | |",
         "|---|---|",
-        *(f"| `{name}` | {what} |" for name, what in CHAT.items()),
+        *(f"| `{_in_a_cell(name)}` | {what} |" for name, what in CHAT.items()),
         "",
     ]
     for names, command in walk():
@@ -122,10 +122,17 @@ def _argument(one: click.Argument) -> str:
 def _option(one: click.Option) -> str:
     names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
     choices = one.type.choices if isinstance(one.type, click.Choice) else ()
-    values = "" if one.is_flag else " " + ("\\|".join(map(str, choices)) or one.metavar or one.type.name.upper())
+    values = (
+        "" if one.is_flag else " " + (_in_a_cell("|".join(map(str, choices))) or one.metavar or one.type.name.upper())
+    )
     default = f"`{one.default}`" if isinstance(one.default, str | int | float) and not one.is_flag else ""
+    default = "required" if one.required else default
     variable = f"`{one.envvar}`" if isinstance(one.envvar, str) else ""
-    return f"| {names}{values} | {default} | {variable} | {one.help or ''} |"
+    return f"| {names}{values} | {default} | {variable} | {_in_a_cell(one.help or '')} |"
+
+
+def _in_a_cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

@@ -168,10 +168,14 @@ def test_init_overwrites_nothing(run, folder, transcripts):
     assert (folder / "policy.yaml").read_text("utf-8") == GOOD
 
 
-def test_init_of_something_that_is_no_transcript_is_told(run, folder):
+def test_init_of_a_file_that_is_not_there_is_told(run):
     run("policy", "init", "nowhere.jsonl").refused("nowhere.jsonl", "does not exist")
-    (folder / "odd.jsonl").write_bytes(b"\xff\xfe nonsense\n{}\n[1]\n")
-    ran = run("policy", "init", "odd.jsonl")
-    assert "Traceback" not in ran.err
-    (folder / "empty.jsonl").write_bytes(b"")
-    assert "Traceback" not in run("policy", "init", "empty.jsonl").err
+
+
+@pytest.mark.xfail(
+    strict=True, reason="cli/policy.py drops what cannot be read and drafts an empty policy, exit code 0"
+)
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe nonsense\n", b"{}\n[1]\n"])
+def test_init_of_something_that_is_no_transcript_is_told(run, folder, content):
+    (folder / "odd.jsonl").write_bytes(content)
+    run("policy", "init", "odd.jsonl").refused("odd.jsonl")

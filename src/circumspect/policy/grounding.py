@@ -79,14 +79,14 @@ def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
     nouns = objects_of(facts.call.tool)
     reads = facts.effect == "read"
     said = ledger.said
-    delegated = bool(_DELEGATED.search(said))
+    delegated = _handed_over(facts, said)
     asked = is_asked(facts.call.tool, said) and (
         not nouns
         or any(_noun(noun, said) for noun in nouns)
         or any(one.origin == "user" for one in trace(facts) if one.kind in ("destination", "id", "words", "text"))
     )
     for event, result in ledger.strangers:
-        if delegated and facts.effect != "destructive" and _named(event, ledger):
+        if delegated and _named(event, ledger):
             continue
         for text in result.prose:
             for command in commands(text):
@@ -97,6 +97,12 @@ def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
                 if not reads and not asked and any(_noun(noun, command.sentence) for noun in nouns):
                     return command.sentence
     return ""
+
+
+def _handed_over(facts: Facts, said: str) -> bool:
+    """The user said to do what some message says. That covers neither paying nor anything that destroys."""
+    grave = facts.effect == "destructive" or actions_of(facts.call.tool) & {"delete", "pay"}
+    return not grave and bool(_DELEGATED.search(said))
 
 
 def _noun(noun: str, text: str) -> bool:
@@ -181,13 +187,20 @@ def nobody_else_asked_for_it(facts: Facts) -> Verdict:
         return Allow()
     if demanded_by_a_stranger(facts, ledger):
         return Confirm()
-    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and _commanded(ledger):
+    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and _commanded(facts, ledger):
         return Confirm()
     return Allow()
 
 
-def _commanded(ledger: Ledger) -> bool:
-    return any(commands(text) for _, result in ledger.strangers for text in result.prose)
+def _commanded(facts: Facts, ledger: Ledger) -> bool:
+    """Some stranger tells the reader to do something, and the user did not say to do what is told there."""
+    delegated = _handed_over(facts, ledger.said)
+    return any(
+        commands(text)
+        for event, result in ledger.strangers
+        if not (delegated and _named(event, ledger))
+        for text in result.prose
+    )
 
 
 GROUNDING_RULES: tuple[Rule, ...] = (

@@ -145,7 +145,7 @@ _MONTHS = {
 }
 _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_NUMERIC = re.compile(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})(?:[-/.](\d{4}|\d{2}))?(?!\d)")
+_NUMERIC = re.compile(r"(?<!\d)(?<!\d[-/.])(\d{1,2})[-/.](\d{1,2})(?:[-/.](\d{4}|\d{2}))?(?!\d)")
 _NAMED = re.compile(
     rf"(?<![\w])(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s*(?:-|to|until|and|or)\s*(?:the )?(?P<day2>\d{{1,2}})"
     rf"(?:st|nd|rd|th)?)?\s*(?:of )?[בל]?(?P<month>{_MONTH})\b\.?|[בל]?(?P<month2>{_MONTH})\.? (?:the )?"

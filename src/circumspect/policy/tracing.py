@@ -41,19 +41,11 @@ Origin = Literal[
 Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
 
 _DESTINATION = bag(
-    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
-    "link href "
-    "webhook endpoint host domain path directory folder channel room chat user username participant participants "
-    "attendee "
-    "attendees invitee invitees member members phone tel mobile payee beneficiary forward"
+    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri link "
+    "href webhook endpoint host domain path directory folder channel room chat user username participant participants "
+    "attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
 )
-_NOT_DESTINATION = bag(
-    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
-    "link href "
-    "webhook endpoint host domain path directory folder channel room chat user username participant participants "
-    "attendee "
-    "attendees invitee invitees member members phone tel mobile payee beneficiary forward"
-)
+_NOT_DESTINATION = bag("type name count number limit id ids line lines text message subject body title")
 _ID = bag("id ids iban account number code token key sku password username ref reference uuid")
 
 

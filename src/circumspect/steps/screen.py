@@ -26,5 +26,6 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if profile.mode == "standard":
         return Screened(incoming, opened, language, "other")
     pending = opened.intent if opened.intent and opened.intent.state == "pending" else None
-    values = frozenset(shown(value) for value in pending.call.arguments.values()) if pending else frozenset()
+    # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
+    values = {pending.call.tool, *map(shown, pending.call.arguments.values())} if pending else frozenset[str]()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))

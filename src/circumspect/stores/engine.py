@@ -141,6 +141,7 @@ def _postgres(url: sa.URL) -> Database:
             pool_size=POSTGRES_THREADS,
             max_overflow=0,
             pool_pre_ping=True,
+            pool_use_lifo=True,  # the connection that was used last has its statements prepared
             # The claims count on seeing what others committed while they waited for a row.
             isolation_level="READ COMMITTED",
             connect_args={} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_SECONDS},

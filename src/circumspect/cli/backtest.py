@@ -1,0 +1,348 @@
+"""`circumspect backtest`: stored conversations under a changed policy, as a report or as JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from circumspect.errors import ConfigError, UnknownTenant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from circumspect.lab.backtest import Case, Change, Fate, Summary
+    from circumspect.stores import SqlStore
+    from circumspect.turn import TenantId, ToolSpec
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+SHOWN = 20
+WIDTH = 110
+"""Of a report that does not go to a terminal."""
+
+TITLES: Mapping[Change, tuple[str, str]] = {
+    "let_through": ("now let through", "red"),
+    "looser": ("held more mildly", "red"),
+    "held": ("now held", "green"),
+    "stricter": ("held more strictly", "green"),
+    "opinion_dropped": ("no second opinion any more", "yellow"),
+    "opinion_asked": ("now with a second opinion", "cyan"),
+}
+FATES: Mapping[Fate, str] = {
+    "confirmed": "the user said yes, and it succeeded",
+    "approved": "a colleague approved it, and it succeeded",
+    "ran": "it ran unasked and succeeded",
+    "refused": "the user said no",
+    "failed": "it ran and failed",
+    "unknown": "it ran, and nobody knows how it ended",
+    "unanswered": "the question was never answered",
+    "held": "it did not run",
+}
+
+
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{value}' is not an ISO time such as 2026-03-01 or 2026-03-01T09:00+02:00."
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The command's options."""
+
+    policy: Path
+    tenant: str | None
+    database: str
+    since: datetime | None
+    limit: int | None
+    verify: Path | None
+    tools: Path | None
+    as_json: bool
+
+
+@click.command()
+@click.option("--policy", type=FILE, required=True, help="The changed policy file.")
+@click.option("--tenant", help="Only this tenant's conversations; without it, everyone's.")
+@click.option(
+    "--database",
+    envvar="CIRCUMSPECT_DATABASE",
+    default="sqlite:///.circumspect/circumspect.db",
+    show_default=True,
+    help="SQLite file or postgresql:// URL with the conversations. Nothing is written to it.",
+)
+@click.option("--since", callback=_moment, metavar="ISO-TIME", help="Only what was decided since then.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many conversations of a tenant, the newest.")
+@click.option("--verify", type=FILE, help="The policy they were played under: is what it decided then decided again?")
+@click.option("--tools", type=FILE, help="Tool definitions (JSON), for tenants whose tools the database does not know.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a flip, and a summary at the end.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["loosened", "tightened", "needless", "unreplayed", "any"]),
+    multiple=True,
+    help="Exit code 1 when there is any of this. Can be given several times.",
+)
+def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
+    """Run stored conversations under another policy, with no model, and show what would be decided otherwise.
+
+    \b
+    circumspect backtest --policy new.yaml --since 2026-03-01
+    circumspect backtest --policy new.yaml --verify policy.yaml --fail-on loosened
+    """
+    wanted = Wanted(**options)
+    summary = asyncio.run(_run(wanted))
+    if wanted.as_json:
+        click.echo(orjson.dumps(summary.to_json()))
+    else:
+        _report(summary, wanted)
+    sys.exit(1 if any(_has(kind, summary) for kind in fail_on) else 0)
+
+
+def _has(kind: str, summary: Summary) -> bool:
+    from circumspect.lab.backtest import LOOSENED, TIGHTENED
+
+    match kind:
+        case "loosened":
+            return any(summary.changes[change] for change in LOOSENED)
+        case "tightened":
+            return any(summary.changes[change] for change in TIGHTENED)
+        case "needless":
+            return bool(summary.needless.total())
+        case "unreplayed":
+            return bool(summary.unreplayed)
+    return bool(summary.flips)
+
+
+async def _run(wanted: Wanted) -> Summary:
+    from circumspect.lab.backtest import Summary, backtest, count
+    from circumspect.policy.load import load
+    from circumspect.wording import compact
+
+    summary, since, limit = Summary(), wanted.since, wanted.limit
+    verify = load(wanted.verify) if wanted.verify else None
+    store = await _opened(wanted.database)
+    try:
+        tools = {one: await _specs(store, one, wanted.tools) for one in await _tenants(store, wanted.tenant)}
+        everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
+        policy = load(wanted.policy, specs=everything or None)
+        total = sum([await count(store, one, since, limit) for one in tools])
+        with _progress(total) as advance:
+            for one, specs in tools.items():
+                found = backtest(store, policy, tenant=one, specs=specs, since=since, limit=limit, verify=verify)
+                async for visited in found:
+                    summary.add(visited)
+                    advance()
+                    for case in visited.cases if wanted.as_json else ():
+                        if case.change or case.problem:
+                            click.echo(compact(case.to_json()))
+        return summary
+    finally:
+        await store.close()
+
+
+async def _opened(database: str) -> SqlStore:
+    """The database as it is: neither made nor brought up to date."""
+    from circumspect.stores import SqlStore
+
+    _check(database)
+    return await SqlStore.open(database, migrate=False)
+
+
+def _check(database: str) -> None:
+    path = database.removeprefix("sqlite:///")
+    if "://" not in path and not Path(path).is_file():
+        raise ConfigError(f"There is no database {path}.", fix="Name the one with your conversations with --database.")
+
+
+async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
+    from circumspect.lab.backtest import tenants_of
+    from circumspect.turn import TenantId
+
+    everyone = await tenants_of(store)
+    if wanted is None:
+        return everyone
+    known = dict.fromkeys((*everyone, *(tenant.id for tenant in await store.tenants())))
+    if wanted not in known:
+        fix = f"Choose one of: {', '.join(known)}." if known else "There is none in this database yet."
+        raise UnknownTenant(f"There is no tenant '{wanted}' in this database.", fix=fix)
+    return (TenantId(wanted),)
+
+
+async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mapping[str, ToolSpec]:
+    """The tools enabled for the tenant: from the file, else as the database knows them, else the sample's own."""
+    from circumspect import samples
+
+    specs: Mapping[str, ToolSpec] = _read(path) if path else {}
+    stored = getattr(store, "tool_specs", None)
+    if not specs and stored is not None:
+        specs = await stored(tenant)
+    if not specs and tenant in samples.names():
+        specs = samples.load(tenant, directory=None, now=datetime.now(UTC)).tools.specs()
+    if not specs:
+        raise ConfigError(
+            f"The database does not know the tools of tenant '{tenant}'.",
+            fix="Give their definitions with --tools FILE (a JSON list of OpenAI tool definitions).",
+        )
+    known = await store.get_tenant(tenant)
+    enabled = known.tools if known else None
+    return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
+
+
+def _read(path: Path) -> Mapping[str, ToolSpec]:
+    from circumspect.lab.tool_defs import BadTools, specs_of
+
+    try:
+        return specs_of(orjson.loads(path.read_bytes()))
+    except (BadTools, orjson.JSONDecodeError) as problem:
+        raise ConfigError(f"{path} holds no tool definitions: {problem}", fix="Give OpenAI tool definitions.") from None
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on standard error, while somebody is looking."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("conversations"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def _report(summary: Summary, wanted: Wanted) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    _overview(summary, wanted, console)
+    if summary.tallies:
+        _rules(summary, console)
+        _cases(summary, console)
+    if summary.unreplayed:
+        _unreplayed(summary, console)
+
+
+def _overview(summary: Summary, wanted: Wanted, console: Console) -> None:
+    from rich.text import Text
+
+    if not summary.calls:
+        where = f" of tenant {wanted.tenant}" if wanted.tenant else ""
+        console.print(Text(f"No proposed call is stored in the {summary.conversations:,} conversations{where}."))
+        return
+    first, last = (at.strftime("%Y-%m-%d") if at else "" for at in (summary.first, summary.last))
+    span = first if first == last else f"{first} to {last}"
+    calls, talks = _many(summary.calls, "proposed call"), _many(summary.conversations, "conversation")
+    console.print(Text(f"{calls} in {talks}, {span}, under {wanted.policy}", style="bold"))
+    if summary.verified:
+        checked = f"{summary.verified:,} of {summary.calls:,} were decided again under the policy of their time"
+        console.print(Text(f"{checked} and came out as stored.", style="dim"))
+    if not summary.tallies:
+        console.print(Text("Nothing would be decided otherwise."))
+
+
+def _rules(summary: Summary, console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("what changes", "who speaks, or no longer does"):
+        table.add_column(name)
+    for name in ("calls", "a day", "needless"):
+        table.add_column(name, justify="right")
+    for one in summary.ranked():
+        title, colour = TITLES[one.change]
+        who = Text(one.rule or "the confidence cap")
+        if one.reason:
+            who.append(f"\n{one.reason}", style="dim")
+        numbers = (f"{one.calls:,}", f"{one.calls / summary.days:.1f}", f"{one.needless:,}" if one.needless else "")
+        table.add_row(Text(title, style=colour), who, *numbers)
+    console.print(table)
+    known, presumed, days = summary.needless["known"], summary.needless["presumed"], summary.days
+    if known or presumed:
+        said = f"{known:,} that a person had said yes to, {presumed:,} that ran unasked and succeeded"
+        console.print(Text(f"Needless holds and questions: {(known + presumed) / days:.1f} a day ({said})."))
+    asked = summary.questions
+    dropped = f"; {asked['dropped']:,} no longer asked, {asked['dropped_yes']:,} of them had been answered with yes"
+    console.print(
+        Text(f"Questions: {asked['then'] / days:.1f} a day then, {asked['now'] / days:.1f} now")
+        + Text(f"{dropped}." if asked["dropped"] else ".")
+    )
+
+
+def _cases(summary: Summary, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    cases = list(summary.cases())
+    total = summary.changes.total()
+    console.print()
+    some = f"{min(SHOWN, len(cases))} of {total:,} cases; --json prints all" if total > SHOWN else "Cases"
+    console.print(Text(some, style="bold"))
+    for case in cases[:SHOWN]:
+        console.print()
+        console.print(_head(case))
+        for line in _details(case):
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
+
+
+def _head(case: Case) -> Any:
+    from rich.text import Text
+
+    from circumspect.lab.backtest import shortened
+    from circumspect.wording import compact
+
+    title, colour = TITLES[case.change] if case.change else ("", "")
+    call = f"{case.call.tool} {compact(shortened(case.call.arguments, 60))}"
+    return Text(f"{title}  ", style=f"bold {colour}").append(_plain(call, 200), style="not bold default")
+
+
+def _details(case: Case) -> Iterator[str]:
+    now, spoke = case.now.verdict if case.now else "?", case.spoke
+    opinion = ", if a second opinion agrees" if case.open and now == "allow" else ""
+    reason = f" ({spoke.reason})" if spoke.reason else ""
+    because = f", {spoke.rule}{reason}" if spoke.rule else ""
+    yield f"{case.then.verdict} → {now}{opinion}{because}"
+    if spoke.sentence:
+        yield _plain(spoke.sentence, 300)
+    needless = ": needless" if case.needless == "known" else ": needless, it seems" if case.needless else ""
+    yield f"{FATES[case.fate]}{needless}"
+    yield f"{_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M} · {case.tenant}"
+
+
+def _unreplayed(summary: Summary, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print()
+    console.print(Text(f"{_many(summary.unreplayed, 'call')} cannot be replayed", style="bold yellow"))
+    for reason, calls in summary.reasons.most_common(10):
+        console.print(Padding(Text(f"{calls:,}  {_plain(reason, 300)}"), (0, 0, 0, 4)))
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _plain(text: str, most: int) -> str:
+    """On one line, cut, and without anything that could write to the terminal."""
+    kept = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 2 * most]).split())
+    return kept if len(kept) <= most else kept[: most - 1] + "…"

@@ -1,0 +1,89 @@
+"""Replies that say something was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from circumspect.policy.claims import claims_in, unsupported_claims
+from circumspect.turn import Happened, ToolCall, ToolSpec
+
+
+def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -> Happened:
+    return Happened(ToolCall(tool, arguments), result, ok, True, 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I have refunded you.",
+        "I've cancelled your order and you will get an e-mail.",
+        "Done! I cancelled the order.",
+        "Your order has been successfully cancelled.",
+        "Great news: your flight is now booked.",
+        "You have been refunded the amount of $18.",
+        "Я отменил ваш заказ.",
+        "Ваш заказ отменён.",
+        "Деньги возвращены на карту.",
+        "ביטלתי את ההזמנה שלך.",
+        "ההזמנה שלך בוטלה.",
+        "The payment was declined, so I have refunded your card.",
+    ],
+)
+def test_a_claim_without_a_call_is_found(reply: str) -> None:
+    assert unsupported_claims(reply, None, [])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I can cancel the order for you.",
+        "I will refund you once you confirm.",
+        "Would you like me to cancel it?",
+        "Has your order been cancelled?",
+        "Once the order has been cancelled, you will be refunded.",
+        "If it has been shipped, it cannot be cancelled.",
+        "Your order has not been cancelled yet.",
+        "I'm unable to tell whether it has been refunded.",
+        "After your return has been processed we will write to you.",
+        "Your order was cancelled on May 3.",
+        "I have found your order.",
+        "I've updated the summary of your request.",
+        'Please reply "I have cancelled it" when you are done.',
+        "It should have been refunded by your bank.",
+        "Если заказ отменён, деньги вернутся.",
+        "Заказ не отменён.",
+        "אם ההזמנה בוטלה, הכסף יוחזר.",
+        "",
+    ],
+)
+def test_offers_questions_conditions_and_reports_are_no_claims(reply: str) -> None:
+    assert claims_in(reply) == ()
+
+
+def test_a_call_of_that_kind_backs_the_claim() -> None:
+    assert not unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_order", order_id="A1")])
+    assert not unsupported_claims("A refund has been issued.", "en", [ran("cancel_order", order_id="A1")])
+
+
+def test_a_call_of_another_kind_or_one_that_failed_does_not() -> None:
+    claim = "Your order has been cancelled."
+    assert unsupported_claims(claim, "en", [ran("get_order", {"status": "open"})])
+    assert unsupported_claims(claim, "en", [ran("update_address")])
+    assert unsupported_claims(claim, "en", [ran("cancel_order", "Error: no", ok=False)])
+
+
+def test_a_claim_about_another_record_is_not_backed() -> None:
+    done = [ran("cancel_order", {"order_id": "A10077"}, order_id="A10077")]
+    assert not unsupported_claims("Order A10077 has been cancelled.", "en", done)
+    assert unsupported_claims("Order B20088 has been cancelled.", "en", done)
+
+
+def test_reporting_a_status_that_a_lookup_returned_is_fine() -> None:
+    assert not unsupported_claims("Your order has been cancelled.", "en", [ran("get_order", {"status": "cancelled"})])
+
+
+def test_a_tool_that_only_reads_backs_nothing_whatever_it_is_called() -> None:
+    specs = {"cancel_preview": ToolSpec("cancel_preview", effect="read")}
+    assert unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_preview")], specs)

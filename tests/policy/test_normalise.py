@@ -1,0 +1,128 @@
+"""Values and texts in one spelling."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from circumspect.policy.normalise import (
+    Reading,
+    clocks_in,
+    days_in,
+    folded,
+    is_phone,
+    looks_like_id,
+    occurs,
+    phone_digits,
+    phones_in,
+    says_number,
+    spellings,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("Order  #W12\n", "order #w12"),
+        ("٤٢ и ４２", "42 и 42"),
+        ("“Don’t”", '"don\'t"'),
+        ("a\u200fb\u200dc", "abc"),
+        ("STRASSE", "straße"),
+        ("A\u00a0B — C", "a b - c"),
+    ],
+)
+def test_texts_that_look_alike_fold_alike(written: str, same: str) -> None:
+    assert folded(written) == folded(same)
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert folded(folded(text)) == folded(text)
+
+
+def test_a_value_is_found_whole_or_not_at_all() -> None:
+    assert occurs("12345", "order 12345, please") == 6
+    assert occurs("12345", "order 123456") == -1
+    assert occurs("w12345", "#w12345") == 1
+    assert occurs("ann", "anna and ann.") == 9
+
+
+@pytest.mark.parametrize("text", ["it costs 1,234.50", "1 234,50 euro", "1234.5 exactly", "$1,234.50!", "(1234,50)"])
+def test_an_amount_is_known_however_it_is_grouped(text: str) -> None:
+    assert says_number(1234.5, folded(text))
+
+
+@pytest.mark.parametrize("text", ["1234.56", "11234.5", "x1234.5", "1234", "12,34.5", "1234.5.6"])
+def test_another_amount_is_not(text: str) -> None:
+    assert not says_number(1234.5, folded(text))
+
+
+@pytest.mark.parametrize("text", ["two bags", "2 bags", "две сумки", "שתי מזוודות", "2.0", "٢ bags"])
+def test_small_numbers_may_be_words(text: str) -> None:
+    assert says_number(2, folded(text))
+
+
+@pytest.mark.parametrize("text", ["12", "2024-05-02", "a2", "2.5", "0.2"])
+def test_a_digit_inside_another_number_does_not_count(text: str) -> None:
+    assert not says_number(2, folded(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on May 26",
+        "26th of May 2024",
+        "the 26th",
+        "26 мая",
+        "ב-26 במאי",
+        "26.05.2024",
+        "5/26",
+        "May 24 to 26",
+        "2024-05-26T10:00",
+        "from the 24th to the 26th of May",
+    ],
+)
+def test_a_day_is_known_however_it_is_written(text: str) -> None:
+    assert Reading(text).names_day(date(2024, 5, 26))
+
+
+@pytest.mark.parametrize("text", ["May 27", "26 June", "2023-05-26", "room 26", "on May 26, 2023"])
+def test_another_day_is_not(text: str) -> None:
+    assert not Reading(text).names_day(date(2024, 5, 26))
+
+
+def test_a_date_that_reads_both_ways_is_both() -> None:
+    assert {(None, 5, 6), (None, 6, 5)} <= days_in("on 05/06")
+
+
+def test_times_of_day() -> None:
+    assert (16, 0) in clocks_in("at 4 pm")
+    assert (16, 30) in clocks_in("16:30")
+    assert (16, 0) in clocks_in("at 4")
+    assert (16, 0) not in clocks_in("at 4 am")
+
+
+def test_a_telephone_number_is_the_same_with_and_without_country_code() -> None:
+    assert is_phone("+972 (50) 123-4567")
+    assert phone_digits("+972501234567") == phone_digits("050-123-4567")
+    assert phone_digits("0501234567") in phones_in("call me at 050 123 4567 tonight")
+    assert not is_phone("2024")
+
+
+@pytest.mark.parametrize("value", ["#W1234", "a.b@c.org", "credit_card_77", "HAT123"])
+def test_ids_are_told_from_words(value: str) -> None:
+    assert looks_like_id(value)
+
+
+@pytest.mark.parametrize("value", ["Anna", "new york", "red", "a1"])
+def test_words_are_not_ids(value: str) -> None:
+    assert not looks_like_id(value)
+
+
+def test_an_id_may_lose_its_sign_and_an_address_its_scheme() -> None:
+    assert "w12" in spellings("#W12")
+    assert "gift card 7" in spellings("gift_card_7")
+    assert "example.org/a" in spellings("https://example.org/a/")
