@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from circumspect import Agent, samples
 from circumspect.clock import FixedClock
+from circumspect.turn import ConversationId
 
 
 async def main() -> None:
@@ -33,7 +34,7 @@ async def main() -> None:
         await say("Yes")  # that yes was used up: nothing runs a second time
 
         store = (await agent.open()).ports.store
-        ran = [one for one in await store.executions(agent.tenant.id, "c1") if one.effect != "read"]
+        ran = [one for one in await store.executions(agent.tenant.id, ConversationId("c1")) if one.effect != "read"]
         print(f"The ledger says: {ran[0].call.tool} ran {len(ran)} time(s), {ran[0].state}.")
     print(f"The shop's own database says: order 12345 is {shop.backend.order('12345').status}.")
 

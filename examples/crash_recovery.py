@@ -20,9 +20,11 @@ from circumspect import Agent, IdempotencyKey, tool
 from circumspect.clock import FixedClock
 from circumspect.models import ScriptedModel, says
 from circumspect.stores import SqlStore
-from circumspect.turn import ModelRequest, Recovery
+from circumspect.turn import ConversationId, ModelRequest, Recovery
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
+RECOVERIES: tuple[Recovery, ...] = ("keyed", "blind")
+CONVERSATION = ConversationId("c1")
 
 
 def an_agent(folder: Path, recovery: Recovery, *, dies: bool) -> Agent:
@@ -57,10 +59,10 @@ def an_agent(folder: Path, recovery: Recovery, *, dies: bool) -> Agent:
 async def next_worker(folder: Path, recovery: Recovery) -> None:
     async with an_agent(folder, recovery, dies=False) as agent:
         store = cast(SqlStore, (await agent.open()).ports.store)
-        (found,) = await store.executions(agent.tenant.id, "default")
+        (found,) = await store.executions(agent.tenant.id, CONVERSATION)
         print(f"  found in the ledger: {found.call.tool} {dict(found.call.arguments)} is '{found.state}'")
-        turn = await agent.turn("Hello?")
-        (ended,) = await store.executions(agent.tenant.id, "default")
+        turn = await agent.turn("Hello?", conversation=CONVERSATION)
+        (ended,) = await store.executions(agent.tenant.id, CONVERSATION)
         print(f"  after the next message: '{ended.state}' ({ended.reason})")
         print(f"  the user reads: {turn.reply.splitlines()[0]}")
         for one in await store.escalations(agent.tenant.id, "open"):
@@ -69,15 +71,16 @@ async def next_worker(folder: Path, recovery: Recovery) -> None:
 
 
 def main() -> None:
-    for recovery in ("keyed", "blind"):
+    for recovery in RECOVERIES:
         with tempfile.TemporaryDirectory() as folder:
             print(f"{recovery}: the worker dies inside the call …")
             subprocess.run([sys.executable, __file__, folder, recovery], check=False)  # noqa: S603
-            asyncio.run(next_worker(Path(folder), cast(Recovery, recovery)))
+            asyncio.run(next_worker(Path(folder), recovery))
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:  # the worker that dies
-        an_agent(Path(sys.argv[1]), cast(Recovery, sys.argv[2]), dies=True).turn_sync("Pay ACME-77")
+        doomed = an_agent(Path(sys.argv[1]), cast(Recovery, sys.argv[2]), dies=True)
+        doomed.turn_sync("Pay ACME-77", conversation=CONVERSATION)
     else:
         main()

@@ -54,8 +54,8 @@ def commands() -> str:
     lines += [f"| [`circumspect {name}`](#circumspect-{name}) | {line} |" for name, (_, line) in VERBS.items()]
     lines += [
         "",
-        "Exit codes: 0 when all is well; 1 when a check found something; 2 for a mistake in what was asked (one message",
-        "that says what to do, never a traceback); 130 after Ctrl-C.",
+        "Exit codes: 0 when all is well; 1 when a check found something; 2 for a mistake in what was asked (one",
+        "message that says what to do, never a traceback); 130 after Ctrl-C.",
         "",
         "In the chat, and from a pipe:",
         "",

@@ -135,6 +135,7 @@ class Agent:
 
         self._owned = await SqlStore.open(self._database)
         await self._owned.put_tenant(self.tenant)
+        await self._owned.put_tools(self.tenant.id, self._toolset.specs())
         return self._owned
 
     async def close(self) -> None:

@@ -34,11 +34,11 @@ async def run_turn(incoming: Incoming, setup: Setup) -> TurnResult:
             if opened.answered:
                 return opened.answered
             profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
-            opened, settled = await catch_up(opened, setup)
+            opened, news = await catch_up(opened, setup)
             screened = screen(incoming, opened, tenant.language, profile, notes)
-            work = Work(setup, screened, profile, setup.tools, notes)
+            work = Work(setup, screened, profile, setup.tools, notes, news)
             try:
-                reply = ending.with_notices(await _answered(work), settled, work.desk)
+                reply = ending.with_notices(await _answered(work), news, work.desk)
             except asyncio.CancelledError:
                 notes.write("notice", "interrupted", ReasonCode.TURN_INTERRUPTED)
                 await asyncio.shield(work.record(Reply("failed", "")))

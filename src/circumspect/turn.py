@@ -45,7 +45,9 @@ def digest(value: object) -> str:
 
 def _typed(value: object) -> object:
     match value:
-        case bool() | None | str():
+        case str():
+            return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
+        case bool() | None:
             return value
         case int() | float():
             return {"\0" + type(value).__name__: repr(value)}
@@ -56,10 +58,20 @@ def _typed(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
+def _is_text(value: str) -> bool:
+    """False for a lone surrogate, which JSON can carry and UTF-8 cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _escaped(key: object) -> str:
     """No real key may look like a type tag."""
     if not isinstance(key, str):
         raise TypeError("JSON object keys are strings")
+    key = key if key.isascii() or _is_text(key) else "\0str" + ascii(key)
     return "\0" + key if key.startswith("\0") else key
 
 

@@ -70,6 +70,8 @@ class Work:
     profile: Profile
     tools: Mapping[str, ToolSpec]
     notes: Notes
+    earlier: tuple[Execution, ...] = ()
+    """Calls of an interrupted turn whose outcome nobody has told the user yet."""
 
     @property
     def desk(self) -> Desk:
@@ -104,7 +106,7 @@ class Work:
         setup, screened, tools, notes = self.setup, self.screened, self.tools, self.notes
         policy = setup.policy.of(call.tool, screened.incoming.tenant)
         session = at_hand(screened, tools, notes)
-        done = frozenset(ran.call.hash for ran in notes.ran)
+        done = frozenset(one.call.hash for one in (*self.earlier, *notes.ran) if one.state == "succeeded")
         whole = needs_more(policy, tools)
         while True:
             if whole:
@@ -156,12 +158,12 @@ class Work:
 
 
 async def catch_up(opened: Opened, setup: Setup) -> tuple[Opened, tuple[Execution, ...]]:
-    """If an earlier turn died while a call was under way, settle that call before anything else."""
-    ports, now = setup.ports, setup.ports.clock.now()
-    if not any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
+    """If an earlier turn died with a call under way, settle that call first, and say what is now known about it."""
+    if not opened.unsettled:
         return opened, ()
-    settled = await sweep(ports.tools, ports.store, ports.clock, ports.ids)
-    known = {one.id: one for one in settled}
-    mine = tuple(known[one.id] for one in opened.unsettled if one.id in known)
-    still = tuple(known.get(one.id, one) for one in opened.unsettled)
-    return replace(opened, unsettled=tuple(one for one in still if one.state in ("started", "indeterminate"))), mine
+    ports, now, known = setup.ports, setup.ports.clock.now(), {}
+    if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
+        known = {one.id: one for one in await sweep(ports.tools, ports.store, ports.clock, ports.ids)}
+    current = tuple(known.get(one.id, one) for one in opened.unsettled)
+    news = tuple(one for one in current if one.id in known or one.state == "succeeded")
+    return replace(opened, unsettled=tuple(one for one in current if one.state != "succeeded")), news

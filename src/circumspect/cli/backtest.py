@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,10 +103,12 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     circumspect backtest --policy new.yaml --since 2026-03-01
     circumspect backtest --policy new.yaml --verify policy.yaml --fail-on loosened
     """
+    from circumspect.wording import compact
+
     wanted = Wanted(**options)
     summary = asyncio.run(_run(wanted))
     if wanted.as_json:
-        click.echo(orjson.dumps(summary.to_json()))
+        click.echo(compact(summary.to_json()))
     else:
         _report(summary, wanted)
     sys.exit(1 if any(_has(kind, summary) for kind in fail_on) else 0)
@@ -244,8 +247,10 @@ def _overview(summary: Summary, wanted: Wanted, console: Console) -> None:
     from rich.text import Text
 
     if not summary.calls:
-        where = f" of tenant {wanted.tenant}" if wanted.tenant else ""
-        console.print(Text(f"No proposed call is stored in the {summary.conversations:,} conversations{where}."))
+        talks = _many(summary.conversations, "stored conversation")
+        console.print(
+            f"No call was proposed in {talks}." if summary.conversations else "There are no stored conversations."
+        )
         return
     first, last = (at.strftime("%Y-%m-%d") if at else "" for at in (summary.first, summary.last))
     span = first if first == last else f"{first} to {last}"
@@ -289,53 +294,48 @@ def _rules(summary: Summary, console: Console) -> None:
 
 
 def _cases(summary: Summary, console: Console) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    cases = list(summary.cases())
-    total = summary.changes.total()
-    console.print()
-    some = f"{min(SHOWN, len(cases))} of {total:,} cases; --json prints all" if total > SHOWN else "Cases"
-    console.print(Text(some, style="bold"))
-    for case in cases[:SHOWN]:
-        console.print()
-        console.print(_head(case))
-        for line in _details(case):
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
-
-
-def _head(case: Case) -> Any:
     from rich.text import Text
 
     from circumspect.lab.backtest import shortened
     from circumspect.wording import compact
 
-    title, colour = TITLES[case.change] if case.change else ("", "")
-    call = f"{case.call.tool} {compact(shortened(case.call.arguments, 60))}"
-    return Text(f"{title}  ", style=f"bold {colour}").append(_plain(call, 200), style="not bold default")
+    cases, total = list(summary.cases())[:SHOWN], summary.changes.total()
+    console.print()
+    console.print(Text("Cases" if total == len(cases) else f"{len(cases)} of {total:,} cases", style="bold"))
+    for case in cases:
+        title, colour = TITLES[case.change] if case.change else ("", "")
+        call = _plain(f"{case.call.tool} {compact(shortened(case.call.arguments, 60))}", 300)
+        head, *rest = _wrapped(f"{title}  {call}", console, indent="")
+        console.print()
+        console.print(Text(title, style=f"bold {colour}").append(head[len(title) :], style="not bold default"))
+        for line in (*rest, *(line for said in _details(case) for line in _wrapped(said, console))):
+            console.print(Text(line))
 
 
 def _details(case: Case) -> Iterator[str]:
     now, spoke = case.now.verdict if case.now else "?", case.spoke
     opinion = ", if a second opinion agrees" if case.open and now == "allow" else ""
     reason = f" ({spoke.reason})" if spoke.reason else ""
-    because = f", {spoke.rule}{reason}" if spoke.rule else ""
-    yield f"{case.then.verdict} → {now}{opinion}{because}"
-    if spoke.sentence:
-        yield _plain(spoke.sentence, 300)
+    yield f"{case.then.verdict} → {now}{opinion}{f', {spoke.rule}{reason}' if spoke.rule else ''}"
+    if spoke.problem or spoke.sentence:
+        yield _plain(spoke.problem or f"The rule: {spoke.sentence}", 400)
     needless = ": needless" if case.needless == "known" else ": needless, it seems" if case.needless else ""
     yield f"{FATES[case.fate]}{needless}"
-    yield f"{_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M} · {case.tenant}"
+    yield f"{case.tenant} · {_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M}"
 
 
 def _unreplayed(summary: Summary, console: Console) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     console.print()
     console.print(Text(f"{_many(summary.unreplayed, 'call')} cannot be replayed", style="bold yellow"))
     for reason, calls in summary.reasons.most_common(10):
-        console.print(Padding(Text(f"{calls:,}  {_plain(reason, 300)}"), (0, 0, 0, 4)))
+        for line in _wrapped(f"{calls:,}  {_plain(reason, 400)}", console):
+            console.print(Text(line))
+
+
+def _wrapped(text: str, console: Console, indent: str = "    ") -> list[str]:
+    return textwrap.wrap(text, console.width, initial_indent=indent, subsequent_indent="    ") or [""]
 
 
 def _many(number: int, noun: str) -> str:

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -34,6 +35,7 @@ from circumspect.turn import (
     SEVERITY,
     Confirm,
     ConversationId,
+    Deny,
     Execution,
     Finding,
     Intent,
@@ -50,12 +52,15 @@ from circumspect.turn import (
 
 Said = Literal["allow", "confirm", "approve", "ask", "escalate", "deny"]
 Change = Literal["let_through", "looser", "held", "stricter", "opinion_dropped", "opinion_asked"]
+"""Would run with nobody asked; would be held more mildly; ran, and would be held or asked about; would be held more
+strictly, and did not run anyway; would be let through as before, but without or with a second opinion."""
 Fate = Literal["confirmed", "approved", "ran", "refused", "failed", "unknown", "unanswered", "held"]
 
 STRICTNESS: Mapping[Said, int] = {"allow": 0, "confirm": 1, "approve": 2, "ask": 3, "escalate": 4, "deny": 5}
 LOOSENED: tuple[Change, ...] = ("let_through", "looser")
 TIGHTENED: tuple[Change, ...] = ("held", "stricter")
 CHANGES: tuple[Change, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinion_asked")
+RAN: tuple[Fate, ...] = ("confirmed", "approved", "ran", "failed", "unknown")
 QUESTIONS: tuple[Said, ...] = ("confirm", "approve", "ask")
 
 PAGE = 200
@@ -86,11 +91,18 @@ class Side:
     rule: str = ""
     reason: ReasonCode | None = None
     sentence: str = ""
-    """What the policy or the rule says, for a person."""
+    """What the rule wants to be so."""
+    problem: str = ""
+    """What the policy file, or the rule, says about this very call; only denials have it, and only new ones."""
 
     def to_json(self) -> dict[str, Json]:
-        reason = None if self.reason is None else str(self.reason)
-        return {"verdict": self.verdict, "rule": self.rule, "reason_code": reason, "sentence": self.sentence}
+        return {
+            "verdict": self.verdict,
+            "rule": self.rule,
+            "reason_code": None if self.reason is None else str(self.reason),
+            "sentence": self.sentence,
+            "problem": self.problem,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +229,10 @@ class _Lens:
     rules: Sequence[Rule]
     elsewhere: _Elsewhere
 
+    @cached_property
+    def sentences(self) -> Mapping[str, str]:
+        return {SECOND_OPINION: "A second opinion agrees.", **{one.name: one.sentence for one in self.rules}}
+
     async def again(self, ruling: Ruling, policy: Policy) -> Again:
         return await rule_again(ruling, policy, self.specs, rules=self.rules, elsewhere=self.elsewhere)
 
@@ -227,11 +243,8 @@ class _Lens:
         first = max(findings, key=lambda finding: SEVERITY[finding.verdict.kind], default=None)
         if first is None:
             return Side(kind)
-        problem = getattr(first.verdict, "problem", "")
-        sentence = problem or next((one.sentence for one in self.rules if one.name == first.rule), "")
-        if first.rule == SECOND_OPINION:
-            sentence = "A second opinion of the model agrees."
-        return Side(kind, first.rule, first.reason, sentence)
+        problem = first.verdict.problem if isinstance(first.verdict, Deny) else ""
+        return Side(kind, first.rule, first.reason, self.sentences.get(first.rule, ""), problem)
 
 
 async def _cases(
@@ -244,7 +257,7 @@ async def _cases(
 
 
 async def _case(ruling: Ruling, story: _Story, lens: _Lens) -> Case:
-    then = lens.side(ruling.then, ruling.said)
+    then, fate = lens.side(ruling.then, ruling.said), story.fate(ruling)
     now, change, is_open, verified, problem = None, None, False, False, ruling.problem
     if not problem:
         again = await lens.again(ruling, lens.policy)
@@ -256,7 +269,7 @@ async def _case(ruling: Ruling, story: _Story, lens: _Lens) -> Case:
                 problem, verified = _difference(ruling, await lens.again(ruling, lens.verify), everything=True), True
         if not problem:
             now, is_open = lens.side(again.enforced.verdict, again.enforced.findings), again.open
-            change = _change(then.verdict, now.verdict, ruling.criticised, again.criticised)
+            change = _change(then.verdict, now.verdict, fate, ruling.criticised, again.criticised)
     return Case(
         tenant=ruling.tenant,
         conversation=ruling.conversation,
@@ -268,20 +281,18 @@ async def _case(ruling: Ruling, story: _Story, lens: _Lens) -> Case:
         then=then,
         now=now,
         change=change if story.would_get_here(ruling, then, now) else None,
-        fate=story.fate(ruling),
+        fate=fate,
         open=is_open,
         verified=verified and not problem,
         problem=problem,
     )
 
 
-def _change(then: Said, now: Said, criticised_then: bool, criticised_now: bool) -> Change | None:
-    if then != now:
-        if now == "allow":
-            return "let_through"
-        if then == "allow":
-            return "held"
-        return "stricter" if STRICTNESS[now] > STRICTNESS[then] else "looser"
+def _change(then: Said, now: Said, fate: Fate, criticised_then: bool, criticised_now: bool) -> Change | None:
+    if STRICTNESS[now] > STRICTNESS[then]:
+        return "held" if then == "allow" or fate in RAN else "stricter"
+    if STRICTNESS[now] < STRICTNESS[then]:
+        return "let_through" if now == "allow" else "looser"
     if criticised_then == criticised_now or then != "allow":
         return None
     return "opinion_asked" if criticised_now else "opinion_dropped"

@@ -60,9 +60,7 @@ from circumspect.work import Setup, Work
 SECOND_OPINION = "a_second_opinion_agrees"
 _NOTED = frozenset(("confidence_is_capped", "the_model_is_sure", SECOND_OPINION))
 """Names in the journal that are not a rule's."""
-_VERDICTS: Mapping[str, Verdict] = {
-    one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny("As it was decided then."))
-}
+_VERDICTS: Mapping[str, Verdict] = {one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny())}
 _OPINIONS: Mapping[str, Finding] = {
     "PROCEED": Finding(SECOND_OPINION, Allow()),
     "ASK_USER": Finding(SECOND_OPINION, Confirm(), ReasonCode.CRITIQUE_ASKED),

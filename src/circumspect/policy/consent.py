@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from circumspect.policy.answers import classify
 from circumspect.policy.normalise import folded
 
 Consent = Literal["yes", "no", "unclear"]
@@ -67,7 +68,15 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 @lru_cache(maxsize=4096)
 def consent(text: str) -> Consent:
-    """Whether a reply agrees to what was just asked or listed."""
+    """Whether a reply agrees to what was just asked or listed. What a live turn takes for a plain yes or no is one."""
+    read = _consent(text)
+    if read == "yes":
+        return read
+    strict = classify(text)
+    return "yes" if strict == "confirm" else "no" if strict == "deny" else read
+
+
+def _consent(text: str) -> Consent:
     sentences = [folded(piece) for piece in _SENTENCE.split(text) if piece.strip()]
     if not sentences:
         return "unclear"

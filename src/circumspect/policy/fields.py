@@ -58,6 +58,26 @@ class Result:
         path = self.fields.get(form)
         return "" if path is None else ".".join(path) or "(result)"
 
+    def lacks(self, quoted: str, forms: Sequence[str]) -> bool:
+        """True when no field can hold the value: a quick look before the careful one."""
+        text = self._plain
+        if not text:
+            return False
+        return quoted not in text if quoted else not any(form in text for form in forms)
+
+    def marks(self, key: str) -> Mapping[str, frozenset[str]]:
+        """For each of the records that this key is one of, the words by which a person would call it."""
+        known = self._marks.get(key)
+        if known is None:
+            records = self.choices.get(key, {})
+            known = {name: _marks(record) for name, record in records.items()}
+            self._marks.update(dict.fromkeys(records, known))
+        return known
+
+    @cached_property
+    def _marks(self) -> dict[str, Mapping[str, frozenset[str]]]:
+        return {}
+
     @property
     def is_structured_text(self) -> bool:
         """It was read from a JSON text, in which fields can be found as they are written."""
@@ -192,6 +212,15 @@ def _gather(value: Json, found: dict[str, Mapping[str, Mapping[str, Json]]], dep
         for item in value:
             if isinstance(item, dict | list):
                 _gather(item, found, depth + 1)
+
+
+def _marks(record: Mapping[str, Json]) -> frozenset[str]:
+    """Its short values, without the id itself: gift card, visa, 8484."""
+    return frozenset(
+        folded(value).replace("_", " ")
+        for name, value in record.items()
+        if isinstance(value, str) and name not in ("id", "key") and not name.endswith("_id") and 3 <= len(value) <= 20
+    )
 
 
 def _written(value: int | float) -> str:

@@ -267,6 +267,8 @@ def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: J
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
     for event, result in reversed(ledger.results):
+        if result.lacks(sought.quoted, sought.forms):
+            continue
         if field := _field(result, sought.forms, event.trusted):
             if event.trusted:
                 return Traced(path, value, kind, "field", event.index, field)
@@ -294,9 +296,12 @@ class Needle:
     phone: str = ""
     bare: str = ""
     """Without spaces and dashes, when it is long enough to be told from other numbers."""
+    quoted: str = ""
+    """As it stands in a JSON text, when that is the only way it can stand there."""
 
 
 def needle(kind: Kind, value: Json) -> Needle:
+    """The forms of a value, made once for each."""
     return (
         _needle(kind, value, type(value).__name__)
         if isinstance(value, str | int | float)
@@ -311,7 +316,7 @@ def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
         return Needle(kind, (str(int(value)), str(value)) if whole else (str(value),), number=value)
     forms = spellings(value)
     if kind == "date":
-        return Needle(kind, forms, day=day_of(value), clock=clock_of(value))
+        return Needle(kind, forms, day=day_of(value), clock=clock_of(value), quoted=_quoted(forms))
     if kind in ("id", "destination"):
         bare = re.sub(r"[\s.\-()#]", "", folded(value))
         return Needle(
@@ -319,8 +324,14 @@ def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
             forms,
             phone=phone_digits(value) if is_phone(value) else "",
             bare=bare if len(bare) >= 6 and looks_like_id(bare) else "",
+            quoted=_quoted(forms),
         )
-    return Needle(kind, forms)
+    return Needle(kind, forms, quoted=_quoted(forms))
+
+
+def _quoted(forms: Sequence[str]) -> str:
+    plain = len(forms) == 1 and forms[0].isascii() and '"' not in forms[0] and "\\" not in forms[0]
+    return f'"{forms[0]}"' if plain and not forms[0].replace(".", "").isdigit() else ""
 
 
 def is_said(reading: Reading, sought: Needle) -> bool:

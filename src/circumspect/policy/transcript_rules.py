@@ -145,11 +145,11 @@ def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
     for name, value in ids:
         if value.lstrip("#") in words:
             continue
-        stood = _shape(value).findall(words)
-        if (
-            any(_is_a(one, name, facts.session) for one in set(stood))
-            or _other_is_meant(facts.session, value, exchange)
-            or _departs(facts, name, value, exchange)
+        stood = set(_shape(value).findall(words))
+        marks = _siblings(facts.session, value)
+        if any(_is_a(one, name, facts.session) for one in stood) or (
+            len(marks) > 1
+            and (_other_is_meant(marks, value, exchange) or _departs(facts, marks, name, value, exchange))
         ):
             return Deny(f"'{value}' is not what the user agreed to. Propose what was agreed, or ask again.")
     if _listed_otherwise(facts, ids, words):
@@ -257,12 +257,8 @@ def _shape(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){pattern}(?!\w)")
 
 
-def _other_is_meant(session: Session, value: str, exchange: Exchange) -> bool:
+def _other_is_meant(marks: Mapping[str, frozenset[str]], value: str, exchange: Exchange) -> bool:
     """Another record than this one was described: "the card ending in 8484", "my gift card"."""
-    records = _siblings(session, value)
-    if len(records) < 2:
-        return False
-    marks = {key: _marks(record) for key, record in records.items()}
     for text in (exchange.answer, exchange.question):
         words = _spoken(text)
         said = {key: {mark for mark in own if mark in words and occurs(mark, words) >= 0} for key, own in marks.items()}
@@ -272,23 +268,25 @@ def _other_is_meant(session: Session, value: str, exchange: Exchange) -> bool:
     return False
 
 
-def _departs(facts: Facts, name: str, value: str, exchange: Exchange) -> bool:
+def _common(said: Mapping[str, set[str]], key: str) -> set[str]:
+    """What does not tell this one apart from the others."""
+    return {mark for mark in said[key] if all(mark in own for own in said.values())}
+
+
+def _departs(facts: Facts, marks: Mapping[str, frozenset[str]], name: str, value: str, exchange: Exchange) -> bool:
     """The record has a value of its own here, this is another one of the choices, and nobody asked for that.
 
     An order knows what it was paid with: "the same payment method" is that one, and so is silence.
     """
-    records = _siblings(facts.session, value)
-    if len(records) < 2:
-        return False
     own = _own(facts, value)
-    if own is None or own.holds(value.lower()) or not any(own.holds(key.lower()) for key in records if key != value):
+    if own is None or own.holds(value.lower()) or not any(own.holds(key.lower()) for key in marks if key != value):
         return False
     kind = next((word for word in words_of(name) if len(word) > 3), "")
     words = _spoken(f"{exchange.answer}\n{exchange.question}")
     if kind and re.search(rf"\b(?:same|original|initial) (?:[a-z]+ )?{re.escape(kind)}", words):
         return True
-    marks = (*_marks(records[value]), value.lower().replace("_", " "))
-    return not any(mark in _spoken(one.text) for one in facts.session.heard for mark in marks)
+    mine = (*marks[value], value.lower().replace("_", " "))
+    return not any(mark in _spoken(one.text) for one in facts.session.heard for mark in mine)
 
 
 def _own(facts: Facts, value: str) -> Result | None:
@@ -342,26 +340,12 @@ def _unmarked(text: str) -> str:
     return text.replace("\\_", "_").replace("*", "").replace("`", "")
 
 
-def _common(said: Mapping[str, set[str]], key: str) -> set[str]:
-    """What does not tell this one apart from the others."""
-    return {mark for mark in said[key] if all(mark in own for own in said.values())}
-
-
-def _siblings(session: Session, value: str) -> Mapping[str, Mapping[str, Json]]:
-    """The records among which this id is one choice, by id: those of the newest result that has it as a key."""
+def _siblings(session: Session, value: str) -> Mapping[str, frozenset[str]]:
+    """The records among which this id is one choice, each with what it is called: of the newest result that has it."""
     for event, result in reversed(ledger_of(session).results):
-        if event.ok and event.trusted and result.holds(value.lower()) and (found := result.choices.get(value)):
-            return found
+        if event.ok and event.trusted and result.holds(value.lower()) and value in result.choices:
+            return result.marks(value)
     return {}
-
-
-def _marks(record: Mapping[str, Json]) -> set[str]:
-    """The words by which a person would call the record: its short values, without the id itself."""
-    found: set[str] = set()
-    for name, value in record.items():
-        if isinstance(value, str) and not names_an_id(name) and 3 <= len(value) <= 20:
-            found.add(folded(value).replace("_", " "))
-    return found
 
 
 TRANSCRIPT_RULES: tuple[Rule, ...] = (

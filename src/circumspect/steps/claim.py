@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
@@ -32,7 +33,7 @@ async def claim(
     if queue is None:
         queue = _queues[key] = asyncio.Lock()
     async with queue:
-        opened = await _open(incoming, mode, history, store, ids)
+        opened = await _open(incoming, mode, history, store, clock, ids)
         if opened.answered:
             yield opened
             return
@@ -43,7 +44,7 @@ async def claim(
             renewal.stop()
 
 
-async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, ids: Ids) -> Opened:
+async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids) -> Opened:
     token, wait = ids.new("lease"), 0.02
     give_up = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while True:
@@ -53,6 +54,7 @@ async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, ids:
             if asyncio.get_running_loop().time() > give_up:
                 raise
             await asyncio.sleep(wait)
+            incoming = replace(incoming, at=clock.now())
             wait = min(wait * 1.5, 0.5)
 
 

@@ -6,7 +6,7 @@ refers to it by name, and changing a plan changes every tenant that has it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from circumspect.stores.tables import (
     plans,
     tenants,
     tool_executions,
+    tools,
     turns,
     usage,
 )
@@ -40,6 +41,7 @@ from circumspect.turn import (
     Plan,
     Tenant,
     TenantId,
+    ToolSpec,
     TurnId,
     TurnResult,
 )
@@ -110,6 +112,11 @@ _PUT_TENANT = sql("""
         plan = excluded.plan, name = excluded.name, language = excluded.language, config = excluded.config
 """)
 
+_PUT_TOOL = sql("""
+    INSERT INTO tools (tenant, name, version, spec) VALUES (:tenant, :name, :version, :spec)
+    ON CONFLICT (tenant, name) DO UPDATE SET version = excluded.version, spec = excluded.spec
+""")
+
 _TENANTS = sa.select(tenants, plans.c.mode, plans.c.multiplier).join(plans)
 
 
@@ -143,6 +150,18 @@ def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
             "config": dumps(codec.tenant_document(tenant)),
         },
     )
+
+
+def put_tools(connection: sa.Connection, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
+    checked(tenant)
+    for name, spec in specs.items():
+        document = dumps(codec.spec_document(spec))
+        run(connection, _PUT_TOOL, {"tenant": tenant, "name": name, "version": spec.version, "spec": document})
+
+
+def get_tools(connection: sa.Connection, tenant: TenantId) -> Mapping[str, ToolSpec]:
+    rows = connection.execute(sa.select(tools).where(tools.c.tenant == tenant).order_by(tools.c.name))
+    return {row.name: codec.spec(row.spec) for row in rows}
 
 
 def get_tenant(connection: sa.Connection, tenant: TenantId) -> Tenant | None:

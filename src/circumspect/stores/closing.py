@@ -45,7 +45,7 @@ _DENY = sql("""
 
 _SUPERSEDE = sql("""
     UPDATE intents SET state = 'superseded', settled_at = :now
-    WHERE tenant = :tenant AND conversation = :conversation AND state = 'pending' AND id <> :intent
+    WHERE tenant = :tenant AND conversation = :conversation AND state = 'pending' AND kind = :kind AND id <> :intent
 """)
 
 _ASK = sql("""
@@ -117,7 +117,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     if result.pending:
         asked = replace(result.pending, question_seq=next_seq - 1)
         result = replace(result, pending=asked)
-        run(connection, _SUPERSEDE, {**turn, "intent": intent})
+        run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))

@@ -33,6 +33,7 @@ from circumspect.turn import (
     Plan,
     Tenant,
     ToolCall,
+    ToolSpec,
     TurnResult,
     Usage,
 )
@@ -252,6 +253,24 @@ def tenant_document(tenant: Tenant) -> dict[str, Json]:
         "tools": None if tenant.tools is None else sorted(tenant.tools),
         "adaptive_share": tenant.adaptive_share,
     }
+
+
+def spec_document(spec: ToolSpec) -> dict[str, Json]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "effect": spec.effect,
+        "recovery": spec.recovery,
+        "timeout": spec.timeout,
+        "configured": spec.configured,
+        "open_world": spec.open_world,
+        "phrases": dict(spec.phrases),
+    }
+
+
+def spec(document: Any) -> ToolSpec:
+    return ToolSpec(**document)
 
 
 def tenant(row: Any) -> Tenant:

@@ -12,7 +12,7 @@ call, because a turn must be repeatable; so keep the clocks of the workers withi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -38,6 +38,7 @@ from circumspect.turn import (
     Plan,
     Tenant,
     TenantId,
+    ToolSpec,
     TurnId,
     TurnResult,
 )
@@ -132,6 +133,13 @@ class SqlStore:
     async def put_tenant(self, tenant: Tenant) -> None:
         """Its plan is referred to by name, and made only if there is none of that name; `put_plan` changes plans."""
         await self.tx(admin.put_tenant, tenant)
+
+    async def put_tools(self, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
+        """Remember what the tools are, for replays. A tool that is gone stays known."""
+        await self.tx(admin.put_tools, tenant, specs)
+
+    async def tool_specs(self, tenant: TenantId) -> Mapping[str, ToolSpec]:
+        return await self.tx(admin.get_tools, tenant)
 
     async def get_tenant(self, tenant: TenantId) -> Tenant | None:
         return await self.tx(admin.get_tenant, tenant)

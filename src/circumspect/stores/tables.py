@@ -67,6 +67,16 @@ tenants = sa.Table(
     _needed("config", Document),
 )
 
+tools = sa.Table(
+    "tools",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    _needed("version", sa.Text),
+    _needed("spec", Document),
+)
+"""What each tenant's tools were last known to be, so that stored turns can be replayed without the tools' code."""
+
 conversations = sa.Table(
     "conversations",
     metadata,

@@ -170,6 +170,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tenants")),
     )
     op.create_table(
+        "tools",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column("spec", sa.JSON(none_as_null=True), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "name", name=op.f("pk_tools")),
+    )
+    op.create_table(
         "turns",
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -281,6 +289,7 @@ def downgrade() -> None:
     for table in (
         "tool_executions",
         "turns",
+        "tools",
         "tenants",
         "messages",
         "intents",

@@ -1,0 +1,236 @@
+"""Throughput of the audit on one core: proposed calls a second, and memory as the file grows.
+
+Two shapes of file. Whole conversations, one a line, in which every call is ruled on; and proposals, one a line, each
+with the conversation before it, which is how recordings for scoring come (reading the line is then a good part of the
+work). By itself it makes conversations of an airline desk and judges them by `examples/policies/tau_airline.yaml`;
+given files, it measures those:
+
+    python -m bench.audit recordings.jsonl.gz --policy examples/policies/tau_airline.yaml
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import resource
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.report import Aim, Section, Table, duration, show
+
+WANTED = 5_000
+POLICY = Path(__file__).parents[1] / "examples" / "policies" / "tau_airline.yaml"
+CITIES = ("SFO", "JFK", "SEA", "BOS", "DEN", "ATL", "PHX", "ORD")
+TOOLS = {
+    "get_user_details": {"user_id": "string"},
+    "get_reservation_details": {"reservation_id": "string"},
+    "search_direct_flight": {"origin": "string", "destination": "string", "date": "string"},
+    "cancel_reservation": {"reservation_id": "string"},
+    "update_reservation_baggages": {
+        "reservation_id": "string",
+        "total_baggages": "integer",
+        "nonfree_baggages": "integer",
+        "payment_id": "string",
+    },
+}
+
+
+async def run(rounds: int = 5, files: Sequence[Path] = (), policy: Path = POLICY) -> Section:
+    from circumspect.policy.load import load
+
+    rules = load(policy)
+    with tempfile.TemporaryDirectory() as folder:
+        if files:
+            sets = {path.name: [path] for path in files}
+        else:
+            whole, proposals = made(Path(folder), 400)
+            sets = {"whole conversations": [whole], "proposals": [proposals]}
+        rows, aims, data = [], [], {}
+        for name, paths in sets.items():
+            calls, wall, cpu = measured(paths, rules, rounds)
+            rows.append((name, f"{calls:,}", duration(cpu / calls), f"{calls / cpu:,.0f}", f"{calls / wall:,.0f}"))
+            aims.append(Aim(f"{WANTED:,} calls a second: {name}", f"{calls / cpu:,.0f} CPU", calls / cpu >= WANTED))
+            data[name] = {"calls": calls, "cpu_seconds": cpu, "wall_seconds": wall}
+        short, long = (peak(made(Path(folder), count)[0], rules) for count in (600, 1_800))
+        aims.append(
+            Aim(
+                "memory does not grow with the file",
+                f"{short:.1f} MB, three times as long {long:.1f} MB",
+                long < short * 1.5,
+            )
+        )
+        data["memory_mb"] = {
+            "short": short,
+            "long": long,
+            "process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+    return Section(
+        "audit",
+        "Audit throughput on one core",
+        f"Best of {rounds} passes over the file after one that compiles the policy, reading and JSON output included. "
+        "CPU time is what one core does; wall time is longer by what other processes took.",
+        (Table(("file", "calls", "CPU per call", "calls/s CPU", "calls/s wall"), tuple(rows)),),
+        tuple(aims),
+        data,
+    )
+
+
+def measured(paths: Sequence[Path], policy: Any, rounds: int) -> tuple[int, float, float]:
+    from circumspect.lab.audit import Ruled, audit, line_of
+
+    best: tuple[float, float] | None = None
+    calls = 0
+    for _ in range(rounds + 1):
+        calls, wall, cpu = 0, time.perf_counter(), time.process_time()
+        for row in audit(paths, policy):
+            line_of(row)
+            calls += isinstance(row, Ruled)
+        taken = (time.process_time() - cpu, time.perf_counter() - wall)
+        best = taken if best is None else min(best, taken)
+    assert best is not None
+    return calls, best[1], best[0]
+
+
+def peak(path: Path, policy: Any) -> float:
+    """Megabytes at the worst moment of auditing a file."""
+    from circumspect.lab.audit import audit
+    from circumspect.lab.summary import Summary
+
+    tracemalloc.start()
+    summary = Summary()
+    for row in audit([path], policy):
+        summary.add(row)
+    worst = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return worst / 1e6
+
+
+# --- conversations to measure on --------------------------------------------------------------------------------------
+
+
+def made(folder: Path, count: int) -> tuple[Path, Path]:
+    """The same conversations twice: whole, and as one line per proposed call."""
+    whole, proposals = folder / f"whole{count}.jsonl", folder / f"proposals{count}.jsonl"
+    lots = random.Random(7)
+    with whole.open("w") as talks, proposals.open("w") as calls:
+        for number in range(count):
+            messages = list(_talk(number, lots))
+            talks.write(json.dumps({"id": f"c{number}", "tools": _tools(), "messages": messages}) + "\n")
+            for at, message in enumerate(messages):
+                for call in message.get("tool_calls", ()):
+                    function = call["function"]
+                    proposal = {"tool": function["name"], "arguments": json.loads(function["arguments"])}
+                    line = {"id": f"c{number}#{at}", "tools": _tools(), "messages": messages[:at], "proposal": proposal}
+                    calls.write(json.dumps(line) + "\n")
+    return whole, proposals
+
+
+def _tools() -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": name.replace("_", " "),
+                "parameters": {
+                    "type": "object",
+                    "properties": {parameter: {"type": kind} for parameter, kind in parameters.items()},
+                    "required": list(parameters),
+                },
+            },
+        }
+        for name, parameters in TOOLS.items()
+    ]
+
+
+def _talk(number: int, lots: random.Random) -> Iterator[dict[str, Any]]:
+    user, booking = (
+        f"customer_{1000 + number}",
+        f"{lots.choice('ABCDEF')}{lots.randint(10, 99)}{lots.choice('XYZ')}{number:03d}"[:6],
+    )
+    origin, goal = lots.sample(CITIES, 2)
+    reservation = {
+        "reservation_id": booking,
+        "user_id": user,
+        "origin": origin,
+        "destination": goal,
+        "cabin": lots.choice(("economy", "business", "basic_economy")),
+        "flights": [
+            {"flight_number": f"HAT{lots.randint(100, 299)}", "date": "2024-05-26", "price": 120 + at}
+            for at in range(2)
+        ],
+        "passengers": [{"first_name": "Noa", "last_name": "Levi", "dob": "1990-01-01"}],
+        "payment_history": [{"payment_id": "credit_card_4455", "amount": 241}],
+        "created_at": "2024-05-10T10:00:00",
+        "total_baggages": 1,
+        "nonfree_baggages": 0,
+        "insurance": lots.choice(("yes", "no")),
+    }
+    profile = {
+        "name": {"first_name": "Noa", "last_name": "Levi"},
+        "membership": lots.choice(("regular", "silver", "gold")),
+        "payment_methods": {"credit_card_4455": {"source": "credit_card", "brand": "visa", "last_four": "4455"}},
+        "reservations": [booking],
+    }
+    flights = [
+        {
+            "flight_number": f"HAT{100 + at}",
+            "origin": origin,
+            "destination": goal,
+            "status": "available",
+            "prices": {"economy": 90 + at},
+        }
+        for at in range(12)
+    ]
+    yield {"role": "user", "content": f"Hello, my user id is {user}. I would like to change something about {booking}."}
+    for name, arguments, result in (
+        ("get_user_details", {"user_id": user}, profile),
+        ("get_reservation_details", {"reservation_id": booking}, reservation),
+        ("search_direct_flight", {"origin": origin, "destination": goal, "date": "2024-05-27"}, flights),
+    ):
+        yield from _called(name, arguments, result)
+    yield {
+        "role": "assistant",
+        "content": f"I have found reservation {booking} from {origin} to {goal}. What should I do?",
+    }
+    yield {
+        "role": "user",
+        "content": "Add one more checked bag, please, and tell me what it costs. I pay with my Visa.",
+    }
+    yield {
+        "role": "assistant",
+        "content": f"I will add one bag to {booking} and charge your Visa ending in 4455. Shall I proceed?",
+    }
+    yield {"role": "user", "content": "Yes, please go ahead. Thank you!"}
+    bags = {"reservation_id": booking, "total_baggages": 2, "nonfree_baggages": 1, "payment_id": "credit_card_4455"}
+    yield from _called("update_reservation_baggages", bags, {**reservation, "total_baggages": 2})
+    yield {"role": "assistant", "content": "Done. Is there anything else?"}
+    yield {"role": "user", "content": "Something came up. Please cancel the whole trip instead."}
+    yield {"role": "assistant", "content": f"Do you confirm that I should cancel reservation {booking}?"}
+    yield {"role": "user", "content": "Yes, I confirm."}
+    yield from _called("cancel_reservation", {"reservation_id": booking}, {**reservation, "status": "cancelled"})
+
+
+def _called(name: str, arguments: dict[str, Any], result: Any) -> Iterator[dict[str, Any]]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    yield {"role": "assistant", "content": None, "tool_calls": [{"id": name, "type": "function", "function": function}]}
+    yield {"role": "tool", "tool_call_id": name, "content": json.dumps(result)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m bench.audit", description="Measure the audit on one core.")
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--policy", type=Path, default=POLICY)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    show(asyncio.run(run(options.rounds, options.files, options.policy)))
+
+
+if __name__ == "__main__":
+    main()
