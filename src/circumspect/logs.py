@@ -16,7 +16,7 @@ FIELDS = ("tenant", "conversation", "turn", "outcome", "reason_codes", "usage", 
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line = {
+        line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,

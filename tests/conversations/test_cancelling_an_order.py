@@ -24,7 +24,7 @@ async def test_three_turns_ask_for_the_number_then_for_a_yes_then_run_once(shop,
 
 @pytest.mark.parametrize("tenant", WORDS)
 async def test_a_yes_after_six_minutes_asks_again(shop, tenant):
-    chat, (_, number, yes, _) = shop(tenant), WORDS[tenant]
+    chat, (_, _, yes, _) = shop(tenant), WORDS[tenant]
     await chat.user(f"{WORDS[tenant][0]} 12345").is_asked_to_confirm(order_id="12345")
     chat.wait(minutes=6)
     await chat.user(yes).is_asked(reason=ReasonCode.PENDING_INTENT_EXPIRED)
@@ -38,7 +38,7 @@ async def test_a_yes_with_no_question_asks_what_it_is_for(shop, tenant):
 
 @pytest.mark.parametrize("tenant", WORDS)
 async def test_a_yes_after_the_arguments_changed_is_for_the_new_ones_only(shop, tenant):
-    chat, (wish, number, yes, change) = shop(tenant), WORDS[tenant]
+    chat, (wish, _, yes, change) = shop(tenant), WORDS[tenant]
     await chat.user(f"{wish} 12345").is_asked_to_confirm(order_id="12345")
     await chat.user(change).is_asked_to_confirm(order_id="99999")
     turn = await chat.user(yes)

@@ -112,7 +112,7 @@ async def test_a_question_that_would_no_longer_be_asked_is_counted_with_the_answ
 async def test_a_condition_over_facts_holds_calls_that_were_made_blindly_and_lets_the_others_be(shop):
     policy = changed(
         "cancel_order",
-        "{effect: destructive, deny_unless: [{if: facts.get_order_status[args.order_id].status == 'processing',"
+        "{effect: destructive, deny_unless: [{if: \"facts.get_order_status[args.order_id].status == 'processing'\","
         " because: It has left the warehouse.}]}",
     )
     looked = shop(
@@ -417,7 +417,7 @@ async def test_the_exit_code_is_1_for_what_it_is_told_to_fail_on(cancelled, comm
 
 async def test_a_loosened_policy_fails_where_it_is_told_to(shop, command, tmp_path):
     chat = shop(policy=load(changed("cancel_order", "{effect: destructive, deny: People cancel.}")))
-    await chat.user("cancel order 12345").is_blocked(ReasonCode.TOOL_DENIED)
+    assert ReasonCode.TOOL_DENIED in (await chat.user("cancel order 12345")).reason_codes
     ran = await command("--policy", SHOP, "--fail-on", "loosened")
     assert ran.code == 1
     assert "held more mildly" in ran.out

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from circumspect import Agent, ReasonCode, rule, tool
+from circumspect import Agent, IdempotencyKey, ReasonCode, rule, tool
 from circumspect.clock import FixedClock
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.lab.backtest import backtest
 from circumspect.lab.replay import Record, rule_again, rulings
-from circumspect.models.scripted import ScriptedModel, calls, says
+from circumspect.models.scripted import ScriptedModel, says
 from circumspect.policy.load import load
+from circumspect.policy.rules import RULES
 from circumspect.turn import Allow, Deny, ModelReply, ModelUsage, TenantId, ToolCall
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -214,3 +214,232 @@ async def test_the_policy_of_the_time_decides_again_what_it_decided_then(tmp_pat
     assert all(case.verified and case.change is None and replace(case.now, problem="") == case.then for case in cases)
     assert len(cases) > 30
     assert len({case.then.verdict for case in cases}) >= 4
+
+
+# --- what the journal does not say by itself -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(START)
+
+
+@pytest.fixture
+async def made(tmp_path: Path, clock: FixedClock):
+    """Make an agent that proposes what it is told to; every critique agrees."""
+    agents = []
+
+    def make(*replies, **options) -> Agent:
+        script = list(replies)
+
+        def model(request):
+            if request.purpose == "critique":
+                return '{"decision": "PROCEED", "reasoning": "", "message": ""}'
+            return script.pop(0) if script else says("Here you are.")
+
+        settings = {"tools": world(), "policy": load(POLICY), "clock": clock, "database": f"sqlite:///{tmp_path}/c.db"}
+        agents.append(Agent("t", model=ScriptedModel(model), **{**settings, **options}))
+        return agents[-1]
+
+    yield make
+    for agent in agents:
+        await agent.close()
+
+
+PAY = says("", tool="pay", params={"account": "ACC-7", "amount": 40.0})
+LOOK = says("", tool="look", params={"order_id": "101"})
+WIPE = says("", tool="wipe", params={"order_id": "101"})
+
+
+def untouched(cases):
+    return all(case.verified and not case.problem for case in cases)
+
+
+async def test_a_call_that_was_cut_short_holds_its_like_until_it_is_known_how_it_ended(made, clock):
+    began, never = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="write")
+    async def pay(account: str, amount: float) -> str:
+        """Pay money."""
+        began.set()
+        await never.wait()
+        return "paid"
+
+    agent = made(PAY, PAY, PAY, tools=[*world()[:3], pay, *world()[4:]])
+    turn = asyncio.create_task(agent.turn("pay 40 to ACC-7", conversation="c"))
+    await began.wait()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    clock.advance(seconds=10)
+    again = await agent.turn("pay 40 to ACC-7", conversation="c")
+    assert ReasonCode.OUTCOME_UNKNOWN in again.reason_codes
+    clock.advance(minutes=10)
+    last = await agent.turn("pay 40 to ACC-7", conversation="c")
+    assert ReasonCode.OUTCOME_UNKNOWN in last.reason_codes
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.then.verdict for case in cases] == ["allow", "escalate", "escalate"]
+    assert untouched(cases)
+
+
+async def test_a_call_of_a_worker_that_died_is_seen_as_the_next_turn_saw_it(made, clock):
+    class Died(BaseException):
+        pass
+
+    attempts = []
+
+    @tool(effect="write", recovery="keyed")
+    async def pay(account: str, amount: float, key: IdempotencyKey) -> str:
+        """Pay money."""
+        attempts.append(key)
+        if len(attempts) == 1:
+            raise Died
+        return "paid"
+
+    agent = made(PAY, PAY, tools=[*world()[:3], pay, *world()[4:]])
+    with pytest.raises(Died):
+        await agent.turn("pay 40 to ACC-7", conversation="c")
+    clock.advance(minutes=10)
+    tt = await agent.turn("pay 40 to ACC-7", conversation="c")
+    print(tt.outcome, tt.reply, tt.reason_codes, [(e.kind,e.content,e.meta) for e in tt.entries])
+    assert len(set(attempts)) == 2
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.then.verdict for case in cases] == ["allow"]
+    assert untouched(cases)
+
+
+async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, clock):
+    async def nobody_knows(account: str, amount: float) -> str:
+        """Pay money."""
+        raise ToolTimeout("Nobody knows.")
+
+    pay = tool(effect="write", name="pay")(nobody_knows)
+    agent = made(PAY, PAY, PAY, tools=[*world()[:3], pay, *world()[4:]])
+    store = (await agent.open()).ports.store
+    for _ in range(2):
+        await agent.turn("pay 40 to ACC-7", conversation="c")
+        clock.advance(minutes=1)
+    for escalation in await store.escalations(TenantId("t")):
+        await store.set_escalation(escalation.id, "resolved")
+    await agent.turn("pay 40 to ACC-7", conversation="c")
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.then.verdict for case in cases] == ["allow", "escalate", "allow"]
+    assert untouched(cases)
+
+
+async def test_a_rule_of_the_applications_own_keeps_its_word_where_it_cannot_be_asked_again(made):
+    @rule(ReasonCode.TOOL_DENIED)
+    def nothing_is_paid_on_mondays(facts):
+        """It is not Monday."""
+        return Deny("Not on Mondays.") if facts.call.tool == "pay" and facts.now.weekday() == 0 else Allow()
+
+    agent = made(PAY, says("Sorry."), rules=[nothing_is_paid_on_mondays])
+    await agent.turn("pay 40 to ACC-7", conversation="c")
+    looser = load(POLICY.replace("at_most: 300", "at_most: 400"))
+
+    [case] = await cases_of(agent, looser, verify=load(POLICY))
+    assert (case.then.verdict, case.now.verdict, case.now.rule) == ("deny", "deny", "nothing_is_paid_on_mondays")
+    assert (case.change, case.verified) == (None, True)
+
+    [case] = await cases_of(agent, looser, rules=[*RULES, nothing_is_paid_on_mondays])
+    assert (case.now.verdict, case.now.problem) == ("deny", "Not on Mondays.")
+
+
+async def test_the_second_of_two_batches_sees_what_the_first_one_ran(made):
+    agent = made(LOOK, LOOK, WIPE)
+    await agent.turn("look at 101, then wipe order 101", conversation="c")
+    cases = await cases_of(agent, load(POLICY))
+    assert [(case.call.tool, case.then.verdict, case.then.reason) for case in cases] == [
+        ("look", "allow", None),
+        ("look", "deny", ReasonCode.REPEATED_CALL),
+        ("wipe", "confirm", ReasonCode.DESTRUCTIVE_NO_CONFIRM),
+    ]
+    assert untouched(cases)
+
+
+# --- what cannot be replayed is said, never hidden -------------------------------------------------------------------
+
+
+async def test_tools_that_have_changed_since_make_no_flips(made):
+    agent = made(LOOK, PAY)
+    await agent.turn("look at 101", conversation="c1")
+    await agent.turn("pay 40 to ACC-7", conversation="c2")
+    setup = await agent.open()
+    specs = {name: spec for name, spec in setup.tools.items() if name != "look"}
+    narrow = {"type": "object", "properties": {"amount": {"type": "number", "maximum": 5}}, "required": ["amount"]}
+    specs["pay"] = replace(specs["pay"], parameters=narrow)
+
+    found = backtest(setup.ports.store, load(POLICY), tenant=TenantId("t"), specs=specs)
+    cases = {case.call.tool: case async for visited in found for case in visited.cases}
+
+    assert {case.change for case in cases.values()} == {None}
+    assert cases["look"].problem == (
+        "the_tool_exists says deny on replay and said nothing then: the tools have changed since."
+    )
+    assert cases["pay"].problem == (
+        "arguments_have_the_right_form says ask on replay and said nothing then: the tools have changed since."
+    )
+
+
+async def test_a_policy_that_does_not_repeat_itself_is_reported_and_makes_no_flip(made):
+    agent = made(PAY)
+    await agent.turn("pay 40 to ACC-7", conversation="c")
+    setup = await agent.open()
+
+    def forget(connection):
+        connection.exec_driver_sql("UPDATE messages SET content = 'pay them, please' WHERE role = 'user'")
+
+    await setup.ports.store.tx(forget)
+    changed = load(POLICY.replace("at_most: 300", "at_most: 400"))
+
+    [case] = await cases_of(agent, changed, verify=load(POLICY))
+
+    assert (case.change, case.now, case.verified) == (None, None, False)
+    assert case.problem == "every_value_has_a_source says ask on replay and said nothing then."
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("DELETE FROM messages WHERE kind = 'assessment'", "The journal does not say what the model proposed."),
+        ("DELETE FROM messages WHERE role = 'user'", "The user's message is not stored."),
+        (
+            """UPDATE messages SET meta = '{"tool": "look", "verdict": "perhaps"}' WHERE kind = 'policy'""",
+            "What was decided cannot be read.",
+        ),
+        ("UPDATE messages SET meta = NULL WHERE kind = 'policy'", "What was decided cannot be read."),
+    ],
+)
+async def test_a_damaged_journal_is_reported(made, damage, problem):
+    agent = made(LOOK)
+    await agent.turn("look at 101", conversation="c")
+    setup = await agent.open()
+    await setup.ports.store.tx(lambda connection: connection.exec_driver_sql(damage) and None)
+    cases = await cases_of(agent, load(POLICY))
+    assert [(case.problem, case.change, case.now) for case in cases] == [(problem, None, None)]
+
+
+async def test_a_yes_whose_question_is_gone_is_reported(made):
+    agent = made(LOOK, says("Here it is."), WIPE)
+    await agent.turn("look at 101", conversation="c")
+    await agent.turn("wipe order 101", conversation="c")
+    await agent.turn("yes", conversation="c")
+    setup = await agent.open()
+    record = Record(
+        agent.tenant.id,
+        "c",
+        await setup.ports.store.messages(agent.tenant.id, "c", internal=True),
+        await setup.ports.store.executions(agent.tenant.id, "c"),
+        intents=(),
+    )
+    *whole, broken = rulings(record)
+    assert [(await rule_again(one, setup.policy, setup.tools)).alone.kind for one in whole] == ["allow", "confirm"]
+    assert broken.problem == "What the user said yes to is not stored."
+    with pytest.raises(ValueError, match="cannot be made again"):
+        await rule_again(broken, setup.policy, setup.tools)

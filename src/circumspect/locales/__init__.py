@@ -44,8 +44,9 @@ def keys(catalogue: str, language: Language) -> frozenset[str]:
 def _format(catalogue: str, language: Language, key: str, values: Mapping[str, str | int | float]) -> str:
     for candidate in (language, "en"):
         bundle = _bundle(catalogue, candidate)
-        if bundle.has_message(key):
-            text, problems = bundle.format_pattern(bundle.get_message(key).value, values)
+        pattern = bundle.get_message(key).value if bundle.has_message(key) else None
+        if pattern is not None:
+            text, problems = bundle.format_pattern(pattern, dict(values))
             if problems:
                 log.warning("message %s in %s: %s", key, candidate, problems[0])
             return str(text)

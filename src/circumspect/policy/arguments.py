@@ -15,7 +15,9 @@ _PHONE = re.compile(r"\+?[\d\s().\-]{7,20}")
 
 
 def _is_phone(value: Any) -> bool:
-    return not isinstance(value, str) or bool(_PHONE.fullmatch(value.strip())) and sum(map(str.isdigit, value)) >= 7
+    if not isinstance(value, str):
+        return True
+    return bool(_PHONE.fullmatch(value.strip())) and sum(map(str.isdigit, value)) >= 7
 
 
 _validators: dict[str, Any] = {}
@@ -60,7 +62,7 @@ def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
     for error in check.iter_errors(arguments):
         path = [str(part) for part in error.instance_path]
         name = path[0] if path else ""
-        kind, *rest = (str(part) for part in error.schema_path[-1:] or ["schema"])
+        kind = str(error.schema_path[-1]) if error.schema_path else "schema"
         if kind == "required" and not path:
             continue
         if kind == "additionalProperties" and not path:
@@ -72,13 +74,10 @@ def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
 
 
 def _said(kind: str, wanted: Json) -> str:
-    match wanted:
-        case None | bool() | Mapping():
-            return kind
-        case str() | int() | float():
-            return f"{kind}:{wanted}"
-        case Sequence():
-            return f"{kind}:{'|'.join(str(item) for item in wanted)}"
+    if isinstance(wanted, str | int | float) and not isinstance(wanted, bool):
+        return f"{kind}:{wanted}"
+    if isinstance(wanted, Sequence):
+        return f"{kind}:{'|'.join(str(item) for item in wanted)}"
     return kind
 
 

@@ -19,6 +19,7 @@ from circumspect.turn import (
     Escalate,
     Finding,
     Gathered,
+    JsonObject,
     ModelRequest,
     Notes,
     Said,
@@ -26,7 +27,7 @@ from circumspect.turn import (
 )
 from circumspect.wording import compact
 
-SCHEMA = {
+SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         "decision": {"type": "string", "enum": ["PROCEED", "ASK_USER", "ESCALATE"]},
