@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import json
+import shutil
 import sqlite3
 import sys
 from datetime import timedelta
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from circumspect import cli, samples
+from circumspect import cli
 from circumspect.lab import backtest as lab
 from circumspect.lab.backtest import Summary, backtest
 from circumspect.models.scripted import says
@@ -54,6 +55,23 @@ async def flips(chat, policy: str, **options):
         found += [case for case in visited.cases if case.change]
     assert summary.unreplayed == 0, summary.reasons
     return found, summary
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("ready") / "circumspect.db"
+
+    async def make() -> None:
+        await (await SqlStore.open(f"sqlite:///{path}")).close()
+
+    asyncio.run(make())
+    return path
+
+
+@pytest.fixture(autouse=True)
+def database(empty, tmp_path) -> Path:
+    """Where the `shop` fixture keeps everything. A copy is cheaper than making the tables anew for every test."""
+    return Path(shutil.copy(empty, tmp_path / "circumspect.db"))
 
 
 # --- what flips ------------------------------------------------------------------------------------------------------
@@ -453,8 +471,7 @@ async def test_a_policy_that_names_no_tool_of_the_tenant_is_refused_too(cancelle
     assert (ran.code, "did you mean 'cancel_order'?" in ran.err) == (2, True)
 
 
-async def test_an_empty_database_is_said_to_be_empty(command, tmp_path):
-    await (await SqlStore.open(f"sqlite:///{tmp_path}/circumspect.db")).close()
+async def test_an_empty_database_is_said_to_be_empty(command):
     ran = await command("--policy", SHOP)
     assert (ran.code, ran.out) == (0, "There are no stored conversations.\n")
     ran = await command("--policy", SHOP, "--json", "--fail-on", "any")
@@ -501,19 +518,18 @@ async def test_arguments_cannot_write_to_the_terminal(shop, command, tmp_path):
     assert "\x07" not in ran.out
 
 
-async def test_a_tenant_whose_tools_nobody_knows_is_told_how_to_give_them(shop, command, tmp_path):
-    tools = samples.load("shop", directory=None, now=shop().clock.now()).tools
-    chat = shop(tenant="acme", replies=[proposes("cancel_order", order_id="12345"), PROCEED])
+async def test_a_tenant_whose_tools_nobody_knows_is_told_how_to_give_them(chat, command, stricter, tmp_path):
     await chat.user("cancel order 12345").is_asked_to_confirm()
+    setup = await chat.agent.open()
+    await setup.ports.store.tx(lambda connection: connection.exec_driver_sql("DELETE FROM tools") and None)
+
+    ran = await command("--policy", stricter)
+    assert ran.code == 2
+    assert "The database does not know the tools of tenant 'shop'." in ran.err
+    assert "--tools FILE" in ran.err
+
     definitions = tmp_path / "tools.json"
-    definitions.write_text(
-        json.dumps([{"name": spec.name, "parameters": spec.parameters} for spec in tools.specs().values()]), "utf-8"
-    )
-    path = tmp_path / "new.yaml"
-    path.write_text(changed("cancel_order", "{effect: destructive, deny: People cancel.}"), "utf-8")
-    if not hasattr(SqlStore, "tool_specs"):
-        ran = await command("--policy", path)
-        assert ran.code == 2
-        assert "--tools FILE" in ran.err
-    rows = (await command("--policy", path, "--tools", definitions, "--json")).rows
+    tools = [{"name": spec.name, "parameters": spec.parameters} for spec in setup.tools.values()]
+    definitions.write_text(json.dumps(tools), "utf-8")
+    rows = (await command("--policy", stricter, "--tools", definitions, "--json")).rows
     assert [row.get("change") for row in rows[:-1]] == ["stricter"]

@@ -185,15 +185,8 @@ async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
 
 
 async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mapping[str, ToolSpec]:
-    """The tools enabled for the tenant: from the file, else as the database knows them, else the sample's own."""
-    from circumspect import samples
-
-    specs: Mapping[str, ToolSpec] = _read(path) if path else {}
-    stored = getattr(store, "tool_specs", None)
-    if not specs and stored is not None:
-        specs = await stored(tenant)
-    if not specs and tenant in samples.names():
-        specs = samples.load(tenant, directory=None, now=datetime.now(UTC)).tools.specs()
+    """The tools enabled for the tenant: from the file, or as they were when an agent last opened the database."""
+    specs = _read(path) if path else await store.tool_specs(tenant)
     if not specs:
         raise ConfigError(
             f"The database does not know the tools of tenant '{tenant}'.",

@@ -7,6 +7,7 @@ import secrets
 import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -87,8 +88,11 @@ def chat(**options: Any) -> None:
 @click.command()
 @_options
 def demo(**options: Any) -> None:
-    """Chat with the demo shop: offline model, embedded database, nothing to set up. The same as `chat`."""
-    asyncio.run(_talk(Session(**options)))
+    """Chat with the demo shop: offline model, embedded database, nothing to set up.
+
+    The same as `chat`, except that the shop opens anew each time: order 12345 can be cancelled again.
+    """
+    asyncio.run(_talk(Session(**options, new_shop=True)))
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Session:
     at: datetime | None
     debug: bool
     as_json: bool
+    new_shop: bool = False
 
     @property
     def clock(self) -> Clock:
@@ -120,7 +125,8 @@ class Session:
                 f"There is no tenant '{self.tenant}'.", fix=f"Choose one of: {', '.join(samples.names())}."
             )
         clock = self.clock
-        sample = samples.load(self.tenant, directory=_folder(self.database), now=clock.now())
+        directory = None if self.new_shop else _folder(self.database)
+        sample = samples.load(self.tenant, directory=directory, now=clock.now())
         return Agent(
             sample.tenant,
             tools=sample.tools,
@@ -273,16 +279,16 @@ def _welcome(console: Console, agent: Agent, session: Session) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
+    from circumspect import locales
+
+    say = partial(locales.say, session.lang or agent.tenant.language)
     about = Text()
     about.append(agent.tenant.business.name, style="bold").append(f"  ·  {agent.tenant.plan.mode} mode\n")
     if agent.model.name == "offline":
-        about.append(
-            "Offline demo model: it matches words and quotes what it finds. It is not a language model.\n", "yellow"
-        )
+        about.append(f"{say('chat-offline')}\n", "yellow")
     else:
         about.append(f"Model: {agent.model.name}\n")
-    about.append("Try: cancel my order  ·  where is order 12345?  ·  what is your return policy?\n", "dim")
-    about.append("/debug shows the reasoning, /help lists the rest, Ctrl-D leaves.", "dim")
+    about.append(f"{say('chat-try')}\n", "dim").append(say("chat-help"), "dim")
     console.print(Panel(about, title="Circumspect", border_style="blue", expand=False))
 
 

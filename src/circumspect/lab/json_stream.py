@@ -1,9 +1,8 @@
 """A big JSON document, piece by piece: the elements of its outermost array, or the members of its outermost object.
 
 Each piece comes as the bytes it was written in, with the line it starts on; whoever asks parses it. Memory holds one
-piece at a time, so a file of a gigabyte is fine as long as no single conversation in it is. Brackets and strings are
-told apart by one regular expression; what lies between them is not looked at, so a malformed piece comes out as it is
-and only that piece is lost.
+piece at a time, so a file of a gigabyte is fine as long as no single conversation in it is. Brackets outside of strings
+are counted, and nothing else is looked at, so a malformed piece comes out as it is and only that piece is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +13,11 @@ from dataclasses import dataclass
 from typing import IO
 
 CHUNK = 1 << 20
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{},:]', re.DOTALL)
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
+"""Everything up to and with the next bracket that is not inside a string."""
+_SCALAR = re.compile(_STRING + rb'\s*|[^"\[\]{},]*+', re.DOTALL)
+_NAME = re.compile(_STRING, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +82,31 @@ class _Scanner:
                 return b""
 
     def _value(self) -> tuple[bytes, int]:
-        """The bytes of the value that starts here, up to the comma or bracket that ends it, and its line."""
+        """The bytes of the value that starts here, and its line."""
+        return self._nested() if self.buffer[self.at : self.at + 1] in (b"{", b"[") else self._scalar()
+
+    def _nested(self) -> tuple[bytes, int]:
+        """Up to the bracket that closes the one it starts with."""
         scanned, depth = self.at, 0
         while True:
-            for token in _TOKEN.finditer(self.buffer, scanned):
-                sign = self.buffer[token.start()]
-                if sign == 0x22:  # a quotation mark
-                    if not token.group(1):
-                        break
-                elif sign in b"[{":
-                    depth += 1
-                elif sign in b"]}":
-                    if depth == 0:
-                        return self._take(token.start())
-                    depth -= 1
-                elif sign == 0x2C and depth == 0:  # a comma
-                    return self._take(token.start())
+            while token := _BRACKET.match(self.buffer, scanned):
                 scanned = token.end()
+                depth += 1 if self.buffer[scanned - 1] in b"{[" else -1
+                if depth == 0:
+                    return self._take(scanned)
             start = self.at
             if not self._more():
                 raise Truncated("the document ends inside a value", self.line)
             scanned -= start
+
+    def _scalar(self) -> tuple[bytes, int]:
+        """Up to the comma or bracket that ends it."""
+        while True:
+            token = _SCALAR.match(self.buffer, self.at)
+            if token and token.end() < len(self.buffer):
+                return self._take(token.end())
+            if not self._more():
+                raise Truncated("the document ends inside a value", self.line)
 
     def _take(self, end: int) -> tuple[bytes, int]:
         data = self.buffer[self.at : end]
@@ -148,8 +155,8 @@ class _Scanner:
 
     def _key(self) -> str:
         while True:
-            token = _TOKEN.match(self.buffer, self.at)
-            if token and token.group(1):
+            token = _NAME.match(self.buffer, self.at)
+            if token:
                 self.at = token.end()
                 return token.group()[1:-1].decode("utf-8", "replace")
             if not self._more():

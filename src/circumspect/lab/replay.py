@@ -101,6 +101,9 @@ class Moment:
     profile: Profile
     drafted: Draft | None
     ran: tuple[Execution, ...]
+    """In this turn."""
+    earlier: tuple[Execution, ...]
+    """By a turn that was interrupted, and settled since."""
     now: datetime
     past: Past
 
@@ -173,7 +176,7 @@ async def rule_again(
     notes.ran.extend(moment.ran)
     everyone = (*rules, *_carried_over(ruling, rules))
     setup = Setup(Tenant(ruling.tenant, Business("")), policy, PROFILES, ports, everyone)
-    work = Work(setup, moment.screened, moment.profile, specs, notes)
+    work = Work(setup, moment.screened, moment.profile, specs, notes, moment.earlier)
     enforced, _ = await work.rule(ruling.call, moment.drafted, confirmed=ruling.confirmed)
     wanted, alone = enforced.critique, enforced.verdict
     if wanted and ruling.opinion:
@@ -272,17 +275,11 @@ class _Conversation:
         """The calls of the turns that had begun by now, but for this one."""
         return tuple(one for one in self.record.executions if one.turn in self.asked and one.turn != turn)
 
-    def unsettled(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
-        """The calls of earlier turns that a turn found open, or that nobody had spoken of yet.
-
-        A turn that settles one itself, because whoever began it died, drops all that are settled by then.
-        """
-        waiting = [one for one in before if one.effect != "read" and not self._is_done_with(one, opened)]
-        were_open = [one for one in waiting if one.finished_at is None or one.finished_at >= opened]
-        if any(one.finished_at is not None and one.finished_at <= closed for one in were_open):
-            later = (as_of(one, closed) for one in waiting)
-            return tuple(one for one in later if one.state in ("started", "indeterminate"))
-        return tuple(as_of(one, opened) for one in waiting)
+    def found_open(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
+        """The calls of earlier turns that a turn found open, or that nobody had spoken of yet, as they were then. One
+        that came to its end within the turn was settled by it, before anything else."""
+        waiting = (one for one in before if one.effect != "read" and not self._is_done_with(one, opened))
+        return tuple(as_of(one, closed) for one in waiting)
 
     def _is_done_with(self, one: Execution, opened: datetime) -> bool:
         if one.state in ("started", "indeterminate"):
@@ -380,7 +377,8 @@ class _Journal:
         conversation, profile = self.conversation, self.conversation.profiles[mode]
         record, visible = conversation.record, conversation.visible
         before = conversation.before(self.turn)
-        unsettled = conversation.unsettled(before, asked.at, ruling.at)
+        found = conversation.found_open(before, asked.at, ruling.at)
+        unsettled = tuple(one for one in found if one.state != "succeeded")
         # When a person found out how such a call had ended is not stored; that the rule kept silent is.
         if unsettled and ruling.effect != "read":
             spoke = any(finding.rule == no_earlier_outcome_is_unknown.name for finding in ruling.findings)
@@ -411,6 +409,7 @@ class _Journal:
             profile=profile,
             drafted=None if ruling.confirmed else self.drafted,
             ran=tuple(self.ran),
+            earlier=tuple(one for one in found if one.state == "succeeded"),
             now=noted or asked.at,
             past=Past(visible, len(visible), before, noted or ruling.at),
         )

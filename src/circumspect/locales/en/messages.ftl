@@ -47,6 +47,10 @@ message-empty = I did not get any text. What can I do for you?
 message-too-long = That message is too long for me (at most { $limit } characters). Could you send the important part?
 claim-replaced = To be exact: I have not done anything yet. What would you like me to do?
 
+chat-offline = Offline demo model: it matches words and quotes what it finds. It is not a language model.
+chat-try = Try: cancel my order · where is order 12345? · what is your return policy?
+chat-help = /debug shows the reasoning, /help lists the rest, Ctrl-D leaves.
+
 # Names of common parameters, for questions. Others are shown as the tool spells them.
 field-order-id = order number
 field-email = e-mail address

@@ -47,6 +47,10 @@ message-empty = לא התקבל טקסט. במה אפשר לעזור?
 message-too-long = ההודעה ארוכה מדי (עד { $limit } תווים). אפשר לשלוח רק את העיקר?
 claim-replaced = ליתר דיוק: עדיין לא ביצעתי דבר. מה תרצו שאעשה?
 
+chat-offline = מודל הדגמה לא מקוון: הוא מתאים מילים ומצטט את מה שמצא. זה אינו מודל שפה.
+chat-try = נסו: אני רוצה לבטל את ההזמנה שלי · איפה הזמנה 12345? · מה מדיניות ההחזרות?
+chat-help = ‎/debug מציג את השיקולים, ‎/help מציג את השאר, Ctrl-D ליציאה.
+
 # Names of common parameters, for questions. Others are shown as the tool spells them.
 field-order-id = מספר הזמנה
 field-email = כתובת דוא״ל
