@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -30,7 +30,7 @@ from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, admin, codec
-from circumspect.stores.tables import conversations, tool_executions, turns
+from circumspect.stores.tables import conversations, tool_executions
 from circumspect.turn import (
     SEVERITY,
     Confirm,
@@ -524,17 +524,12 @@ def _page(
 
 
 def _record(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Record:
-    spoken = sa.select(turns.c.id, turns.c.language).where(
-        turns.c.tenant == tenant, turns.c.conversation == conversation, turns.c.language.is_not(None)
-    )
-    rows: Sequence[Any] = connection.execute(spoken).all()
     return Record(
         tenant=tenant,
         conversation=conversation,
         messages=admin.get_messages(connection, tenant, conversation, True, -1, 2**31 - 1),
         executions=admin.get_executions(connection, tenant, conversation),
         intents=admin.get_intents(connection, tenant, conversation),
-        languages={row.id: row.language for row in rows},
     )
 
 

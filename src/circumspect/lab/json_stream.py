@@ -16,7 +16,7 @@ CHUNK = 1 << 20
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
 """Everything up to and with the next bracket that is not inside a string."""
-_SCALAR = re.compile(_STRING + rb'\s*|[^"\[\]{},]*+', re.DOTALL)
+_PLAIN = re.compile(rb'[^"\[\]{},]*+')
 _NAME = re.compile(_STRING, re.DOTALL)
 
 
@@ -48,7 +48,7 @@ def pieces(stream: IO[bytes], streamed: Collection[str] = ()) -> Iterator[Piece]
         raise Truncated("the document is neither an array nor an object", scanner.line)
     if scanner.skip_blank():
         problem = "something follows the end of the document; a file of one conversation a line is named .jsonl"
-        raise Truncated(problem, scanner.line + scanner.buffer.count(b"\n", 0, scanner.at))
+        raise Truncated(problem, scanner.line)
 
 
 class _Scanner:
@@ -56,17 +56,24 @@ class _Scanner:
         self.stream = stream
         self.buffer = b""
         self.at = 0
+        self.counted = 0
         self.line = 1
+        """Of the place up to which lines were counted."""
         self.ended = False
+
+    def _count_lines(self) -> int:
+        self.line += self.buffer.count(b"\n", self.counted, self.at)
+        self.counted = self.at
+        return self.line
 
     def _more(self) -> bool:
         """Read on. What lies before `at` is dropped; chunks grow with the piece, so that none is scanned too often."""
         if self.ended:
             return False
-        self.line += self.buffer.count(b"\n", 0, self.at)
+        self._count_lines()
         kept = self.buffer[self.at :]
         chunk = self.stream.read(max(CHUNK, len(kept)))
-        self.buffer, self.at = kept + chunk, 0
+        self.buffer, self.at, self.counted = kept + chunk, 0, 0
         self.ended = not chunk
         return bool(chunk)
 
@@ -102,15 +109,15 @@ class _Scanner:
     def _scalar(self) -> tuple[bytes, int]:
         """Up to the comma or bracket that ends it."""
         while True:
-            token = _SCALAR.match(self.buffer, self.at)
-            if token and token.end() < len(self.buffer):
+            text = self.buffer[self.at : self.at + 1] == b'"'
+            token = (_NAME if text else _PLAIN).match(self.buffer, self.at)
+            if token and (text or token.end() < len(self.buffer)):
                 return self._take(token.end())
             if not self._more():
                 raise Truncated("the document ends inside a value", self.line)
 
     def _take(self, end: int) -> tuple[bytes, int]:
-        data = self.buffer[self.at : end]
-        line = self.line + self.buffer.count(b"\n", 0, self.at)
+        data, line = self.buffer[self.at : end], self._count_lines()
         self.at = end
         return data.strip(), line
 

@@ -112,7 +112,6 @@ class Score:
 
     def to_json(self) -> dict[str, Json]:
         return {
-            "score": True,
             "wrong_held": list(self.wrong),
             "right_held": list(self.right),
             "caught": _rounded(self.caught),

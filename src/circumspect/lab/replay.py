@@ -10,12 +10,13 @@ an opinion of the model's that was never asked for cannot be made up: `Again.ope
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Protocol
 
 from circumspect.clock import FixedClock
+from circumspect.locales.language import detect
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
@@ -79,7 +80,8 @@ class Record:
     """Internal ones included, in order."""
     executions: Sequence[Execution]
     intents: Sequence[Intent]
-    languages: Mapping[TurnId, Language] = field(default_factory=dict)
+    language: Language = "en"
+    """The tenant's own."""
 
 
 class Elsewhere(Protocol):
@@ -256,11 +258,14 @@ class _Conversation:
         self.executions = {str(one.id): one for one in record.executions}
         self.intents = {str(one.id): one for one in record.intents}
         self.resolved: set[str] = set()
+        self.language: Language | None = None
+        """As the newest message tells; what a client said about it is not stored."""
 
     def heard(self, messages: Sequence[Message]) -> None:
         self.visible += messages
         for message in messages:
             self.asked.setdefault(message.turn, message)
+            self.language = detect(message.content, self.language, self.record.language)
 
     def closed(self, turn: TurnId, messages: Sequence[Message]) -> Sequence[Ruling]:
         """The rulings of a turn, from its journal."""
@@ -386,7 +391,7 @@ class _Journal:
             conversation.resolved.update(same)
             unsettled = tuple(one for one in unsettled if one.id not in same)
         earlier = [message for message in visible[-profile.history - 1 :] if message.turn != self.turn]
-        language = record.languages.get(self.turn, "en")
+        language = conversation.language or record.language
         opened = Opened(
             token="",
             mode=mode,

@@ -106,7 +106,6 @@ class Summary:
 
     def to_json(self) -> dict[str, Json]:
         return {
-            "summary": True,
             "conversations": self.conversations,
             "calls": self.calls,
             "changes": self.changes,

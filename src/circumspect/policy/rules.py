@@ -138,6 +138,16 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     return Confirm() if wishes.implies_destruction(facts.words) else Allow()
 
 
+def _in_standard_only_where_named(one: Rule) -> Rule:
+    """Grounding belongs to adaptive mode; in standard mode it holds where a policy says where values come from."""
+
+    def check(facts: Facts) -> Verdict:
+        named = facts.policy is not None and bool(facts.policy.params)
+        return one.check(facts) if facts.mode == "adaptive" or named else Allow()
+
+    return replace(one, check=check)
+
+
 RULES: tuple[Rule, ...] = (
     the_tool_exists,
     the_tool_is_configured,
@@ -150,7 +160,7 @@ RULES: tuple[Rule, ...] = (
     the_model_proposes_one_thing,
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
-    *(replace(one, modes=frozenset(("adaptive",))) for one in GROUNDING_RULES),
+    *(_in_standard_only_where_named(one) for one in GROUNDING_RULES),
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,

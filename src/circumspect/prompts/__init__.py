@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from string import Template
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     name: str
     text: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         return f"{self.name}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
 

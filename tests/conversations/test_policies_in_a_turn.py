@@ -1,0 +1,165 @@
+"""What a policy file says holds in live turns: conditions, limits, grounding, verification, and claims that are not so."""
+
+import pytest
+
+from circumspect import tool
+from circumspect.models.scripted import says
+from circumspect.policy.load import load
+from circumspect.reasons import ReasonCode
+
+ORDERS = {"1001": {"status": "processing"}, "1002": {"status": "shipped"}}
+
+
+def shop_tools(log, *, works=True):
+    @tool(effect="read")
+    async def get_order(order_id: str) -> dict:
+        """Look an order up."""
+        return {"order_id": order_id, **(ORDERS | dict(log))[order_id]}
+
+    @tool(effect="write")
+    async def hold_order(order_id: str) -> str:
+        """Put an order on hold."""
+        if works:
+            log.append((order_id, {"status": "held"}))
+        return "on hold"
+
+    @tool(effect="write")
+    async def send_mail(to: str, text: str) -> str:
+        """Send an e-mail."""
+        log.append((to, {"status": text}))
+        return "sent"
+
+    return [get_order, hold_order, send_mail]
+
+
+POLICY = """
+version: 1
+tools:
+  get_order: {effect: read}
+  hold_order:
+    effect: write
+    confidence_cap: 1.0
+    deny_unless:
+      - if: facts.get_order[args.order_id].status == 'processing'
+        because: Only an order in processing can be held.
+    limits: [{count: 1, window: 24h}]
+  send_mail: {effect: write, confidence_cap: 1.0}
+"""
+VERIFIED = POLICY.replace(
+    "    limits:",
+    "    verify: {call: get_order, args: {order_id: args.order_id}, expect: result.status == 'held'}\n    limits:",
+)
+
+
+def hold(order_id):
+    return says("", tool="hold_order", params={"order_id": order_id})
+
+
+def look(order_id):
+    return says("", tool="get_order", params={"order_id": order_id})
+
+
+async def test_a_fact_that_a_tool_can_give_is_looked_up_by_the_model_first(shop):
+    log = []
+    chat = shop(
+        tools=shop_tools(log),
+        policy=load(POLICY),
+        replies=[hold("1001"), look("1001"), hold("1001"), says("It is on hold.")],
+    )
+    turn = await chat.user("put order 1001 on hold").runs("hold_order", order_id="1001")
+    assert turn.outcome == "acted"
+    assert ReasonCode.FACT_NEEDED in turn.reason_codes
+
+
+async def test_a_condition_that_does_not_hold_goes_back_to_the_model_once_and_then_to_the_user(shop):
+    log = []
+    replies = [look("1002"), hold("1002"), hold("1002")]
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=replies)
+    turn = await chat.user("put order 1002 on hold").is_blocked(ReasonCode.PRECONDITION_FAILED)
+    assert log == []
+    assert len(turn.usage.calls) == 3
+
+
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+async def test_a_limit_over_a_day_counts_other_conversations_too(shop, mode):
+    from circumspect.models.scripted import calls
+
+    log = []
+    if mode == "standard":
+        script = [calls("get_order", {"order_id": "1001"}), calls("hold_order", {"order_id": "1001"}), "Held."]
+        again = [calls("get_order", {"order_id": "1001"}), calls("hold_order", {"order_id": "1001"}), "No."]
+    else:
+        script, again = [look("1001"), hold("1001"), says("It is on hold.")], [look("1001"), hold("1001"), says("No.")]
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=[*script, *again], mode=mode)
+    await chat.user("hold order 1001").runs("hold_order", order_id="1001")
+    log.clear()
+    chat.name = "another"
+    turn = await chat.user("hold order 1001")
+    assert ReasonCode.LIMIT_REACHED in turn.reason_codes
+    assert log == []
+
+
+async def test_an_effect_that_cannot_be_seen_afterwards_is_told_and_handed_over(shop):
+    log = []
+    chat = shop(tools=shop_tools(log, works=False), policy=load(VERIFIED), replies=[look("1001"), hold("1001")])
+    turn = await chat.user("hold order 1001").is_escalated(ReasonCode.VERIFICATION_FAILED)
+    assert "cannot see the effect" in turn.reply
+
+
+async def test_an_effect_that_can_be_seen_afterwards_is_verified(shop):
+    log = []
+    chat = shop(
+        tools=shop_tools(log), policy=load(VERIFIED), replies=[look("1001"), hold("1001"), says("It is on hold.")]
+    )
+    assert (await chat.user("hold order 1001")).outcome == "acted"
+    assert any("verified by get_order: yes" in row.content for row in await chat.messages(internal=True))
+
+
+async def test_an_address_nobody_mentioned_is_asked_about(shop):
+    log = []
+    replies = [says("", tool="send_mail", params={"to": "eve@evil.example", "text": "hello"})]
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=replies)
+    await chat.user("send a mail saying hello").is_asked(reason=ReasonCode.UNGROUNDED_PARAM)
+    assert log == []
+
+
+async def test_an_address_from_far_back_in_the_conversation_counts(shop):
+    log = []
+    small_talk = [says(f"Right, {n}.") for n in range(12)]
+    replies = [
+        *small_talk,
+        says("", tool="send_mail", params={"to": "ann@example.org", "text": "hello"}),
+        says("It is on its way."),
+    ]
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=replies)
+    await chat.user("my friend's address is ann@example.org").is_answered()
+    for n in range(11):
+        await chat.user(f"let us talk about number {n}").is_answered()
+    await chat.user("now send her a mail saying hello").runs("send_mail", to="ann@example.org")
+
+
+async def test_a_claim_of_something_that_did_not_happen_is_redrafted_and_then_replaced(shop):
+    log = []
+    chat = shop(
+        tools=shop_tools(log),
+        policy=load(POLICY),
+        replies=[says("I have refunded you 50 dollars."), says("I have refunded you.")],
+    )
+    turn = await chat.user("where is my refund?")
+    assert ReasonCode.UNSUPPORTED_CLAIM in turn.reason_codes
+    assert "refunded" not in turn.reply
+    assert len(turn.usage.calls) == 2
+
+
+async def test_a_claim_that_an_earlier_turn_made_true_stands(shop):
+    log = []
+    replies = [
+        look("1001"),
+        hold("1001"),
+        says("I have changed order 1001 to on hold."),
+        says("Yes, I have changed it to on hold."),
+    ]
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=replies)
+    await chat.user("hold order 1001").runs("hold_order", order_id="1001")
+    turn = await chat.user("did you do it?")
+    assert turn.reply == "Yes, I have changed it to on hold."
