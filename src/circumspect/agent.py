@@ -111,6 +111,8 @@ class Agent:
 
     def turn_sync(self, text: str, *, conversation: str = "default", key: str | None = None) -> TurnResult:
         """The one door for code that is not async."""
+        if _is_running():
+            raise ConfigError("turn_sync was called from async code.", fix="Use `await agent.turn(...)` there.")
 
         async def once() -> TurnResult:
             try:
@@ -156,6 +158,14 @@ class Agent:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, language: Language | None) -> Tenant:

@@ -87,6 +87,8 @@ class Closing:
     at: datetime
     denied: IntentId | None = None
     escalation: Escalation | None = None
+    interrupted: bool = False
+    """The turn was broken off: the same key may run it again."""
     executions: tuple[Execution, ...] = ()
     """Calls that only read: they need no write-ahead, so they are written down here."""
     multiplier: float = 1.0
@@ -137,8 +139,11 @@ class Store(Protocol):
         escalation and outbox, the turn's result; then the lease is given back."""
         ...
 
-    async def claim_expired(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[Execution]:
-        """Started calls whose lease ran out, now leased under `token`. No two sweepers get the same one."""
+    async def claim_expired(
+        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+    ) -> Sequence[Execution]:
+        """Started calls whose lease ran out, now leased under `token`. No two sweepers get the same one. A sweeper that
+        has the tools of one tenant names it: a call is never settled by somebody else's tools."""
         ...
 
     async def messages(

@@ -46,6 +46,11 @@ async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float
             return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
     if started.effect == "read":
         return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error="The tool did not answer in time.")
+    return unknown(started, clock)
+
+
+def unknown(started: Execution, clock: Clock) -> Execution:
+    """Started, and nobody can tell how it ended. It is not repeated, and a person is told."""
     return _ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
 
 

@@ -163,7 +163,7 @@ async def catch_up(opened: Opened, setup: Setup) -> tuple[Opened, tuple[Executio
         return opened, ()
     ports, now, known = setup.ports, setup.ports.clock.now(), {}
     if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
-        known = {one.id: one for one in await sweep(ports.tools, ports.store, ports.clock, ports.ids)}
+        known = {one.id: one for one in await sweep(setup.tenant.id, ports.tools, ports.store, ports.clock, ports.ids)}
     current = tuple(known.get(one.id, one) for one in opened.unsettled)
     news = tuple(one for one in current if one.id in known or one.state == "succeeded")
     return replace(opened, unsettled=tuple(one for one in current if one.state != "succeeded")), news

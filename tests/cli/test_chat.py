@@ -46,8 +46,11 @@ def test_without_json_a_line_comes_back_for_a_line_and_nothing_of_what_was_thoug
     assert "assessment" not in ran.out
 
 
-def test_demo_is_chat(run):
+def test_demo_is_chat_with_a_shop_that_opens_anew_each_time(run):
     assert run("demo", stdin="hello\n").out == run("chat", stdin="hello\n").out != ""
+    for verb, second in {"demo": "acted", "chat": "failed"}.items():
+        first, again = (run(verb, "--json", stdin="cancel order 12345\nyes\n").turns[1] for _ in range(2))
+        assert (first["outcome"], again["outcome"]) == ("acted", second)
 
 
 def test_a_named_conversation_goes_on_where_it_was_left(chat):
@@ -132,14 +135,10 @@ def test_a_line_that_merely_begins_with_a_slash_is_a_message(chat):
     assert turn["outcome"] == "answered"
 
 
-@pytest.mark.xfail(strict=True, reason="cli/chat.py tells only a terminal; from a pipe /help prints nothing")
 def test_help_from_a_pipe_lists_the_commands(run):
     assert "/quit" in run("chat", stdin="/help\n").out
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_folder() in cli/chat.py knows only sqlite:/// URLs, not bare paths and :memory:"
-)
 @pytest.mark.parametrize("database", ["kept/circumspect.db", "sqlite:///:memory:"])
 def test_the_shops_own_database_lies_beside_ours_or_in_memory_like_ours(run, folder, database):
     run("chat", "--database", database, stdin="where is order 12345?\n")

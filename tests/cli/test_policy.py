@@ -172,9 +172,6 @@ def test_init_of_a_file_that_is_not_there_is_told(run):
     run("policy", "init", "nowhere.jsonl").refused("nowhere.jsonl", "does not exist")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="cli/policy.py drops what cannot be read and drafts an empty policy, exit code 0"
-)
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe nonsense\n", b"{}\n[1]\n"])
 def test_init_of_something_that_is_no_transcript_is_told(run, folder, content):
     (folder / "odd.jsonl").write_bytes(content)

@@ -68,7 +68,6 @@ def test_a_reader_that_goes_away_ends_it_quietly(spawned):
     process.stdin = process.stdout = None
 
 
-@pytest.mark.xfail(strict=True, reason="sys.stdin is None then, and cli/chat.py asks it whether it is a terminal")
 def test_closed_standard_input_is_told_and_not_a_traceback(folder):
     command = f"{sys.executable} -c 'from circumspect.cli import main; main()' chat <&-"
     done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", timeout=PATIENCE)
@@ -149,7 +148,7 @@ def test_in_a_terminal_it_greets_answers_explains_itself_survives_mistakes_and_l
     say("/help\r", "leave (so does Ctrl-D)")
     say("/debug\r")
     say("yes\r", "CONFIRMED_BY_USER", "agent › Order 12345 has been cancelled.")
-    say("/tenant shop-ru\r", "Ctrl-D leaves.")
+    say("/tenant shop-ru\r", "Сокол и котелок")
     screen.wait_for("you ›")
     screen.type("\x04")
     assert screen.ended() == 0

@@ -25,7 +25,7 @@ from tests.docs.pages import PAGES, ROOT, blocks, prose
 from circumspect import Agent, Business, Faq, Plan, Tenant, TurnResult, tool
 from circumspect.cli.chat import COMMANDS
 from circumspect.models import ProviderSettings
-from circumspect.policy.load import schema
+from circumspect.policy.load import check, schema
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Outcome, Profile
 
@@ -201,6 +201,14 @@ def test_blocks_that_are_not_run_compile_and_import_what_exists():
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("circumspect"):
                     module = importlib.import_module(node.module or "")
                     assert all(hasattr(module, name.name) for name in node.names), (path.name, block.line)
+
+
+def test_policies_in_the_docs_are_sound():
+    found = [(path, block) for path in PAGES for block in blocks(path) if block.kind == "yaml"]
+    assert len(found) >= 8
+    for path, block in found:
+        _, findings = check(block.text)
+        assert [one.said(path.name) for one in findings if one.level == "error"] == [], (path.name, block.line)
 
 
 def test_files_that_the_docs_name_exist():

@@ -13,8 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.stores import postgres_server
 
-from circumspect import cli
+from circumspect import Agent, cli, samples
 from circumspect.lab import backtest as lab
 from circumspect.lab.backtest import Summary, backtest
 from circumspect.models.scripted import says
@@ -102,6 +103,25 @@ async def test_a_tool_that_is_switched_off_holds_what_the_user_had_confirmed_and
     assert (case.now.rule, case.now.problem) == ("the_policy_leaves_the_tool_on", "People cancel.")
     assert (case.fate, case.needless, case.turn) == ("confirmed", "known", chat.turns[0].turn)
     assert summary.needless["known"] == 1
+
+
+async def test_a_yes_that_came_too_late_and_was_asked_for_again_belongs_to_the_same_call(chat):
+    await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+    chat.wait(minutes=6)
+    await chat.user("yes").is_asked_to_confirm(order_id="12345")
+    await chat.user("yes").runs("cancel_order")
+
+    [case], summary = await flips(chat, changed("cancel_order", "{effect: destructive, deny: People cancel.}"))
+
+    assert (case.turn, case.change, case.fate) == (chat.turns[0].turn, "held", "confirmed")
+    assert summary.calls == 3
+
+
+async def test_a_question_that_was_never_answered_is_no_needless_one(chat):
+    await chat.user("cancel order 12345").is_asked_to_confirm()
+    await chat.user("hello").is_answered()
+    [case], _ = await flips(chat, changed("cancel_order", "{effect: destructive, deny: People cancel.}"))
+    assert (case.change, case.fate, case.needless) == ("stricter", "unanswered", None)
 
 
 async def test_what_the_user_had_turned_down_is_held_more_strictly_and_that_is_not_needless(chat):
@@ -326,6 +346,29 @@ async def test_decisions_before_since_are_not_counted_though_the_conversation_we
     await chat.user("cancel order 12346").is_asked_to_confirm()
     _, summary = await flips(chat, SHOP.read_text("utf-8"), since=clock.now() - timedelta(days=1))
     assert (summary.conversations, summary.calls) == (1, 1)
+
+
+@pytest.mark.postgres
+async def test_on_postgresql_the_same_is_found(clock, monkeypatch):
+    monkeypatch.setattr(lab, "PAGE", 1)
+    sample = samples.load("shop", directory=None, now=clock.now())
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(postgres_server.running())
+        except postgres_server.NoPostgres as reason:
+            pytest.skip(f"NOT TESTED ON POSTGRESQL: {reason}")
+        server.sql("CREATE DATABASE tests")
+        options = {"tools": sample.tools, "policy": sample.policy_path, "model": "offline", "clock": clock}
+        async with Agent(sample.tenant, database=server.url("tests"), **options) as agent:
+            for name in ("c1", "c2", "c3"):
+                await agent.turn("cancel order 12345", conversation=name)
+            store = (await agent.open()).ports.store
+            policy = load(changed("cancel_order", "{effect: destructive, limits: [{count: 1, window: 24h}]}"))
+            specs = await store.tool_specs(agent.tenant.id)
+            found = backtest(store, policy, tenant=agent.tenant.id, specs=specs, verify=agent.policy)
+            cases = [case async for visited in found for case in visited.cases]
+    assert sorted(case.conversation for case in cases) == ["c1", "c2", "c3"]
+    assert all(case.verified and case.change is None for case in cases)
 
 
 # --- in the terminal -------------------------------------------------------------------------------------------------

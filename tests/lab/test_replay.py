@@ -235,7 +235,8 @@ async def made(tmp_path: Path, clock: FixedClock):
         def model(request):
             if request.purpose == "critique":
                 return '{"decision": "PROCEED", "reasoning": "", "message": ""}'
-            return script.pop(0) if script else says("Here you are.")
+            reply = script.pop(0) if script else says("Here you are.")
+            return reply(request) if callable(reply) else reply
 
         settings = {"tools": world(), "policy": load(POLICY), "clock": clock, "database": f"sqlite:///{tmp_path}/c.db"}
         agents.append(Agent("t", model=ScriptedModel(model), **{**settings, **options}))
@@ -247,22 +248,29 @@ async def made(tmp_path: Path, clock: FixedClock):
 
 
 PAY = says("", tool="pay", params={"account": "ACC-7", "amount": 40.0})
+PAY_MORE = says("", tool="pay", params={"account": "ACC-7", "amount": 80.0})
 LOOK = says("", tool="look", params={"order_id": "101"})
 WIPE = says("", tool="wipe", params={"order_id": "101"})
+
+
+class Died(BaseException):
+    """What happens to a worker when the power fails."""
 
 
 def untouched(cases):
     return all(case.verified and not case.problem for case in cases)
 
 
-async def test_a_call_that_was_cut_short_holds_its_like_until_it_is_known_how_it_ended(made, clock):
-    began, never = asyncio.Event(), asyncio.Event()
+async def test_a_call_that_was_cut_short_is_seen_as_each_turn_saw_it(made, clock):
+    began, never, keys = asyncio.Event(), asyncio.Event(), []
 
-    @tool(effect="write")
-    async def pay(account: str, amount: float) -> str:
+    @tool(effect="write", recovery="keyed")
+    async def pay(account: str, amount: float, key: IdempotencyKey) -> str:
         """Pay money."""
-        began.set()
-        await never.wait()
+        keys.append(key)
+        if len(keys) == 1:
+            began.set()
+            await never.wait()
         return "paid"
 
     agent = made(PAY, PAY, PAY, tools=[*world()[:3], pay, *world()[4:]])
@@ -272,22 +280,21 @@ async def test_a_call_that_was_cut_short_holds_its_like_until_it_is_known_how_it
     with pytest.raises(asyncio.CancelledError):
         await turn
     clock.advance(seconds=10)
-    again = await agent.turn("pay 40 to ACC-7", conversation="c")
-    assert ReasonCode.OUTCOME_UNKNOWN in again.reason_codes
+    await agent.turn("pay 40 to ACC-7", conversation="c")
     clock.advance(minutes=10)
-    last = await agent.turn("pay 40 to ACC-7", conversation="c")
-    assert ReasonCode.OUTCOME_UNKNOWN in last.reason_codes
+    await agent.turn("pay 40 to ACC-7", conversation="c")
 
     cases = await cases_of(agent, load(POLICY))
 
-    assert [case.then.verdict for case in cases] == ["allow", "escalate", "escalate"]
+    assert [(case.then.verdict, case.then.reason) for case in cases] == [
+        ("allow", None),
+        ("escalate", ReasonCode.OUTCOME_UNKNOWN),
+        ("deny", ReasonCode.REPEATED_CALL),
+    ]
     assert untouched(cases)
 
 
 async def test_a_call_of_a_worker_that_died_is_seen_as_the_next_turn_saw_it(made, clock):
-    class Died(BaseException):
-        pass
-
     attempts = []
 
     @tool(effect="write", recovery="keyed")
@@ -316,12 +323,8 @@ async def test_a_call_of_a_worker_that_died_is_seen_as_the_next_turn_saw_it(made
 
 
 async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, clock):
-    async def nobody_knows(account: str, amount: float) -> str:
-        """Pay money."""
-        raise ToolTimeout("Nobody knows.")
-
-    pay = tool(effect="write", name="pay")(nobody_knows)
-    agent = made(PAY, PAY, PAY, tools=[*world()[:3], pay, *world()[4:]])
+    ends = [ToolTimeout("Nobody knows."), None, None]
+    agent = made(PAY, PAY, PAY, says("It is paid."), PAY_MORE, tools=world(lambda: ends.pop(0)))
     store = (await agent.open()).ports.store
     for _ in range(2):
         await agent.turn("pay 40 to ACC-7", conversation="c")
@@ -329,11 +332,27 @@ async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, cl
     for escalation in await store.escalations(TenantId("t")):
         await store.set_escalation(escalation.id, "resolved")
     await agent.turn("pay 40 to ACC-7", conversation="c")
+    await agent.turn("and pay 80 to ACC-7", conversation="c")
 
     cases = await cases_of(agent, load(POLICY))
 
-    assert [case.then.verdict for case in cases] == ["allow", "escalate", "allow"]
+    assert [case.then.verdict for case in cases] == ["allow", "escalate", "allow", "confirm"]
     assert untouched(cases)
+
+
+async def test_a_call_that_failed_before_its_turn_died_holds_nothing(made, clock):
+    def dies(_):
+        raise Died
+
+    agent = made(PAY, dies, PAY_MORE, tools=world(lambda: ToolError("No.")))
+    with pytest.raises(Died):
+        await agent.turn("pay 40 to ACC-7", conversation="c")
+    clock.advance(minutes=5)
+    await agent.turn("pay 80 to ACC-7", conversation="c")
+
+    [case] = await cases_of(agent, load(POLICY.replace("at_most: 120", "at_most: 100")), verify=load(POLICY))
+
+    assert (case.then.verdict, case.change, case.verified) == ("confirm", None, True)
 
 
 async def test_a_rule_of_the_applications_own_keeps_its_word_where_it_cannot_be_asked_again(made):
@@ -378,7 +397,8 @@ async def test_tools_that_have_changed_since_make_no_flips(made):
     narrow = {"type": "object", "properties": {"amount": {"type": "number", "maximum": 5}}, "required": ["amount"]}
     specs["pay"] = replace(specs["pay"], parameters=narrow)
 
-    found = backtest(setup.ports.store, load(POLICY), tenant=TenantId("t"), specs=specs)
+    changed = load(POLICY.replace("at_most: 120", "at_most: 130"))
+    found = backtest(setup.ports.store, changed, tenant=TenantId("t"), specs=specs)
     cases = {case.call.tool: case async for visited in found for case in visited.cases}
 
     assert {case.change for case in cases.values()} == {None}
@@ -426,6 +446,32 @@ async def test_a_damaged_journal_is_reported(made, damage, problem):
     await setup.ports.store.tx(lambda connection: connection.exec_driver_sql(damage) and None)
     cases = await cases_of(agent, load(POLICY))
     assert [(case.problem, case.change, case.now) for case in cases] == [(problem, None, None)]
+
+
+async def test_a_second_opinion_that_should_be_there_and_is_not_is_reported(made):
+    agent = made(says("", tool="look", params={"order_id": "101"}, confidence=3))
+    assert (await agent.turn("look at 101", conversation="c")).usage.critiques == 1
+    assert untouched(await cases_of(agent, load(POLICY)))
+    setup = await agent.open()
+    damage = "DELETE FROM messages WHERE kind = 'critique'"
+    await setup.ports.store.tx(lambda connection: connection.exec_driver_sql(damage) and None)
+    [case] = await cases_of(agent, load(POLICY))
+    assert (case.problem, case.change) == ("A second opinion would be asked for on replay.", None)
+
+
+async def test_the_time_of_a_decision_counts_where_it_is_written_down(made):
+    agent = made(LOOK)
+    await agent.turn("look at 101", conversation="c")
+    setup = await agent.open()
+    until = load(
+        "version: 1\ntools: {look: {effect: read, deny_unless: [{if: 'now < timestamp(\"2026-03-02T09:00:30Z\")', because: Too late.}]}}"
+    )
+    [case] = await cases_of(agent, until)
+    assert case.now.verdict == "allow"
+    later = """UPDATE messages SET meta = json_set(meta, '$.at', '2026-03-02T09:01:00+00:00') WHERE kind = 'policy'"""
+    await setup.ports.store.tx(lambda connection: connection.exec_driver_sql(later) and None)
+    [case] = await cases_of(agent, until)
+    assert (case.now.verdict, case.now.problem) == ("deny", "Too late.")
 
 
 async def test_a_yes_whose_question_is_gone_is_reported(made):

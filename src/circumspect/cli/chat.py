@@ -141,15 +141,18 @@ class Session:
         return replace(self, conversation=f"chat-{secrets.token_hex(4)}")
 
 
-def _folder(database: str) -> Path:
-    """The demo shop's own database lies beside ours."""
-    if database.startswith("sqlite:///"):
-        return Path(database.removeprefix("sqlite:///")).parent
-    return Path(".circumspect")
+def _folder(database: str) -> Path | None:
+    """The demo shop's own database lies beside ours, or in memory like ours."""
+    path = database.removeprefix("sqlite:///") if database.startswith("sqlite:") else database
+    if path in ("sqlite:", "sqlite://", "", ":memory:"):
+        return None
+    return Path(".circumspect") if "://" in path else Path(path).parent
 
 
 async def _talk(session: Session) -> None:
     session = session if session.conversation else session.fresh()
+    if sys.stdin is None:
+        raise ConfigError("Standard input is closed.", fix="Type in a terminal, or pipe one message a line into it.")
     if sys.stdin.isatty() and not session.as_json:
         await _in_terminal(session)
     else:
@@ -264,7 +267,10 @@ def _changed(session: Session, line: str, console: Console | None = None) -> Ses
                 raise UnknownTenant(f"There is no tenant '{value}'.", fix=f"One of: {', '.join(samples.names())}.")
             return replace(session.fresh(), tenant=value)
         case "/help":
-            _tell(console, "\n".join(f"{name:<26} {what}" for name, what in COMMANDS.items()))
+            listed = "\n".join(f"{name:<26} {what}" for name, what in COMMANDS.items())
+            _tell(console, listed)
+            if console is None:
+                click.echo(listed, err=session.as_json)
             return session
         case _:
             raise ConfigError(f"There is no command {command}.", fix="Type /help for the list.")

@@ -14,7 +14,11 @@ def db() -> None:
 
 @db.command()
 @click.option(
-    "--database", envvar="CIRCUMSPECT_DATABASE", default="sqlite:///.circumspect/circumspect.db", show_default=True
+    "--database",
+    envvar="CIRCUMSPECT_DATABASE",
+    default="sqlite:///.circumspect/circumspect.db",
+    show_default=True,
+    help="SQLite file or postgresql:// URL.",
 )
 def upgrade(database: str) -> None:
     """Bring the database's schema up to date. Opening it does the same; this is for deployments that do it apart."""

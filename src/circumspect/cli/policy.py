@@ -54,7 +54,7 @@ def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
 
 @policy.command()
 @click.argument("tool")
-@click.option("--policy", "path", type=FILE, default="policy.yaml", show_default=True)
+@click.option("--policy", "path", type=FILE, default="policy.yaml", show_default=True, help="The policy file.")
 @click.option("--tenant", help="With this tenant's overrides.")
 @TOOLS
 @AS_JSON
@@ -105,9 +105,18 @@ def schema() -> None:
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
     from circumspect.lab.draft_policy import draft
-    from circumspect.lab.transcripts import Transcript, read
+    from circumspect.lab.transcripts import Problem, Transcript, read
 
-    text = draft(one for one in read(paths) if isinstance(one, Transcript))
+    found: list[Transcript] = []
+    for one in read(paths):
+        if isinstance(one, Problem):
+            click.echo(f"skipped: {one}", err=True)
+        else:
+            found.append(one)
+    text = draft(found)
+    if text.rstrip().endswith("tools: {}"):
+        names = ", ".join(str(path) for path in paths)
+        raise ConfigError(f"No tools were found in {names}.", fix="Give transcripts that carry `tools` or tool calls.")
     if out is None:
         click.echo(text, nl=False)
         return

@@ -4,7 +4,7 @@
         for case in visited.cases: ...
 
 Every ruling is made again under the new policy (`replay.py`) and held against the one that was stored. Conversations
-are read one at a time, the newest first; nothing is written.
+are read a few at a time, the newest first; nothing is written.
 
 What may surprise: a difference counts as a flip only if it can be the policy's doing. Where rules that no policy
 governs come out differently than they are stored, or where the stored policy itself, made to rule again, does not
@@ -16,10 +16,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -29,8 +29,8 @@ from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
 from circumspect.reasons import ReasonCode
-from circumspect.stores import SqlStore, admin, codec
-from circumspect.stores.tables import conversations, tool_executions
+from circumspect.stores import SqlStore, codec
+from circumspect.stores.tables import conversations, intents, messages, tool_executions
 from circumspect.turn import (
     SEVERITY,
     Confirm,
@@ -41,6 +41,7 @@ from circumspect.turn import (
     Intent,
     IntentId,
     Json,
+    Language,
     Mode,
     Profile,
     TenantId,
@@ -63,7 +64,8 @@ CHANGES: tuple[Change, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinio
 RAN: tuple[Fate, ...] = ("confirmed", "approved", "ran", "failed", "unknown")
 QUESTIONS: tuple[Said, ...] = ("confirm", "approve", "ask")
 
-PAGE = 200
+PAGE = 20
+"""How many conversations are read at once."""
 KEPT = 3
 """How many cases a summary remembers for each kind of change and rule."""
 
@@ -188,9 +190,10 @@ async def backtest(
     was ruled under it is ruled under it again, and must come out the same.
     """
     lens = _Lens(policy, verify, specs, rules, _Elsewhere(store, tenant))
-    async for conversation in _conversations(store, tenant, since, limit):
-        record = await store.tx(_record, tenant, conversation)
-        yield Visited(conversation, tuple([case async for case in _cases(record, lens, since, profiles)]))
+    known = await store.get_tenant(tenant)
+    language = known.language if known else "en"
+    async for record in _records(store, tenant, language, since, limit):
+        yield Visited(record.conversation, tuple([case async for case in _cases(record, lens, since, profiles)]))
 
 
 async def tenants_of(store: SqlStore) -> tuple[TenantId, ...]:
@@ -494,43 +497,67 @@ class Summary:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-async def _conversations(
-    store: SqlStore, tenant: TenantId, since: datetime | None, limit: int | None
-) -> AsyncIterator[ConversationId]:
+async def _records(
+    store: SqlStore, tenant: TenantId, language: Language, since: datetime | None, limit: int | None
+) -> AsyncIterator[Record]:
     """Page by page, from where the page before ended. One that is used meanwhile moves to the front and is left out."""
     last: tuple[float, str] | None = None
     left = limit
     while left is None or left > 0:
-        page = await store.tx(_page, tenant, since, last, PAGE if left is None else min(PAGE, left))
-        for conversation, _ in page:
-            yield conversation
+        page, last = await store.tx(_page, tenant, since, last, PAGE if left is None else min(PAGE, left))
+        for record in page:
+            yield replace(record, language=language)
         if not page:
             return
-        last = (page[-1][1], page[-1][0])
         left = None if left is None else left - len(page)
 
 
 def _page(
     connection: sa.Connection, tenant: TenantId, since: datetime | None, last: tuple[float, str] | None, size: int
-) -> list[tuple[ConversationId, float]]:
+) -> tuple[list[Record], tuple[float, str] | None]:
     columns = conversations.c
     query = sa.select(columns.id, columns.updated_at).where(columns.tenant == tenant)
     if since is not None:
         query = query.where(columns.updated_at >= codec.epoch(since))
     if last is not None:
         query = query.where(sa.tuple_(columns.updated_at, columns.id) < sa.tuple_(*last))
-    query = query.order_by(columns.updated_at.desc(), columns.id.desc()).limit(size)
-    return [(ConversationId(row.id), row.updated_at) for row in connection.execute(query)]
+    rows: Sequence[Any] = connection.execute(
+        query.order_by(columns.updated_at.desc(), columns.id.desc()).limit(size)
+    ).all()
+    if not rows:
+        return [], last
+    which = {"tenant": tenant, "ids": [row.id for row in rows]}
+    said, ran, asked = (_by_conversation(connection, query, which) for query in (_MESSAGES, _EXECUTIONS, _INTENTS))
+    records = [
+        Record(
+            tenant=tenant,
+            conversation=ConversationId(row.id),
+            messages=[codec.message(one) for one in said.get(row.id, ())],
+            executions=[codec.execution(one) for one in ran.get(row.id, ())],
+            intents=[codec.intent(one) for one in asked.get(row.id, ())],
+        )
+        for row in rows
+    ]
+    return records, (rows[-1].updated_at, rows[-1].id)
 
 
-def _record(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Record:
-    return Record(
-        tenant=tenant,
-        conversation=conversation,
-        messages=admin.get_messages(connection, tenant, conversation, True, -1, 2**31 - 1),
-        executions=admin.get_executions(connection, tenant, conversation),
-        intents=admin.get_intents(connection, tenant, conversation),
-    )
+def _of(table: sa.Table, *order: str) -> sa.Select[Any]:
+    some = table.c.conversation.in_(sa.bindparam("ids", expanding=True))
+    return sa.select(table).where(table.c.tenant == sa.bindparam("tenant"), some).order_by(*order)
+
+
+_MESSAGES = _of(messages, "seq")
+_EXECUTIONS = _of(tool_executions, "started_at", "id")
+_INTENTS = _of(intents, "created_at", "id")
+
+
+def _by_conversation(
+    connection: sa.Connection, query: sa.Select[Any], which: Mapping[str, Any]
+) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for row in connection.execute(query, which):
+        found.setdefault(row.conversation, []).append(row)
+    return found
 
 
 def _count(connection: sa.Connection, tenant: TenantId, since: datetime | None) -> int:

@@ -208,7 +208,7 @@ def _returned(identity: Any, name: Any, content: Any, failed: bool) -> Returned:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _parsed_short(text: str) -> Json:
     value: Json = orjson.loads(text)
     return value

@@ -24,6 +24,7 @@ from circumspect.policy.rules import RULES, no_earlier_outcome_is_unknown
 from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
 from circumspect.reasons import ReasonCode
+from circumspect.stores.codec import reason
 from circumspect.turn import (
     Allow,
     Ask,
@@ -348,9 +349,7 @@ class _Journal:
 
     def _ruling(self, entry: Message) -> Ruling:
         meta, record = entry.meta, self.conversation.record
-        arguments = meta.get("arguments")
-        call = ToolCall(str(meta.get("tool", "")), arguments if isinstance(arguments, Mapping) else {})
-        verdict = _VERDICTS.get(str(meta.get("verdict")))
+        call, verdict = _call(meta), _VERDICTS.get(str(meta.get("verdict")))
         findings = _findings(meta.get("findings"))
         problem = self.problem
         if verdict and findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
@@ -460,8 +459,7 @@ def _findings(written: Json) -> tuple[Finding, ...] | None:
         verdict = _VERDICTS.get(str(one.get("verdict"))) if isinstance(one, Mapping) else None
         if verdict is None:
             return None
-        reason = ReasonCode._value2member_map_.get(one.get("reason"))
-        code = reason if isinstance(reason, ReasonCode) else None
+        code = reason(str(one.get("reason")))
         if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
             verdict = Confirm(by="colleague")
         found.append(Finding(str(one.get("rule", "")), verdict, code))
@@ -469,12 +467,13 @@ def _findings(written: Json) -> tuple[Finding, ...] | None:
 
 
 def _calls(written: Json) -> tuple[ToolCall, ...]:
-    calls: list[JsonObject] = [one for one in written if isinstance(one, Mapping)] if isinstance(written, list) else []
-    arguments = (one.get("arguments") for one in calls)
-    return tuple(
-        ToolCall(str(one.get("tool", "")), given if isinstance(given, Mapping) else {})
-        for one, given in zip(calls, arguments, strict=True)
-    )
+    calls = [one for one in written if isinstance(one, Mapping)] if isinstance(written, list) else []
+    return tuple(_call(one) for one in calls)
+
+
+def _call(written: JsonObject) -> ToolCall:
+    arguments = written.get("arguments")
+    return ToolCall(str(written.get("tool", "")), arguments if isinstance(arguments, Mapping) else {})
 
 
 def _names(written: Json) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import orjson
 
 from circumspect.lab.audit import Ruled
 from circumspect.lab.labels import Score
-from circumspect.lab.report_text import clean
+from circumspect.lab.report_text import clean, many
 from circumspect.lab.summary import VERDICTS, Summary, evidence
 
 _WORDS: Mapping[str, str] = {
@@ -70,7 +70,7 @@ def _hash(text: str) -> str:
 
 
 def _subtitle(summary: Summary, policy: str, at: datetime | None) -> str:
-    parts = [f"{summary.calls:,} proposed calls in {summary.conversations:,} conversations"]
+    parts = [f"{many(summary.calls, 'proposed call')} in {many(summary.conversations, 'conversation')}"]
     parts.append(f"policy {policy}" if policy else "no policy: effects guessed from the tools")
     if at:
         parts.append(at.strftime("%Y-%m-%d %H:%M %Z").strip())

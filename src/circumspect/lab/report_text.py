@@ -50,7 +50,7 @@ def lines(
 
 def _counts(summary: Summary) -> Iterator[str]:
     yield (
-        f"{summary.calls:,} proposed calls in {summary.conversations:,} conversations, "
+        f"{many(summary.calls, 'proposed call')} in {many(summary.conversations, 'conversation')}, "
         f"{summary.changes:,} of them would change something"
     )
     most = max((summary.verdicts[verdict] for verdict in VERDICTS), default=0)
@@ -87,6 +87,10 @@ def _problems(summary: Summary, width: int) -> Iterator[str]:
         yield from _wrapped("  ", clean(str(problem), 300), width)
     if total > min(10, len(summary.problems)):
         yield f"  … and {total - min(10, len(summary.problems)):,} more"
+
+
+def many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _bar(count: int, most: int) -> str:

@@ -44,6 +44,7 @@ class Summary:
     changes: int = 0
     """Calls of tools that change something."""
     conversations: int = 0
+    """Those in which a call was proposed."""
     verdicts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)

@@ -156,7 +156,7 @@ def _touches(event: Happened, ids: Collection[str]) -> bool:
     return any(one in text for one in ids)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def claims_in(reply: str) -> tuple[Claim, ...]:
     """The sentences of a reply that say something was done."""
     return tuple(_claims(reply))

@@ -66,7 +66,7 @@ _CONFIRM = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def consent(text: str) -> Consent:
     """Whether a reply agrees to what was just asked or listed. What a live turn takes for a plain yes or no is one."""
     read = _consent(text)
@@ -102,20 +102,20 @@ def _agrees(sentence: str) -> bool:
     return not (sentence.endswith("?") and not re.match(r"(?:yes|yeah|sure|ok|okay)\b", sentence))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def is_plain(text: str) -> bool:
     """Nothing in the words is a question, a condition, a refusal or a second thought."""
     plain = _HARMLESS.sub(" ", folded(text))
     return not ("?" in plain or _TAKES_BACK.search(plain) or _NEGATES.search(plain) or _DEPENDS.search(plain))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def asks(text: str) -> bool:
     """The assistant's words end in a question, or wait for an answer."""
     return bool(_QUESTION.search(folded(text)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def asks_to_confirm(text: str) -> bool:
     """The assistant's words ask the user to agree to something it is about to do."""
     return bool(_CONFIRM.search(folded(text))) and asks(text)

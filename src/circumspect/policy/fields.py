@@ -142,7 +142,7 @@ class Result:
 
 
 _indexed: OrderedDict[int, Result] = OrderedDict()
-KEPT = 2048
+KEPT = 512
 
 
 @lru_cache(maxsize=KEPT)

@@ -78,7 +78,7 @@ _SMALL = (
 )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def numerals(value: int | float) -> tuple[str, ...]:
     """The ways in which a number is written: 1234.5 · 1,234.50 · 1 234,5 · and small ones in words."""
     if value != value or value in (float("inf"), float("-inf")):
@@ -243,7 +243,7 @@ def looks_like_id(value: str) -> bool:
     return " " not in value and bool(_IDISH.fullmatch(value))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def spellings(value: str) -> tuple[str, ...]:
     """Ways in which a string may be written, folded. An id may lose its sign, dashes and spaces on the way."""
     plain = folded(value)

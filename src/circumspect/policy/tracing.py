@@ -41,9 +41,9 @@ Origin = Literal[
 Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
 
 _DESTINATION = bag(
-    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri link "
-    "href webhook endpoint host domain path directory folder channel room chat user username participant participants "
-    "attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
+    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
+    "link href webhook endpoint host domain path directory folder channel room chat user username participant "
+    "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
 )
 _NOT_DESTINATION = bag("type name count number limit id ids line lines text message subject body title")
 _ID = bag("id ids iban account number code token key sku password username ref reference uuid")
@@ -128,7 +128,7 @@ class Ledger:
         return ((event, result) for event, result in self.results if not event.trusted)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _shared(text: str) -> Reading:
     return Reading(text)
 
@@ -204,7 +204,7 @@ def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
     return _kind_of(name, value)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _kind_of(name: str, value: str) -> Kind:
     if value.count(" ") > 8 or "\n" in value.strip():
         return "text"
@@ -309,7 +309,7 @@ def needle(kind: Kind, value: Json) -> Needle:
     )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
     if not isinstance(value, str):
         whole = isinstance(value, float) and value.is_integer()

@@ -245,7 +245,7 @@ def _named(value: str, words: str) -> bool:
     return occurs(folded(value).lstrip("#"), words) >= 0
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _shape(value: str) -> re.Pattern[str]:
     """Whatever is built like this id: `#W1234567`, `AB12C3`, `gift_card_77`."""
     if re.fullmatch(r"((?:[a-z]+_)+)\w*\d\w*", value):
@@ -329,12 +329,12 @@ def _beside(value: str, words: str) -> str:
     return " ".join(words[at:end] for (at, one), end in zip(places, ends, strict=True) if one == value.lstrip("#"))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _spoken(text: str) -> str:
     return folded(_unmarked(text).replace("_", " "))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _unmarked(text: str) -> str:
     """Without the signs of Markdown, which stand inside ids."""
     return text.replace("\\_", "_").replace("*", "").replace("`", "")

@@ -32,6 +32,7 @@ async def record(
         at=clock.now(),
         denied=reply.dropped,
         escalation=reply.escalation,
+        interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons,
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
         multiplier=multiplier,
     )

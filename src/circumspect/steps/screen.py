@@ -23,9 +23,9 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if stop:
         notes.write("notice", stop.value.lower(), stop)
         return Screened(incoming, opened, language, "other", stop)
-    if profile.mode == "standard":
-        return Screened(incoming, opened, language, "other")
     pending = opened.intent if opened.intent and opened.intent.state == "pending" else None
+    if profile.mode == "standard" and not pending:
+        return Screened(incoming, opened, language, "other")
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
     values = {pending.call.tool, *map(shown, pending.call.arguments.values())} if pending else frozenset[str]()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))

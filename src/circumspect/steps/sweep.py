@@ -7,20 +7,25 @@ that may have happened and cannot be looked up or safely repeated stays unknown,
 from __future__ import annotations
 
 from circumspect.ports import Clock, Ids, Store, Tools
-from circumspect.running import recover
-from circumspect.turn import Execution
+from circumspect.running import recover, unknown
+from circumspect.turn import Execution, TenantId
 
 LEASE_SECONDS = 75.0
 
 
-async def sweep(tools: Tools, store: Store, clock: Clock, ids: Ids, *, limit: int = 20) -> tuple[Execution, ...]:
-    """The calls this sweep settled."""
+async def sweep(
+    tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids, *, limit: int = 20
+) -> tuple[Execution, ...]:
+    """The calls this sweep settled, with this tenant's own tools. A call whose tool is gone stays unknown."""
     token = ids.new("sweep")
     specs = tools.specs()
     settled = []
-    for started in await store.claim_expired(token, clock.now(), LEASE_SECONDS, limit):
+    for started in await store.claim_expired(token, clock.now(), LEASE_SECONDS, limit, tenant):
         spec = specs.get(started.call.tool)
-        ended = await recover(started, tools, clock, min(spec.timeout, LEASE_SECONDS / 2) if spec else 30.0)
+        if spec is None or not spec.configured:
+            ended = unknown(started, clock)
+        else:
+            ended = await recover(started, tools, clock, min(spec.timeout, LEASE_SECONDS / 2))
         if await store.finish_call(ended):
             settled.append(ended)
     return tuple(settled)

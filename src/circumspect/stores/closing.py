@@ -34,7 +34,7 @@ _GIVE_BACK = sql("""
 """)
 
 _DONE = sql("""
-    UPDATE turns SET status = 'done', outcome = :outcome, language = :language, result = :result, finished_at = :now
+    UPDATE turns SET status = :status, outcome = :outcome, language = :language, result = :result, finished_at = :now
     WHERE id = :turn
 """)
 
@@ -126,7 +126,9 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _ANY_CALLS, turn)
     if closing.escalation:
         escalate(connection, incoming.tenant, incoming.conversation, incoming.turn, closing.escalation, closing.at)
-    run(connection, _DONE, {**turn, "outcome": result.outcome, "result": dumps(codec.result_document(result))})
+    status = "interrupted" if closing.interrupted else "done"
+    document = dumps(codec.result_document(result))
+    run(connection, _DONE, {**turn, "status": status, "outcome": result.outcome, "result": document})
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)

@@ -193,6 +193,7 @@ def _claim(table: sa.Table, due: sa.Column[Any], condition: str, **values: Any) 
 
 
 _CLAIM_CALLS = _claim(tool_executions, tool_executions.c.lease_until, RUNNING)
+_CLAIM_OWN_CALLS = _claim(tool_executions, tool_executions.c.lease_until, f"{RUNNING} AND tenant = :owner")
 # An attempt counts from when it begins, and the last one begins as dead: only a delivery changes that. So an item which
 # kills whoever delivers it ends like any other that cannot be delivered.
 _CLAIM_NOTES = _claim(
@@ -211,11 +212,13 @@ _LATER = sql("""
 
 
 def claim_expired(
-    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int
+    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int, tenant: TenantId | None
 ) -> Sequence[Execution]:
-    found = connection.execute(
-        _CLAIM_CALLS, {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
-    ).all()
+    values = {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
+    if tenant is None:
+        found = connection.execute(_CLAIM_CALLS, values).all()
+    else:
+        found = connection.execute(_CLAIM_OWN_CALLS, {**values, "owner": tenant}).all()
     return sorted((codec.execution(row) for row in found), key=lambda execution: execution.started_at)
 
 

@@ -90,8 +90,10 @@ class SqlStore:
     async def close_turn(self, closing: Closing) -> None:
         await self.tx(close_turn, closing)
 
-    async def claim_expired(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[Execution]:
-        return await self.tx(ledger.claim_expired, token, epoch(now), lease_seconds, limit)
+    async def claim_expired(
+        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+    ) -> Sequence[Execution]:
+        return await self.tx(ledger.claim_expired, token, epoch(now), lease_seconds, limit, tenant)
 
     async def messages(
         self,
