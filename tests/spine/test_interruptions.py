@@ -74,7 +74,7 @@ async def test_a_call_whose_tool_is_gone_stays_unknown_and_is_not_called_failed(
         (row,) = await store.executions("a", "c")
         assert row.state == "indeterminate"
         assert "not known" in turn.reply
-        assert [one.reason_code for one in await store.escalations("a")] == [ReasonCode.OUTCOME_UNKNOWN]
+        assert [one.reason for one in await store.escalations("a")] == [ReasonCode.OUTCOME_UNKNOWN]
 
 
 async def test_a_cancelled_turn_can_be_sent_again_under_its_key(tmp_path):
