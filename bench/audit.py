@@ -57,7 +57,7 @@ async def run(rounds: int = 5, files: Sequence[Path] = (), policy: Path = POLICY
             rows.append((name, f"{calls:,}", duration(cpu / calls), f"{calls / cpu:,.0f}", f"{calls / wall:,.0f}"))
             aims.append(Aim(f"{WANTED:,} calls a second: {name}", f"{calls / cpu:,.0f} CPU", calls / cpu >= WANTED))
             data[name] = {"calls": calls, "cpu_seconds": cpu, "wall_seconds": wall}
-        short, long = (peak(made(Path(folder), count)[0], rules) for count in (600, 1_800))
+        short, long = (peak(made(Path(folder), count)[0], rules) for count in (1_000, 3_000))
         aims.append(
             Aim(
                 "memory does not grow with the file",

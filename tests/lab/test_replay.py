@@ -322,6 +322,50 @@ async def test_a_call_of_a_worker_that_died_is_seen_as_the_next_turn_saw_it(made
     assert untouched(cases)
 
 
+async def test_a_turn_that_was_broken_off_and_sent_again_under_its_key_is_two_attempts_at_one_message(made, clock):
+    began, never, keys = asyncio.Event(), asyncio.Event(), []
+
+    @tool(effect="write", recovery="keyed")
+    async def pay(account: str, amount: float, key: IdempotencyKey) -> str:
+        """Pay money."""
+        keys.append(key)
+        if len(keys) == 1:
+            began.set()
+            await never.wait()
+        return "paid"
+
+    agent = made(LOOK, PAY, PAY, says("It is paid."), tools=[*world()[:3], pay, *world()[4:]])
+    first = asyncio.create_task(agent.turn("look at 101, pay 40 to ACC-7", conversation="c", key="k"))
+    await began.wait()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    clock.advance(minutes=10)
+    await agent.turn("look at 101, pay 40 to ACC-7", conversation="c", key="k")
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.call.tool for case in cases] == ["look", "pay", "pay"]
+    assert len({case.turn for case in cases}) == 2
+    assert untouched(cases)
+
+
+async def test_a_yes_in_a_conversation_that_has_gone_over_to_standard_mode_is_ruled_on_in_that_mode(made):
+    careful, plain = made(LOOK, says("Here it is."), WIPE), made(mode="standard")
+    await careful.turn("look at 101", conversation="c")
+    await careful.turn("wipe order 101", conversation="c")
+    await plain.turn("yes", conversation="c")
+
+    cases = await cases_of(careful, load(POLICY))
+
+    assert [(case.call.tool, case.then.verdict, case.fate) for case in cases] == [
+        ("look", "allow", "ran"),
+        ("wipe", "confirm", "confirmed"),
+        ("wipe", "allow", "confirmed"),
+    ]
+    assert untouched(cases)
+
+
 async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, clock):
     ends = [ToolTimeout("Nobody knows."), None, None]
     agent = made(PAY, PAY, PAY, says("It is paid."), PAY_MORE, tools=world(lambda: ends.pop(0)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal
@@ -30,7 +30,7 @@ from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, codec
-from circumspect.stores.tables import conversations, intents, messages, tool_executions
+from circumspect.stores.tables import conversations, intents, messages, tool_executions, turns
 from circumspect.turn import (
     SEVERITY,
     Confirm,
@@ -41,7 +41,6 @@ from circumspect.turn import (
     Intent,
     IntentId,
     Json,
-    Language,
     Mode,
     Profile,
     TenantId,
@@ -190,9 +189,7 @@ async def backtest(
     was ruled under it is ruled under it again, and must come out the same.
     """
     lens = _Lens(policy, verify, specs, rules, _Elsewhere(store, tenant))
-    known = await store.get_tenant(tenant)
-    language = known.language if known else "en"
-    async for record in _records(store, tenant, language, since, limit):
+    async for record in _records(store, tenant, since, limit):
         yield Visited(record.conversation, tuple([case async for case in _cases(record, lens, since, profiles)]))
 
 
@@ -498,7 +495,7 @@ class Summary:
 
 
 async def _records(
-    store: SqlStore, tenant: TenantId, language: Language, since: datetime | None, limit: int | None
+    store: SqlStore, tenant: TenantId, since: datetime | None, limit: int | None
 ) -> AsyncIterator[Record]:
     """Page by page, from where the page before ended. One that is used meanwhile moves to the front and is left out."""
     last: tuple[float, str] | None = None
@@ -506,7 +503,7 @@ async def _records(
     while left is None or left > 0:
         page, last = await store.tx(_page, tenant, since, last, PAGE if left is None else min(PAGE, left))
         for record in page:
-            yield replace(record, language=language)
+            yield record
         if not page:
             return
         left = None if left is None else left - len(page)
@@ -527,7 +524,9 @@ def _page(
     if not rows:
         return [], last
     which = {"tenant": tenant, "ids": [row.id for row in rows]}
-    said, ran, asked = (_by_conversation(connection, query, which) for query in (_MESSAGES, _EXECUTIONS, _INTENTS))
+    said, ran, asked, played = (
+        _by_conversation(connection, query, which) for query in (_MESSAGES, _EXECUTIONS, _INTENTS, _TURNS)
+    )
     records = [
         Record(
             tenant=tenant,
@@ -535,20 +534,28 @@ def _page(
             messages=[codec.message(one) for one in said.get(row.id, ())],
             executions=[codec.execution(one) for one in ran.get(row.id, ())],
             intents=[codec.intent(one) for one in asked.get(row.id, ())],
+            turns={one.id: (one.mode, one.language) for one in played.get(row.id, ())},
         )
         for row in rows
     ]
     return records, (rows[-1].updated_at, rows[-1].id)
 
 
-def _of(table: sa.Table, *order: str) -> sa.Select[Any]:
+def _theirs(table: sa.Table) -> sa.ColumnElement[bool]:
     some = table.c.conversation.in_(sa.bindparam("ids", expanding=True))
-    return sa.select(table).where(table.c.tenant == sa.bindparam("tenant"), some).order_by(*order)
+    return sa.and_(table.c.tenant == sa.bindparam("tenant"), some)
 
 
-_MESSAGES = _of(messages, "seq")
-_EXECUTIONS = _of(tool_executions, "started_at", "id")
-_INTENTS = _of(intents, "created_at", "id")
+_MESSAGES = sa.select(messages).where(_theirs(messages)).order_by("seq")
+_EXECUTIONS = sa.select(tool_executions).where(_theirs(tool_executions)).order_by("started_at", "id")
+_INTENTS = sa.select(intents).where(_theirs(intents)).order_by("created_at", "id")
+# By id, which is what turns are found by; in the mode that the turn ended up in, not the one it was opened with.
+_TURNS = sa.select(
+    turns.c.id, turns.c.conversation, turns.c.language, turns.c.result["usage"]["mode"].as_string().label("mode")
+).where(
+    turns.c.id.in_(sa.select(messages.c.turn).where(_theirs(messages), messages.c.kind == "policy")),
+    turns.c.result.is_not(None),
+)
 
 
 def _by_conversation(

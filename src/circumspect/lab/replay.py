@@ -10,13 +10,12 @@ an opinion of the model's that was never asked for cannot be made up: `Again.ope
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Protocol
 
 from circumspect.clock import FixedClock
-from circumspect.locales.language import detect
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
@@ -81,8 +80,8 @@ class Record:
     """Internal ones included, in order."""
     executions: Sequence[Execution]
     intents: Sequence[Intent]
-    language: Language = "en"
-    """The tenant's own."""
+    turns: Mapping[TurnId, tuple[Mode, Language]] = field(default_factory=dict)
+    """How each turn was played; the mode of one that is not here is read off its journal."""
 
 
 class Elsewhere(Protocol):
@@ -259,27 +258,35 @@ class _Conversation:
         self.executions = {str(one.id): one for one in record.executions}
         self.intents = {str(one.id): one for one in record.intents}
         self.resolved: set[str] = set()
-        self.language: Language | None = None
-        """As the newest message tells; what a client said about it is not stored."""
 
     def heard(self, messages: Sequence[Message]) -> None:
         self.visible += messages
         for message in messages:
             self.asked.setdefault(message.turn, message)
-            self.language = detect(message.content, self.language, self.record.language)
 
     def closed(self, turn: TurnId, messages: Sequence[Message]) -> Sequence[Ruling]:
         """The rulings of a turn, from its journal."""
-        asked = self.asked.get(turn)
-        found = _Journal(self, turn, asked, messages).rulings()
+        asked = self.asked.get(turn) or self._just_heard(messages[0].seq)
+        found = _Journal(self, asked, turn, messages).rulings()
         self.visible += [message for message in messages if message.role != "internal"]
         if asked:
-            self.ended[turn] = (asked.at, messages[-1].at)
+            self.ended[asked.turn] = (asked.at, messages[-1].at)
         return found
 
-    def before(self, turn: TurnId) -> tuple[Execution, ...]:
-        """The calls of the turns that had begun by now, but for this one."""
-        return tuple(one for one in self.record.executions if one.turn in self.asked and one.turn != turn)
+    def _just_heard(self, seq: int) -> Message | None:
+        """A turn that was broken off and run again gave its message, and its calls, to the one that followed."""
+        last = self.visible[-1] if self.visible else None
+        return last if last and last.role == "user" and last.seq == seq - 1 else None
+
+    def before(self, turn: TurnId, entries: Sequence[Message]) -> tuple[Execution, ...]:
+        """The calls that had begun when a turn was opened: all but its own."""
+        own = {entry.meta["execution"] for entry in entries if entry.meta.get("execution")}
+        broken_off = any(entry.reason is ReasonCode.TURN_INTERRUPTED for entry in entries)
+        return tuple(
+            one
+            for one in self.record.executions
+            if one.turn in self.asked and one.id not in own and not (broken_off and one.turn == turn)
+        )
 
     def found_open(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
         """The calls of earlier turns that a turn found open, or that nobody had spoken of yet, as they were then. One
@@ -288,20 +295,18 @@ class _Conversation:
         return tuple(as_of(one, closed) for one in waiting)
 
     def _is_done_with(self, one: Execution, opened: datetime) -> bool:
-        if one.state in ("started", "indeterminate"):
+        """It failed, or a turn that could speak of it was closed, or a person found out about it."""
+        if one.finished_at is None or one.state == "indeterminate":
             return one.id in self.resolved
-        if one.finished_at is None or one.finished_at > opened:
-            return False
-        if one.state == "failed" and one.finished_at < opened:
-            return True
-        return any(one.finished_at <= (end if turn == one.turn else begin) for turn, (begin, end) in self.ended.items())
+        told = (one.finished_at <= (end if turn == one.turn else begin) for turn, (begin, end) in self.ended.items())
+        return any(told) or (one.state == "failed" and one.finished_at < opened)
 
 
 class _Journal:
     """One pass over the journal of a turn: what was proposed last, what has run, and each ruling on the way."""
 
     def __init__(
-        self, conversation: _Conversation, turn: TurnId, asked: Message | None, entries: Sequence[Message]
+        self, conversation: _Conversation, asked: Message | None, turn: TurnId, entries: Sequence[Message]
     ) -> None:
         self.conversation = conversation
         self.turn = turn
@@ -377,10 +382,12 @@ class _Journal:
             return ruling
         return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(meta.get("at"))))
 
-    def _moment(self, ruling: Ruling, asked: Message, mode: Mode, noted: datetime | None) -> Moment:
-        conversation, profile = self.conversation, self.conversation.profiles[mode]
+    def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> Moment:
+        conversation = self.conversation
         record, visible = conversation.record, conversation.visible
-        before = conversation.before(self.turn)
+        mode, language = record.turns.get(self.turn, (seems, "en"))
+        profile = conversation.profiles[mode]
+        before = conversation.before(asked.turn, self.entries)
         found = conversation.found_open(before, asked.at, ruling.at)
         unsettled = tuple(one for one in found if one.state != "succeeded")
         # When a person found out how such a call had ended is not stored; that the rule kept silent is.
@@ -389,8 +396,7 @@ class _Journal:
             same = () if spoke else tuple(one.id for one in unsettled if one.call.hash == ruling.call.hash)
             conversation.resolved.update(same)
             unsettled = tuple(one for one in unsettled if one.id not in same)
-        earlier = [message for message in visible[-profile.history - 1 :] if message.turn != self.turn]
-        language = conversation.language or record.language
+        earlier = [message for message in visible[-profile.history - 1 :] if message.turn != asked.turn]
         opened = Opened(
             token="",
             mode=mode,
@@ -403,7 +409,7 @@ class _Journal:
         incoming = Incoming(
             tenant=record.tenant,
             conversation=record.conversation,
-            turn=self.turn,
+            turn=asked.turn,
             text=asked.content,
             at=asked.at,
             principal=str(asked.meta.get("principal", "user")),
