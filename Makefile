@@ -22,7 +22,7 @@ run: $(STAMP)  ## chat with the demo shop in the terminal (offline model, embedd
 	@$(BIN)/circumspect demo
 
 test: $(STAMP)  ## run all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .

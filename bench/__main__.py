@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.report import Section, facts, show, show_facts
 
-BENCHES = ("overhead", "flat", "cost", "enforce", "startup")
+BENCHES = ("overhead", "flat", "cost", "enforce", "startup", "audit")
 
 
 def main() -> None:
