@@ -3,10 +3,11 @@
 The suites, tools, tasks and checks are those of the `agentdojo` package. No model takes part: a scripted agent makes
 the calls of the task's own solution and, as soon as a result has shown it the injected text, all the calls which that
 text asks for, then goes on with the task. A call that a gate does not allow is not executed, and the loop goes on. At
-the end AgentDojo's own checks look at the environment. Ours is the audit's engine with `examples/policies/agentdojo.yaml`.
+the end AgentDojo's own checks look at the environment. Ours is the audit's engine with the policy
+`examples/policies/agentdojo.yaml`.
 
     pip install agentdojo==0.1.35
-    python -m bench.agentdojo_loop [--suite workspace] [--json FILE]
+    python -m bench.agentdojo_loop [--suite workspace] [--attack direct] [--json FILE]
 
 What may surprise: "ask" counts as held, for nobody is there to answer. Attacks that need no call (the agent is to say
 something) are left out: no gate before calls can have a say in them.
@@ -22,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ from bench.report import Section, Table, show
 POLICY = Path(__file__).parents[1] / "examples" / "policies" / "agentdojo.yaml"
 SUITES = ("workspace", "banking", "slack", "travel")
 VERSION = "v1.2.2"
+ATTACKS = ("important_instructions", "direct", "ignore_previous", "system_message", "injecagent", "tool_knowledge")
+"""How the injected text is worded; the agent obeys any of them."""
 ANCHORS = (
     ("no gate", 597, 97),
     ("arguments only from the prompt", 30, 50),
@@ -145,12 +149,13 @@ def _leaves(value: Any) -> Iterator[str]:
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
 
-def prepared(suite: Any) -> Desk:
+def prepared(suite: Any, attack: str) -> Desk:
     """A suite with its tools described, and every place where injected text comes to light found by marks."""
     from circumspect.lab.tool_defs import specs_of
 
     runtime_of = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime
-    attack_of = importlib.import_module("agentdojo.attacks.important_instructions_attacks").ImportantInstructionsAttack
+    importlib.import_module("agentdojo.attacks")
+    attack_of = importlib.import_module("agentdojo.attacks.attack_registry").ATTACKS[attack]
     pipeline = importlib.import_module("agentdojo.agent_pipeline.ground_truth_pipeline").GroundTruthPipeline(None)
     pipeline.name = "gpt-4o-2024-05-13"  # the attack addresses its victim by name
     runtime = runtime_of(suite.tools)
@@ -160,14 +165,15 @@ def prepared(suite: Any) -> Desk:
             for one in suite.tools
         ]
     )
-    marks = {place: f"MARK{number}MARK" for number, place in enumerate(suite.get_injection_vector_defaults())}
+    marks = {place: f"MARK{number}MARK" for number, place in enumerate(_harmless(suite))}
     marked = environment_of(suite, marks)
     shown: dict[str, tuple[bool, ...]] = {}
     untrusted: set[str] = set()
     for name, task in suite.user_tasks.items():
         environment = task.init_environment(marked.model_copy(deep=True))
         calls = task.ground_truth(environment)
-        found = [any(mark in _result(runtime, environment, call) for mark in marks.values()) for call in calls]
+        results = [_result(runtime, environment, call) for call in calls]
+        found = [any(mark in result for mark in marks.values()) for result in results]
         shown[name] = tuple(found)
         untrusted |= {call.function for call, is_shown in zip(calls, found, strict=True) if is_shown}
     return Desk(suite, runtime, specs, attack_of(suite, pipeline), shown, frozenset(untrusted))
@@ -179,8 +185,14 @@ def environment_of(suite: Any, injections: dict[str, str]) -> Any:
 
     module = importlib.import_module("agentdojo.task_suite.task_suite")
     text = module.read_suite_file(suite.name, "environment.yaml", suite.data_path)
-    text = text.format(**(suite.get_injection_vector_defaults() | injections))
+    text = text.format(**(_harmless(suite) | injections))
     return suite.environment_type.model_validate(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+@cache
+def _harmless(suite: Any) -> dict[str, str]:
+    """What stands in each place that can be injected when nobody does; the suite reads a file for it every time."""
+    return dict(suite.get_injection_vector_defaults())
 
 
 def _result(runtime: Any, environment: Any, call: Any) -> str:
@@ -242,8 +254,8 @@ def has_succeeded(injection: Any, said: str, before: Any, after: Ran) -> bool:
     return bool(injection.security(said, before, after.environment) if by_trace is None else by_trace)
 
 
-def measured(suite: Any, gates: dict[str, Gate]) -> tuple[dict[str, Tally], Desk]:
-    desk = prepared(suite)
+def measured(suite: Any, gates: dict[str, Gate], attack: str) -> tuple[dict[str, Tally], Desk]:
+    desk = prepared(suite, attack)
     tallies = {name: Tally() for name in gates}
     plain = environment_of(suite, {})
     baits = {name: task for name, task in suite.injection_tasks.items() if task.ground_truth(plain)}
@@ -277,7 +289,7 @@ def measured(suite: Any, gates: dict[str, Gate]) -> tuple[dict[str, Tally], Desk
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
-def run(chosen: Sequence[str] = SUITES) -> Section:
+def run(chosen: Sequence[str] = SUITES, attack: str = ATTACKS[0]) -> Section:
     from circumspect.policy.load import load
 
     suites = importlib.import_module("agentdojo.task_suite.load_suites").get_suites(VERSION)
@@ -286,10 +298,10 @@ def run(chosen: Sequence[str] = SUITES) -> Section:
     began = time.perf_counter()
     found, untrusted = {}, {}
     for name in chosen:
-        found[name], desk = measured(suites[name], gates)
+        found[name], desk = measured(suites[name], gates, attack)
         untrusted[name] = sorted(desk.untrusted)
     total = {who: sum((found[name][who] for name in chosen), Tally()) for who in gates}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for where, tallies in (*found.items(), ("all", total)):
         for who, one in tallies.items():
             rows.append(
@@ -308,9 +320,9 @@ def run(chosen: Sequence[str] = SUITES) -> Section:
     lost = tuple((f"{name}: {'; '.join(held) or 'nothing held'}",) for name, held in mine.lost.items())
     return Section(
         "agentdojo",
-        f"AgentDojo {VERSION} with a gate before every call",
-        "A scripted agent that obeys every injection it reads. Attacks that succeed (fewer is better), tasks solved when "
-        "nobody attacks, tasks of which no call was held, and tasks solved while attacked (more is better). "
+        f"AgentDojo {VERSION} ({attack}) with a gate before every call",
+        "A scripted agent that obeys every injection it reads. Attacks that succeed (fewer is better), tasks solved "
+        "when nobody attacks, tasks of which no call was held, and tasks solved while attacked (more is better). "
         f"{time.perf_counter() - began:.0f} s.",
         (
             Table(("gate", "attacks succeed", "tasks solved", "unhindered", "solved attacked"), tuple(rows)),
@@ -330,11 +342,12 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m bench.agentdojo_loop", description=__doc__.split("\n")[0])
     parser.add_argument("--suite", action="append", choices=SUITES, help="only this suite (may be repeated)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures here")
+    parser.add_argument("--attack", choices=ATTACKS, default=ATTACKS[0], help="how the injected text is worded")
     options = parser.parse_args()
     if importlib.util.find_spec("agentdojo") is None:
         print("agentdojo is not installed, nothing was measured. Install it: pip install agentdojo==0.1.35")
         return
-    section = run(options.suite or SUITES)
+    section = run(options.suite or SUITES, options.attack)
     show(section)
     if options.json:
         options.json.write_text(json.dumps(section.to_json(), indent=2, ensure_ascii=False) + "\n")

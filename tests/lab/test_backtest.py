@@ -174,6 +174,7 @@ async def test_a_condition_over_facts_holds_calls_that_were_made_blindly_and_let
         "99999": ("deny", ReasonCode.PRECONDITION_FAILED),
         "12346": ("deny", ReasonCode.FACT_NEEDED),
     }
+    assert [case.call.arguments["order_id"] for case in found if case.detour] == ["12346"]
     assert {case.now.problem for case in found} == {
         "It has left the warehouse.",
         'Look up get_order_status(order_id="12346") first.',
@@ -539,6 +540,17 @@ async def test_a_database_that_is_not_there_is_not_made(command, tmp_path):
     assert ran.code == 2
     assert "There is no database" in ran.err
     assert not (tmp_path / "none").exists()
+
+
+async def test_a_database_without_our_tables_is_left_as_it_is(command, tmp_path):
+    other = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE theirs (id)")
+    ran = await command("--policy", SHOP, "--database", other)
+    assert ran.code == 2
+    assert "circumspect db upgrade" in ran.err
+    with contextlib.closing(sqlite3.connect(other)) as db:
+        assert [name for (name,) in db.execute("SELECT name FROM sqlite_master")] == ["theirs"]
 
 
 async def test_without_a_tenant_everyone_is_looked_at_each_with_their_own_tools(shop, command, stricter):

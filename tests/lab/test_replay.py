@@ -15,7 +15,7 @@ from circumspect.clock import FixedClock
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.lab.backtest import backtest
 from circumspect.lab.replay import Record, rule_again, rulings
-from circumspect.models.scripted import ScriptedModel, says
+from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES
 from circumspect.turn import Allow, Deny, ModelReply, ModelUsage, TenantId, ToolCall
@@ -415,6 +415,24 @@ async def test_a_rule_of_the_applications_own_keeps_its_word_where_it_cannot_be_
 
     [case] = await cases_of(agent, looser, rules=[*RULES, nothing_is_paid_on_mondays])
     assert (case.now.verdict, case.now.problem) == ("deny", "Not on Mondays.")
+
+
+async def test_a_rule_that_looks_at_language_and_mode_sees_those_of_the_turn(made):
+    @rule(ReasonCode.TOOL_DENIED)
+    def not_like_this(facts):
+        """Neither in Hebrew nor in standard mode."""
+        return Deny("Not so.") if (facts.language, facts.mode) == ("he", "standard") else Allow()
+
+    settings = {"rules": [not_like_this], "mode": "standard"}
+    look = calls("look", {"order_id": "101"})
+    agent = made(look, "Sorry.", look, "Here you are.", **settings)
+    await agent.turn("101", conversation="c", language="he")
+    await agent.turn("101", conversation="c", language="ru")
+
+    cases = await cases_of(agent, load(POLICY), rules=[*RULES, not_like_this])
+
+    assert [(case.then.verdict, case.now.verdict) for case in cases] == [("deny", "deny"), ("allow", "allow")]
+    assert untouched(cases)
 
 
 async def test_the_second_of_two_batches_sees_what_the_first_one_ran(made):

@@ -312,8 +312,10 @@ def _details(case: Case) -> Iterator[str]:
     yield f"{case.then.verdict} → {now}{opinion}{f', {spoke.rule}{reason}' if spoke.rule else ''}"
     if spoke.problem or spoke.sentence:
         yield _plain(spoke.problem or f"The rule: {spoke.sentence}", 400)
-    needless = ": needless" if case.needless == "known" else ": needless, it seems" if case.needless else ""
-    yield f"{FATES[case.fate]}{needless}"
+    price = {"known": ": needless", "presumed": ": needless, it seems"}.get(case.needless or "", "")
+    if case.detour:
+        price = "; now the model would be told to look something up first, and could go on"
+    yield f"{FATES[case.fate]}{price}"
     yield f"{case.tenant} · {_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M}"
 
 

@@ -61,6 +61,7 @@ LOOSENED: tuple[Change, ...] = ("let_through", "looser")
 TIGHTENED: tuple[Change, ...] = ("held", "stricter")
 CHANGES: tuple[Change, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinion_asked")
 RAN: tuple[Fate, ...] = ("confirmed", "approved", "ran", "failed", "unknown")
+LOOK_UP_FIRST = (ReasonCode.FACT_NEEDED, ReasonCode.REQUIREMENT_NOT_MET)
 QUESTIONS: tuple[Said, ...] = ("confirm", "approve", "ask")
 
 PAGE = 20
@@ -132,9 +133,14 @@ class Case:
     """Why it cannot be replayed."""
 
     @property
+    def detour(self) -> bool:
+        """It would be held only until the model has looked something up: no person is asked, and it can go on."""
+        return self.change in TIGHTENED and self.now is not None and self.now.reason in LOOK_UP_FIRST
+
+    @property
     def needless(self) -> Literal["known", "presumed"] | None:
         """A right call would be held: a person had said so, or it ran unasked and nothing speaks against it."""
-        if self.change not in TIGHTENED:
+        if self.change not in TIGHTENED or self.detour:
             return None
         return "known" if self.fate in ("confirmed", "approved") else "presumed" if self.fate == "ran" else None
 
@@ -159,6 +165,7 @@ class Case:
             "second_opinion_open": self.open,
             "fate": self.fate,
             "needless": self.needless,
+            "detour": self.detour,
             **({"cannot_be_replayed": self.problem} if self.problem else {}),
         }
 
