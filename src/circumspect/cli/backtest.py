@@ -142,7 +142,7 @@ async def _run(wanted: Wanted) -> Summary:
         everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
         policy = load(wanted.policy, specs=everything or None)
         total = sum([await count(store, one, since, limit) for one in tools])
-        with _progress(total) as advance:
+        with _progress(total, shown=not wanted.as_json) as advance:
             for one, specs in tools.items():
                 found = backtest(store, policy, tenant=one, specs=specs, since=since, limit=limit, verify=verify)
                 async for visited in found:
@@ -207,9 +207,9 @@ def _read(path: Path) -> Mapping[str, ToolSpec]:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, while somebody is looking."""
-    if not sys.stderr.isatty():
+def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
+    """A bar on standard error, while somebody is looking at nothing else."""
+    if not sys.stderr.isatty() or (sys.stdout.isatty() and not shown):
         yield lambda: None
         return
     from rich.console import Console
@@ -314,7 +314,7 @@ def _details(case: Case) -> Iterator[str]:
         yield _plain(spoke.problem or f"The rule: {spoke.sentence}", 400)
     price = {"known": ": needless", "presumed": ": needless, it seems"}.get(case.needless or "", "")
     if case.detour:
-        price = "; now the model would be told to look something up first, and could go on"
+        price = "; now the model would have to look something up first"
     yield f"{FATES[case.fate]}{price}"
     yield f"{case.tenant} · {_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M}"
 
