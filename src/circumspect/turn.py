@@ -437,6 +437,8 @@ class Session:
     """The conversation as rules see it, oldest first: from the store in a live turn, from the file in an audit."""
 
     events: tuple[Heard | Happened, ...] = ()
+    elsewhere: tuple[Happened, ...] = ()
+    """Calls of the tenant's other conversations, for limits over time. They ground and establish nothing here."""
 
     @cached_property
     def happened(self) -> tuple[Happened, ...]:

@@ -117,7 +117,7 @@ class Work:
             )  # fmt: skip
             enforced = enforce(facts, setup.rules, setup.policy.hash, self.profile)
             if whole or ReasonCode.UNGROUNDED_PARAM not in enforced.reasons:
-                write_down(enforced, notes)
+                write_down(enforced, notes, facts.now)
                 return enforced, facts
             whole = True
 
@@ -166,4 +166,4 @@ async def catch_up(opened: Opened, setup: Setup) -> tuple[Opened, tuple[Executio
         known = {one.id: one for one in await sweep(setup.tenant.id, ports.tools, ports.store, ports.clock, ports.ids)}
     current = tuple(known.get(one.id, one) for one in opened.unsettled)
     news = tuple(one for one in current if one.id in known or one.state == "succeeded")
-    return replace(opened, unsettled=tuple(one for one in current if one.state != "succeeded")), news
+    return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news

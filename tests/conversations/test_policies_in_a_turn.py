@@ -163,3 +163,21 @@ async def test_a_claim_that_an_earlier_turn_made_true_stands(shop):
     await chat.user("hold order 1001").runs("hold_order", order_id="1001")
     turn = await chat.user("did you do it?")
     assert turn.reply == "Yes, I have changed it to on hold."
+
+
+async def test_another_conversations_calls_count_for_limits_and_ground_nothing(shop):
+    @tool(effect="write")
+    async def pay(account: str) -> dict:
+        """Pay."""
+        return {"account": "SECRET-9"}
+
+    policy = load("version: 1\ntools:\n  pay: {effect: write, confidence_cap: 1.0, limits: [{count: 5, window: 24h}]}")
+    replies = [
+        says("", tool="pay", params={"account": "ACC-7"}),
+        says("All right."),
+        says("", tool="pay", params={"account": "SECRET-9"}),
+    ]
+    chat = shop(tools=[pay], policy=policy, replies=replies)
+    await chat.user("pay to ACC-7").runs("pay", account="ACC-7")
+    chat.name = "somebody else's"
+    await chat.user("pay please").is_asked(reason=ReasonCode.UNGROUNDED_PARAM)

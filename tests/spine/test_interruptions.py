@@ -118,3 +118,37 @@ async def test_a_call_that_succeeded_in_a_turn_that_died_is_told_and_not_repeate
         assert log == []
         assert "went through" in turn.reply
         assert ReasonCode.REPEATED_CALL in turn.reason_codes
+
+
+async def test_a_turn_cancelled_after_its_call_ran_does_not_run_it_again_under_the_same_key(tmp_path):
+    log, clock = [], FixedClock(NOON)
+
+    class HangsAfterTheCall(ScriptedModel):
+        hung = False
+
+        async def complete(self, request):
+            if request.messages[-1].role == "tool" and not self.hung:
+                self.hung = True
+                await asyncio.sleep(60)
+            return await super().complete(request)
+
+    def replies(request):
+        if request.purpose == "critique":
+            return '{"decision": "PROCEED", "reasoning": "", "message": ""}'
+        if request.messages[-1].role == "tool":
+            return says("It is arranged.")
+        return says("", tool="book", params={"slot": "9"})
+
+    one = Agent(
+        "a", tools=[booking(log)], model=HangsAfterTheCall(replies), database=f"sqlite:///{tmp_path}/c.db", clock=clock
+    )
+    async with one:
+        turn = asyncio.create_task(one.turn("book slot 9", conversation="c", key="k1"))
+        while not log:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        turn.cancel()
+        await asyncio.wait([turn])
+        again = await one.turn("book slot 9", conversation="c", key="k1")
+    assert len(log) == 1
+    assert "went through" in again.reply

@@ -389,7 +389,7 @@ class _Journal:
         profile = conversation.profiles[mode]
         before = conversation.before(asked.turn, self.entries)
         found = conversation.found_open(before, asked.at, ruling.at)
-        unsettled = tuple(one for one in found if one.state != "succeeded")
+        unsettled = tuple(one for one in found if one.state in ("started", "indeterminate"))
         # When a person found out how such a call had ended is not stored; that the rule kept silent is.
         if unsettled and ruling.effect != "read":
             spoke = any(finding.rule == no_earlier_outcome_is_unknown.name for finding in ruling.findings)

@@ -187,20 +187,10 @@ def nobody_else_asked_for_it(facts: Facts) -> Verdict:
         return Allow()
     if demanded_by_a_stranger(facts, ledger):
         return Confirm()
-    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and _commanded(facts, ledger):
+    # However a stranger words it: what nobody asked for is asked about once strangers have had a word.
+    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and not _handed_over(facts, ledger.said):
         return Confirm()
     return Allow()
-
-
-def _commanded(facts: Facts, ledger: Ledger) -> bool:
-    """Some stranger tells the reader to do something, and the user did not say to do what is told there."""
-    delegated = _handed_over(facts, ledger.said)
-    return any(
-        commands(text)
-        for event, result in ledger.strangers
-        if not (delegated and _named(event, ledger))
-        for text in result.prose
-    )
 
 
 GROUNDING_RULES: tuple[Rule, ...] = (

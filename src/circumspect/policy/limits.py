@@ -62,7 +62,7 @@ def _earlier(limit: Limit, facts: Facts) -> Iterator[ToolCall]:
     span = length(limit.window)
     since = facts.now - span if span else None
     first = _last_heard(facts.session) if limit.window == "turn" else -1
-    for event in facts.session.happened:
+    for event in (*facts.session.elsewhere, *facts.session.happened):
         if event.ok and event.call.tool in names and event.index > first and not _before(event.at, since):
             yield event.call
     for execution in facts.unsettled:

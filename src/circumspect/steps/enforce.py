@@ -88,7 +88,7 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
     )
 
 
-def write_down(enforced: Enforced, notes: Notes) -> None:
+def write_down(enforced: Enforced, notes: Notes, now: datetime) -> None:
     """The verdict and who spoke, for the journal."""
     notes.write(
         "policy",
@@ -101,6 +101,7 @@ def write_down(enforced: Enforced, notes: Notes) -> None:
             "effect": enforced.effect,
             "confidence": enforced.confidence,
             "policy": enforced.policy_version,
+            "at": now.isoformat(),
             "findings": [
                 {"rule": one.rule, "verdict": one.verdict.kind, "reason": one.reason and str(one.reason)}
                 for one in enforced.findings

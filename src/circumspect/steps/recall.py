@@ -8,6 +8,7 @@ a span of time count the tenant's calls in all conversations; their `per` narrow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from circumspect.policy.file import ToolPolicy
@@ -35,13 +36,14 @@ async def recall(
     first = max(-1, screened.opened.next_seq - REACH)
     messages = await store.messages(incoming.tenant, incoming.conversation, after=first, limit=REACH)
     before = [message for message in messages if message.turn != incoming.turn]
-    ran = list(await store.executions(incoming.tenant, incoming.conversation))
+    session = _session(before, await store.executions(incoming.tenant, incoming.conversation), screened, tools, notes)
     if spans := [(span, limit) for limit in (policy.limits if policy else ()) if (span := length(limit.window))]:
         counted = {tool, *(name for _, limit in spans for name in limit.across)}
         since = incoming.at - max(span for span, _ in spans)
-        elsewhere = await store.recent_executions(incoming.tenant, counted, since)
-        ran = [*(one for one in elsewhere if one.conversation != incoming.conversation), *ran]
-    return _session(before, ran, screened, tools, notes)
+        recent = await store.recent_executions(incoming.tenant, counted, since)
+        others = [one for one in recent if one.conversation != incoming.conversation]
+        session = replace(session, elsewhere=tuple(happened(one, tools, 0) for one in others))
+    return session
 
 
 def needs_more(policy: ToolPolicy | None, tools: Mapping[str, ToolSpec]) -> bool:

@@ -121,7 +121,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _ASK, _intent_values(asked))
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
-    if calls:
+    if calls and not closing.interrupted:
         run(connection, _REPORT, {**turn, "opened": epoch(incoming.at)})
         run(connection, _ANY_CALLS, turn)
     if closing.escalation:
