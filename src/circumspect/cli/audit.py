@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.errors import ConfigError
+from circumspect.cli.moment import moment
 
 if TYPE_CHECKING:
     from circumspect.lab.audit import Row
@@ -30,7 +30,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
 @click.option("--labels", "labelled", is_flag=True, help="Score against the labels that the transcripts carry.")
 @click.option("--label-file", type=FILE, help='Score against labels of their own: {"id", "expected"} a line.')
-@click.option("--at", "at", metavar="ISO-TIME", help="What time it was: for conditions and limits over time.")
+@click.option(
+    "--at", callback=moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
+)
 @click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
 def audit(
     paths: tuple[Path, ...],
@@ -40,7 +42,7 @@ def audit(
     html_path: Path | None,
     labelled: bool,
     label_file: Path | None,
-    at: str | None,
+    at: datetime | None,
     fail_on: str | None,
 ) -> None:
     """What would have been held, and why. No model is asked and nothing is run.
@@ -65,7 +67,7 @@ def audit(
     policy = load(policy_path) if policy_path else None
     score = Score(labels_from(label_file) if label_file else None) if labelled or label_file else None
     summary = Summary(keep=60 if html_path else 4)
-    rows = audited(paths, policy, specs=specs_from(tools_path) if tools_path else None, now=_moment(at))
+    rows = audited(paths, policy, specs=specs_from(tools_path) if tools_path else None, now=at)
     for row in _watched(rows, show=not as_json):
         summary.add(row)
         if score and isinstance(row, Ruled):
@@ -110,13 +112,3 @@ def _watched(rows: Iterable[Row], *, show: bool) -> Iterator[Row]:
         for row in rows:
             progress.advance(task)
             yield row
-
-
-def _moment(at: str | None) -> datetime | None:
-    if at is None:
-        return None
-    try:
-        said = datetime.fromisoformat(at)
-    except ValueError:
-        raise ConfigError(f"'{at}' is not an ISO time.", fix="Write it like 2026-03-31T14:30:00-05:00.") from None
-    return said if said.tzinfo else said.replace(tzinfo=UTC)

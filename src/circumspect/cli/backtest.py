@@ -8,13 +8,14 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
+from circumspect.cli.moment import moment
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -49,18 +50,6 @@ FATES: Mapping[Fate, str] = {
 }
 
 
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(
-            f"'{value}' is not an ISO time such as 2026-03-01 or 2026-03-01T09:00+02:00."
-        ) from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
 @dataclass(frozen=True)
 class Wanted:
     """The command's options."""
@@ -85,7 +74,7 @@ class Wanted:
     show_default=True,
     help="SQLite file or postgresql:// URL with the conversations. Nothing is written to it.",
 )
-@click.option("--since", callback=_moment, metavar="ISO-TIME", help="Only what was decided since then.")
+@click.option("--since", callback=moment, metavar="ISO-TIME", help="Only what was decided since then.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many conversations of a tenant, the newest.")
 @click.option("--verify", type=FILE, help="The policy they were played under: is what it decided then decided again?")
 @click.option("--tools", type=FILE, help="Tool definitions (JSON), for tenants whose tools the database does not know.")

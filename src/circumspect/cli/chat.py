@@ -6,13 +6,14 @@ import asyncio
 import secrets
 import sys
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from circumspect.cli.moment import moment
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.turn import LANGUAGES, Language, Mode, TurnResult
 
@@ -33,16 +34,6 @@ COMMANDS = {
 }
 
 
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(f"'{value}' is not an ISO time such as 2026-03-31T14:30:00+00:00.") from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
 def _options(command: Any) -> Any:
     for option in reversed(
         (
@@ -60,7 +51,7 @@ def _options(command: Any) -> Any:
             ),
             click.option("--lang", type=click.Choice(LANGUAGES), help="Answer in this language, whatever comes in."),
             click.option("--conversation", help="Go on with this conversation instead of starting a new one."),
-            click.option("--at", callback=_moment, metavar="ISO-TIME", help="A fixed clock, for scripts."),
+            click.option("--at", callback=moment, metavar="ISO-TIME", help="A fixed clock, for scripts."),
             click.option("--debug", is_flag=True, help="Show what happens inside each turn."),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object a turn."),
         )
