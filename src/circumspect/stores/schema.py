@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from circumspect.errors import StoreError
 from circumspect.stores.engine import Database, explained
 
-HEAD = "0001"
+HEAD = "0002"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
 

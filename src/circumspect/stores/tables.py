@@ -48,6 +48,8 @@ UNREPORTED = "NOT reported"
 WAITING = "state = 'pending'"
 KEYED = "client_key IS NOT NULL"
 REASONED = "reason_code IS NOT NULL"
+KNOWN = "person IS NOT NULL"
+THREADED = "thread IS NOT NULL"
 
 plans = sa.Table(
     "plans",
@@ -65,7 +67,92 @@ tenants = sa.Table(
     _needed("name", sa.Text),
     _needed("language", sa.Text),
     _needed("config", Document),
+    sa.Column("settings", Document),
+    sa.Column("revision", sa.Integer, nullable=False, server_default="0"),
 )
+"""`config` is what a turn needs to know; `settings` is what a server does for the tenant (tool definitions, webhooks,
+limits, retention). `revision` grows with every change, so that a worker can tell whether what it has is current."""
+
+policies = sa.Table(
+    "policies",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    _needed("hash", sa.Text),
+    _needed("text", sa.Text),
+    _needed("note", sa.Text),
+    _needed("created_by", sa.Text),
+    _needed("created_at", sa.Double),
+    sa.Index("ix_policies_tenant_hash", "tenant", "hash"),
+)
+"""Every policy a tenant ever had, word for word. The newest version is in force; going back adds one more."""
+
+secrets = sa.Table(
+    "secrets",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    _needed("sealed", sa.Text),
+    _needed("updated_at", sa.Double),
+)
+"""Encrypted before they come here; the store never sees what is inside."""
+
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("tenant", sa.Text),
+    _needed("name", sa.Text),
+    _needed("hash", sa.Text),
+    _needed("scopes", Document),
+    _needed("created_at", sa.Double),
+    sa.Column("expires_at", sa.Double),
+    sa.Column("revoked_at", sa.Double),
+    sa.Column("used_at", sa.Double),
+    sa.UniqueConstraint("hash"),
+    sa.Index("ix_api_keys_tenant", "tenant"),
+)
+
+operators = sa.Table(
+    "operators",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("name", sa.Text),
+    _needed("password", sa.Text),
+    _needed("role", sa.Text),
+    sa.Column("tenants", Document),
+    _needed("created_at", sa.Double),
+    sa.Column("disabled_at", sa.Double),
+    _needed("failures", sa.Integer),
+    _needed("locked_until", sa.Double),
+    sa.UniqueConstraint("name"),
+)
+"""`tenants` lists whom an operator may see; null is everyone."""
+
+operator_sessions = sa.Table(
+    "operator_sessions",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("operator", sa.Text, sa.ForeignKey("operators.id", ondelete="CASCADE"), nullable=False),
+    _needed("created_at", sa.Double),
+    _needed("expires_at", sa.Double),
+    sa.Index("ix_operator_sessions_operator", "operator"),
+)
+
+operator_log = sa.Table(
+    "operator_log",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _needed("at", sa.Double),
+    _needed("operator", sa.Text),
+    _needed("action", sa.Text),
+    sa.Column("tenant", sa.Text),
+    _needed("subject", sa.Text),
+    sa.Column("detail", Document),
+    sa.Index("ix_operator_log_at", "at"),
+    sa.Index("ix_operator_log_tenant_at", "tenant", "at"),
+)
+"""Who did what: written in the transaction that does it, never changed."""
 
 tools = sa.Table(
     "tools",
@@ -92,8 +179,15 @@ conversations = sa.Table(
     _needed("calls", sa.Boolean),
     _needed("created_at", sa.Double),
     _needed("updated_at", sa.Double),
+    sa.Column("person", sa.Text),
+    sa.Column("paused_by", sa.Text),
+    sa.Column("thread", sa.Text),
     sa.Index("ix_conversations_tenant_updated_at", "tenant", "updated_at"),
+    _partial("ix_conversations_person", "tenant", "person", where=KNOWN),
+    _partial("ix_conversations_thread", "tenant", "thread", where=THREADED),
 )
+"""`person` is the tenant's own id of whoever speaks; `paused_by` the operator who took over; `thread` a digest of the
+talk so far, by which a client that sends everything each time is recognised."""
 
 turns = sa.Table(
     "turns",
@@ -152,7 +246,9 @@ intents = sa.Table(
     _needed("created_at", sa.Double),
     _needed("expires_at", sa.Double),
     sa.Column("settled_at", sa.Double),
+    sa.Column("settled_by", sa.Text),
     _conversation(),
+    _partial("ix_intents_waiting", "tenant", "kind", "created_at", where=WAITING),
     sa.Index("ix_intents_tenant_conversation_created_at", "tenant", "conversation", "created_at"),
 )
 
@@ -199,6 +295,11 @@ escalations = sa.Table(
     _needed("summary", sa.Text),
     _needed("state", sa.Text),
     _needed("created_at", sa.Double),
+    sa.Column("suggestion", sa.Text),
+    sa.Column("taken_by", sa.Text),
+    sa.Column("taken_at", sa.Double),
+    sa.Column("resolved_by", sa.Text),
+    sa.Column("resolved_at", sa.Double),
     _conversation(),
     sa.Index("ix_escalations_tenant_state_created_at", "tenant", "state", "created_at"),
 )
