@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
@@ -23,12 +23,15 @@ from circumspect.policy.arguments import validator
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
-from circumspect.ports import Clock, Ids, Model, Ports, Store, Tools
+from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
 from circumspect.profiles import PROFILES
 from circumspect.turn import (
     Business,
     ConversationId,
+    Decided,
     Incoming,
+    IntentId,
+    JsonObject,
     Language,
     Mode,
     Plan,
@@ -95,19 +98,32 @@ class Agent:
         key: str | None = None,
         principal: str = "user",
         language: Language | None = None,
+        listener: Listener | None = None,
     ) -> TurnResult:
-        """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing."""
-        incoming = Incoming(
-            tenant=self.tenant.id,
-            conversation=ConversationId(conversation),
-            turn=TurnId(self._ids.new("turn")),
-            text=text,
-            at=self._clock.now(),
-            key=key,
-            principal=principal,
-            language=language,
-        )
+        """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing. A
+        `listener` hears the reply while it is written, and every line of the journal."""
+        incoming = replace(self._incoming(conversation, text), key=key, principal=principal, language=language)
+        return await run_turn(incoming, self._setup or await self.open(), listener)
+
+    async def decide(
+        self,
+        intent: str,
+        decision: Literal["approve", "deny", "edit"],
+        *,
+        by: str,
+        conversation: str = "default",
+        arguments: JsonObject | None = None,
+        principal: str = "user",
+    ) -> TurnResult:
+        """A person's decision on a call that waits: `turn.pending.id` of an earlier turn. What was approved runs now;
+        what was edited is ruled on again and waits anew."""
+        errand = Decided(IntentId(intent), decision, by, arguments or {})
+        incoming = replace(self._incoming(conversation, ""), principal=principal, errand=errand)
         return await run_turn(incoming, self._setup or await self.open())
+
+    def _incoming(self, conversation: str, text: str) -> Incoming:
+        turn = TurnId(self._ids.new("turn"))
+        return Incoming(self.tenant.id, ConversationId(conversation), turn, text, self._clock.now())
 
     def turn_sync(self, text: str, *, conversation: str = "default", key: str | None = None) -> TurnResult:
         """The one door for code that is not async."""

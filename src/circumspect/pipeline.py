@@ -13,6 +13,8 @@ import asyncio
 import logging
 
 from circumspect.errors import ModelError, StoreError
+from circumspect.policy.facts import Facts
+from circumspect.ports import Listener
 from circumspect.reasons import ReasonCode
 from circumspect.steps import reply as ending
 from circumspect.steps.act import told
@@ -20,14 +22,27 @@ from circumspect.steps.claim import claim
 from circumspect.steps.enforce import is_hard_stop
 from circumspect.steps.gather import with_correction, with_result
 from circumspect.steps.screen import screen
-from circumspect.turn import SEVERITY, Allow, Deny, Incoming, Notes, Reply, TurnResult
+from circumspect.turn import (
+    SEVERITY,
+    Allow,
+    Confirm,
+    Decided,
+    Deny,
+    Enforced,
+    Incoming,
+    Notes,
+    Proposed,
+    Reply,
+    TurnResult,
+)
+from circumspect.voice import Voice
 from circumspect.work import Setup, Work, catch_up
 
 log = logging.getLogger(__name__)
 
 
-async def run_turn(incoming: Incoming, setup: Setup) -> TurnResult:
-    tenant, ports, notes = setup.tenant, setup.ports, Notes()
+async def run_turn(incoming: Incoming, setup: Setup, listener: Listener | None = None) -> TurnResult:
+    tenant, ports, notes = setup.tenant, setup.ports, Notes(listener.entry if listener else None)
     mode = tenant.mode_of(incoming.conversation)
     try:
         async with claim(incoming, mode, setup.profiles[mode].history, ports.store, ports.clock, ports.ids) as opened:
@@ -36,9 +51,11 @@ async def run_turn(incoming: Incoming, setup: Setup) -> TurnResult:
             profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
             opened, news = await catch_up(opened, setup)
             screened = screen(incoming, opened, tenant.language, profile, notes)
-            work = Work(setup, screened, profile, setup.tools, notes, news)
+            voice = Voice(listener.text) if listener and not news else None
+            work = Work(setup, screened, profile, setup.tools, notes, voice, news)
             try:
                 reply = ending.with_notices(await _answered(work), news, work.desk)
+                reply = voice.ending(reply) if voice else reply
             except asyncio.CancelledError:
                 notes.write("notice", "interrupted", ReasonCode.TURN_INTERRUPTED)
                 await asyncio.shield(work.record(Reply("failed", "")))
@@ -52,8 +69,14 @@ async def _answered(work: Work) -> Reply:
     """Whatever breaks in here, the user gets an answer and nothing further runs."""
     notes, desk = work.notes, work.desk
     try:
+        errand = work.screened.incoming.errand
+        if work.screened.opened.paused_by and not isinstance(errand, Decided):
+            notes.write("notice", work.screened.opened.paused_by, ReasonCode.WITH_A_PERSON)
+            return ending.with_a_person(desk)
         if work.screened.stop:
             return ending.stopped(desk, work.screened.stop)
+        if isinstance(errand, Proposed):
+            return await _proposed(work, errand)
         return await _settled(work) or await _worked_out(work)
     except ModelError as problem:
         notes.spent(problem.usage)
@@ -78,18 +101,37 @@ async def _settled(work: Work) -> Reply | None:
         return ending.nothing_pending(desk)
     if decision == "drop":
         return ending.dropped(intent, desk)
+    intent = work.edited(intent) if decision == "edit" else intent
     enforced, facts = await work.rule(intent.call, None, confirmed=intent)
     if not isinstance(enforced.verdict, Allow):
-        return ending.held(enforced, None, desk)
+        return ending.not_now(enforced, desk) if intent.kind == "approval" else ending.held(enforced, None, desk)
+    if decision == "edit":
+        return ending.edited(enforced, desk)
     if decision == "ask_again":
-        expired = reason is ReasonCode.PENDING_INTENT_EXPIRED
-        return ending.confirmation(enforced, desk, "confirm-again-expired" if expired else "confirm-again-mismatch")
+        return ending.ask_again(enforced, intent, reason, desk)
+    return await _acted(work, enforced, facts)
+
+
+async def _acted(work: Work, enforced: Enforced, facts: Facts) -> Reply:
+    """One call that was let through, and nothing after it."""
     ended = await work.act(enforced)
     if ended is None:
-        return ending.nothing_pending(desk)
+        return ending.nothing_pending(work.desk)
+    if ended.state == "delegated":
+        return ending.handed_out((ended,), "")
     if not await work.verify(ended, facts):
-        return ending.not_verified(ended, desk)
-    return ending.done(ended, await work.phrase(ended), desk)
+        return ending.not_verified(ended, work.desk)
+    return ending.done(ended, await work.phrase(ended), work.desk)
+
+
+async def _proposed(work: Work, proposed: Proposed) -> Reply:
+    """A call that came from outside, with no draft of ours around it."""
+    enforced, facts = await work.rule(proposed.call, None)
+    if isinstance(enforced.verdict, Allow):
+        return await _acted(work, enforced, facts)
+    if isinstance(enforced.verdict, Confirm) and not proposed.can_ask:
+        return ending.approval(enforced, work.desk)
+    return ending.not_now(enforced, work.desk)
 
 
 async def _worked_out(work: Work) -> Reply:
@@ -119,12 +161,18 @@ async def _worked_out(work: Work) -> Reply:
             continue
         if not isinstance(worst.verdict, Allow):
             return ending.held(worst, drafted, desk)
+        handed = []
         for enforced, facts in ruled:
             ended = await work.act(enforced)
+            if ended and ended.state == "delegated":
+                handed.append(ended)
+                continue
             if ended is None or ended.state == "indeterminate":
                 return ending.done(ended, "", desk) if ended else ending.nothing_pending(desk)
             if not await work.verify(ended, facts):
                 return ending.not_verified(ended, desk)
             gathered = with_result(gathered, enforced.call, told(ended))
+        if handed:
+            return ending.handed_out(handed, drafted.reply)
     notes.write("notice", "the turn used up its steps", ReasonCode.TOO_MANY_STEPS)
     return ending.handed_over(desk, ReasonCode.TOO_MANY_STEPS, summary, acted=bool(notes.ran))

@@ -173,6 +173,18 @@ class Store(Protocol):
         ...
 
 
+class Listener(Protocol):
+    """Somebody who follows a turn while it runs. Called on the event loop; must return at once and never raise.
+
+    `entry` is one line of the journal, for operators' eyes. `text` is a piece of the reply, for the user's: the pieces
+    joined are the beginning of the reply that the turn ends with, and nothing that was said is ever taken back.
+    """
+
+    def entry(self, entry: Entry) -> None: ...
+
+    def text(self, piece: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """What `run_turn` is given. Built once per agent, shared by all of its turns."""

@@ -25,6 +25,10 @@ class ReasonCode(StrEnum):
     EXECUTED_SUCCESSFULLY = "EXECUTED_SUCCESSFULLY", "success"
     CONFIRMED_BY_USER = "CONFIRMED_BY_USER", "success"
     DENIED_BY_USER = "DENIED_BY_USER", "success"
+    APPROVED_BY_COLLEAGUE = "APPROVED_BY_COLLEAGUE", "success"
+    DENIED_BY_COLLEAGUE = "DENIED_BY_COLLEAGUE", "success"
+    EDITED_BY_COLLEAGUE = "EDITED_BY_COLLEAGUE", "success"
+    HANDED_TO_CLIENT = "HANDED_TO_CLIENT", "success"
 
     # A proposed call was held.
     MISSING_PARAM = "MISSING_PARAM", "blocked"
@@ -66,6 +70,7 @@ class ReasonCode(StrEnum):
     TOO_MANY_STEPS = "TOO_MANY_STEPS", "edge"
     MESSAGE_TOO_LONG = "MESSAGE_TOO_LONG", "edge"
     MESSAGE_EMPTY = "MESSAGE_EMPTY", "edge"
+    WITH_A_PERSON = "WITH_A_PERSON", "edge"
 
     # Something of ours or of a provider's failed.
     CRITIQUE_FAILED = "CRITIQUE_FAILED", "system"

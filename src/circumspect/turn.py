@@ -7,7 +7,7 @@ that grows: the journal of the turn, written by every step, stored by `record`, 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -160,6 +160,8 @@ class ToolSpec:
     timeout: float = 30.0
     configured: bool = True
     open_world: bool = False
+    client: bool = False
+    """The client runs it: a call that policy lets through is handed out, and its result comes back later."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """How to say the call to a person, by language: `{"en": "cancel order {order_id}"}`."""
 
@@ -190,6 +192,46 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """A person's decision on a call that waits: a colleague's on an approval, the user's own given by a button.
+
+    An edit is no yes: it puts the call with other arguments before the rules and, if they let it, makes a new approval.
+    """
+
+    intent: IntentId
+    decision: Literal["approve", "deny", "edit"]
+    by: str
+    arguments: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A call that an agent of somebody else's wants to make: ruled on and run with no model of ours."""
+
+    call: ToolCall
+    can_ask: bool = False
+    """Its user can be asked there and then; otherwise what needs a yes waits for a colleague."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a client's own tool returned for a call that was handed to it."""
+
+    execution: ExecutionId
+    result: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The client ran what it was handed, and the turn goes on from there."""
+
+    returned: tuple[Returned, ...]
+
+
+Errand: TypeAlias = "Decided | Proposed | Results"
+
+
+@dataclass(frozen=True, slots=True)
 class Incoming:
     """A user's message on its way in. `key` is the client's idempotency key; `principal` is who speaks."""
 
@@ -202,6 +244,26 @@ class Incoming:
     principal: str = "user"
     language: Language | None = None
     """Set when the client knows; otherwise the message tells."""
+    person: str | None = None
+    """The tenant's own id of the end user, by which their data is found again."""
+    errand: Errand | None = None
+    """Set when this is no message."""
+    talk: tuple[Said, ...] = ()
+    """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
+    instructions: str = ""
+    """What the client's own system prompt says."""
+
+    @property
+    def note(self) -> str:
+        """What the conversation keeps of an errand, for those who look inside."""
+        match self.errand:
+            case Decided(intent=intent, decision=decision, by=by):
+                return f"{by}: {decision} {intent}"
+            case Proposed(call=call):
+                return f"proposed: {call.tool}"
+            case Results(returned=returned):
+                return f"results: {', '.join(one.execution for one in returned)}"
+        return self.text
 
 
 Role = Literal["user", "assistant", "internal"]
@@ -235,7 +297,8 @@ class ToolCall:
         return digest({"tool": self.tool, "arguments": self.arguments})
 
 
-IntentState = Literal["pending", "consumed", "denied", "superseded"]
+IntentState = Literal["pending", "consumed", "denied", "superseded", "collected"]
+"""`collected`: settled, and an agent of somebody else's that proposed the call has heard what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +337,8 @@ class Opened:
     """The newest intent of the conversation, in whatever state it is."""
     unsettled: tuple[Execution, ...] = ()
     """Calls of earlier turns that were started and whose outcome is not known."""
+    paused_by: str = ""
+    """The person who took the conversation over; the agent does not answer while they have it."""
     answered: TurnResult | None = None
     """Set when this very turn (by the client's key) was answered before."""
 
@@ -547,7 +612,8 @@ class Critique:
 
 # --- what happened --------------------------------------------------------------------------------------------------
 
-ExecutionState = Literal["started", "succeeded", "failed", "indeterminate"]
+ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "delegated"]
+"""`delegated`: let through and handed to the client, which has not said yet what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -595,7 +661,9 @@ class Reply:
     """A question was asked; a yes will be bound to this."""
     escalation: Escalation | None = None
     dropped: IntentId | None = None
-    """A pending intent that the user turned down."""
+    """A pending intent that was turned down."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls that the client is to run now; their ids are ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -645,7 +713,8 @@ class Entry:
 class Notes:
     """The journal of one turn. Steps append; nothing is ever taken back."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Callable[[Entry], None] | None = None) -> None:
+        self.watch = watch
         self.entries: list[Entry] = []
         self.calls: list[ModelUsage] = []
         self.reasons: dict[ReasonCode, None] = {}
@@ -654,7 +723,10 @@ class Notes:
         self.context_rounds = 0
 
     def write(self, kind: Kind, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
-        self.entries.append(Entry(kind, content, reasons[0] if reasons else None, meta or {}))
+        entry = Entry(kind, content, reasons[0] if reasons else None, meta or {})
+        self.entries.append(entry)
+        if self.watch:
+            self.watch(entry)
         self.reasons.update(dict.fromkeys(reasons))
 
     def spent(self, usage: ModelUsage | None) -> None:
@@ -680,6 +752,8 @@ class TurnResult:
     language: Language = "en"
     entries: tuple[Entry, ...] = ()
     """The journal, for debug views; never part of `to_json`."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls that the client is to run now."""
 
     def to_json(self) -> dict[str, Json]:
         return {

@@ -28,6 +28,7 @@ from circumspect.steps.settle import Settled, settle
 from circumspect.steps.sweep import sweep
 from circumspect.steps.verify import verify
 from circumspect.turn import (
+    Decided,
     Draft,
     Enforced,
     Execution,
@@ -44,6 +45,7 @@ from circumspect.turn import (
     ToolSpec,
     TurnResult,
 )
+from circumspect.voice import Voice
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Work:
     profile: Profile
     tools: Mapping[str, ToolSpec]
     notes: Notes
+    voice: Voice | None = None
+    """Set when the user hears the reply while it is written."""
     earlier: tuple[Execution, ...] = ()
     """Calls of an interrupted turn whose outcome nobody has told the user yet."""
 
@@ -85,6 +89,13 @@ class Work:
             self.notes.write("intent", decision, reason, meta={"intent": intent.id if intent else None})
         return decision, reason
 
+    def edited(self, intent: Intent) -> Intent:
+        """The intent as a colleague would have it; nothing is bound to it before the rules have seen it."""
+        errand = self.screened.incoming.errand
+        assert isinstance(errand, Decided)
+        call = ToolCall(intent.call.tool, errand.arguments)
+        return replace(intent, call=call, hash=call.hash)
+
     def gather(self) -> Gathered:
         business, now = self.setup.tenant.business, self.setup.ports.clock.now()
         return gather(self.screened, business, self.tools, self.profile, now)
@@ -97,7 +108,10 @@ class Work:
         return everything(gathered, business, self.tools, self.notes)
 
     async def draft(self, gathered: Gathered) -> Draft:
-        return await draft(gathered, self.setup.tenant.business.name, self.profile, self.notes, self.setup.ports.model)
+        """Aloud only in standard mode: in adaptive mode the assessment comes last and may withdraw the words."""
+        hear = self.voice.begin() if self.voice and self.profile.mode == "standard" else None
+        business, model = self.setup.tenant.business.name, self.setup.ports.model
+        return await draft(gathered, business, self.profile, self.notes, model, hear)
 
     async def rule(
         self, call: ToolCall, drafted: Draft | None, confirmed: Intent | None = None
@@ -136,7 +150,10 @@ class Work:
         return await verify(ended, facts, self.notes, ports.tools, ports.clock, ports.ids)
 
     async def phrase(self, ended: Execution) -> str:
-        """The model's words for what happened; empty when it has none, or claims more than that."""
+        """The model's words for what happened; empty when it has none, or claims more than that. The catalogue speaks
+        where nobody said anything that words could answer."""
+        if self.screened.incoming.errand:
+            return ""
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         words = await phrase(ended, told(ended), self.screened, business, self.notes, model)
         return "" if await self.claimed(words) else words

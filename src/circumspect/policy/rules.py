@@ -167,6 +167,14 @@ RULES: tuple[Rule, ...] = (
     a_wish_is_not_a_command,
 )
 
+_NEED_A_CONVERSATION = (the_assessment_can_be_read, the_model_proposes_one_thing, *GROUNDING_RULES)
+
+RULES_FOR_BARE_CALLS: tuple[Rule, ...] = tuple(
+    one for one in RULES if one.name not in {rule.name for rule in _NEED_A_CONVERSATION}
+)
+"""For calls that arrive without the talk they came from: there is no assessment to read and no word to ground a value
+in. All that holds of the call itself, and every confirmation, stays."""
+
 HARD_STOPS: frozenset[ReasonCode] = frozenset(
     (
         ReasonCode.TOOL_NOT_FOUND,

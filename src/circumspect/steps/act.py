@@ -1,17 +1,19 @@
 """act: Enforced -> Execution. Runs what was enforced, exactly that, exactly once.
 
+A tool of the client's is not run here: the call is handed out, under the same write-ahead.
 A call that changes something is written down before it runs and completed after; consuming the user's yes and writing
 the first row are one transaction. A call that only reads is written down when the turn closes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Notes
+from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Notes, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
@@ -26,15 +28,22 @@ async def act(
         raise ValueError("act was handed a call that policy holds")
     started = _started(enforced, incoming, clock, ids)
     if enforced.effect == "read":
-        ended = await run(started, tools, clock, enforced.spec.timeout)
+        ended = await _ended(started, enforced.spec, tools, clock)
     else:
         if not await store.begin_call(started, token):
             notes.write("tool", started.call.tool, ReasonCode.PENDING_INTENT_MISSING)
             return None
-        ended = await run(started, tools, clock, enforced.spec.timeout)
+        ended = await _ended(started, enforced.spec, tools, clock)
         await store.finish_call(ended)
     write_down(ended, notes)
     return ended
+
+
+async def _ended(started: Execution, spec: ToolSpec, tools: Tools, clock: Clock) -> Execution:
+    """Run, or handed to the client to run: then this is all that is known until it comes back."""
+    if spec.client:
+        return replace(started, state="delegated", finished_at=clock.now(), reason=ReasonCode.HANDED_TO_CLIENT)
+    return await run(started, tools, clock, spec.timeout)
 
 
 def write_down(ended: Execution, notes: Notes) -> None:

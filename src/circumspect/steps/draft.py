@@ -6,7 +6,9 @@ Ask the model for a reply, the calls it wants, and (in adaptive mode) how sure i
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
+from circumspect.errors import ModelGarbled
 from circumspect.policy import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -26,7 +28,15 @@ from circumspect.wording import LANGUAGE_NAMES
 log = logging.getLogger(__name__)
 
 
-async def draft(gathered: Gathered, business: str, profile: Profile, notes: Notes, model: Model) -> Draft:
+async def draft(
+    gathered: Gathered,
+    business: str,
+    profile: Profile,
+    notes: Notes,
+    model: Model,
+    hear: Callable[[str], None] | None = None,
+) -> Draft:
+    """With `hear`, the words are passed on as they come."""
     words = prompt(profile.mode)
     language = gathered.screened.language
     request = ModelRequest(
@@ -38,12 +48,20 @@ async def draft(gathered: Gathered, business: str, profile: Profile, notes: Note
         messages=gathered.messages,
         language=language,
     )
-    reply = await model.complete(request)
+    reply = await (_streamed(request, model, hear) if hear else model.complete(request))
     notes.spent(reply.usage)
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)
     return _assessed(reply, words.id, notes)
+
+
+async def _streamed(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
+    async for piece in model.stream(request):
+        if isinstance(piece, ModelReply):
+            return piece
+        hear(piece)
+    raise ModelGarbled("The model's stream ended without a reply.", fix="Try again, or another model.")
 
 
 def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:

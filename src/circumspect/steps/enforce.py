@@ -19,6 +19,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.turn import (
     Allow,
     Confirm,
+    Deny,
     Draft,
     Effect,
     Enforced,
@@ -100,6 +101,7 @@ def write_down(enforced: Enforced, notes: Notes, now: datetime) -> None:
             "verdict": enforced.verdict.kind,
             "effect": enforced.effect,
             "confidence": enforced.confidence,
+            "problem": enforced.verdict.problem if isinstance(enforced.verdict, Deny) else "",
             "policy": enforced.policy_version,
             "at": now.isoformat(),
             "findings": [

@@ -22,14 +22,18 @@ POLICIES = ("returns", "shipping", "privacy", "terms")
 def gather(
     screened: Screened, business: Business, tools: Mapping[str, ToolSpec], profile: Profile, now: datetime
 ) -> Gathered:
-    messages = (*_recent(screened, profile), Said("user", screened.incoming.text))
+    incoming = screened.incoming
+    messages = incoming.talk or (*_recent(screened, profile), Said("user", incoming.text))
     specs = tuple(tools.values())
+    given = (Block("application", incoming.instructions),) if incoming.instructions else ()
     if profile.mode == "standard":
-        return Gathered(screened, (_basics(business, now), *_everything(business)), specs, messages, full=True)
+        blocks = (_basics(business, now), *given, *_everything(business))
+        return Gathered(screened, blocks, specs, messages, full=True)
     keys = [f"policies.{name}" for name in POLICIES if business.policies.get(name)]
     keys += [key for key, text in _contents(business).items() if text and not key.startswith("policies.")]
     blocks = (
         _basics(business, now),
+        *given,
         Block("tools", "\n".join(spec.signature for spec in specs) or "(none)"),
         Block("context", "\n".join((*keys, "tool_schema:NAME"))),
     )

@@ -41,7 +41,7 @@ async def record(
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
         notes.write("notice", "not recorded", ReasonCode.STORE_FAILED)
-        result = _result(Reply(reply.outcome, reply.text), screened, mode, notes)
+        result = _result(Reply(reply.outcome, reply.text, calls=reply.calls), screened, mode, notes)
     log.info(
         "turn",
         extra={
@@ -67,4 +67,5 @@ def _result(reply: Reply, screened: Screened, mode: Mode, notes: Notes) -> TurnR
         usage=notes.usage(mode),
         language=screened.language,
         entries=tuple(notes.entries),
+        calls=reply.calls,
     )

@@ -122,12 +122,51 @@ def approval(enforced: Enforced, desk: Desk) -> Reply:
     return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
 
 
+def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk: Desk) -> Reply:
+    """The yes came too late, or what it was for has changed since: the same question anew."""
+    if asked.kind == "approval":
+        return edited(enforced, desk)
+    expired = reason is ReasonCode.PENDING_INTENT_EXPIRED
+    return confirmation(enforced, desk, "confirm-again-expired" if expired else "confirm-again-mismatch")
+
+
+def edited(enforced: Enforced, desk: Desk) -> Reply:
+    """A colleague's question to colleagues: the user hears nothing before one of them has decided."""
+    return Reply("escalated", "", intent=_intent(enforced, desk.action(enforced), "approval", desk))
+
+
+def not_now(enforced: Enforced, desk: Desk) -> Reply:
+    """A call proposed with no user to talk to is held; whoever proposed it reads the reasons."""
+    match enforced.verdict:
+        case Confirm(by="user"):
+            return confirmation(enforced, desk)
+        case Confirm():
+            return approval(enforced, desk)
+        case Escalate():
+            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+        case _:
+            return Reply("blocked", "")
+
+
 def nothing_pending(desk: Desk) -> Reply:
-    return Reply("asked", desk.say("nothing-to-confirm"))
+    return Reply("asked", "" if desk.screened.incoming.errand else desk.say("nothing-to-confirm"))
 
 
 def dropped(intent: Intent, desk: Desk) -> Reply:
-    return Reply("answered", desk.say("dropped", action=desk.action(intent)), dropped=intent.id)
+    key = "approval-denied" if intent.kind == "approval" else "dropped"
+    return Reply("answered", desk.say(key, action=desk.action(intent)), dropped=intent.id)
+
+
+def with_a_person(desk: Desk) -> Reply:
+    """Somebody took the conversation over. Once they have spoken, the agent keeps out of it."""
+    spoken = any(message.meta.get("by") == "person" for message in desk.screened.opened.history[-4:])
+    return Reply("escalated", "" if spoken else desk.say("with-person"))
+
+
+def handed_out(ended: Sequence[Execution], words: str) -> Reply:
+    """The client is to run these; our id of each is how its result finds the way back."""
+    calls = tuple(replace(one.call, id=one.id) for one in ended)
+    return Reply("acted", words, calls=calls)
 
 
 def handed_over(desk: Desk, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:

@@ -14,6 +14,8 @@ from circumspect.wording import shown
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Notes) -> Screened:
+    if incoming.errand:
+        return Screened(incoming, opened, incoming.language or opened.language or default, "other")
     language = incoming.language or detect(incoming.text, opened.language, default)
     stop = None
     if not incoming.text.strip():

@@ -12,15 +12,17 @@ from typing import Literal
 
 from circumspect.policy.file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Intent, Screened, ToolSpec
+from circumspect.turn import Decided, Intent, Screened, ToolSpec
 
-Settled = Literal["run", "ask_again", "nothing", "drop", "ordinary"]
+Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 
 
 def settle(
     screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy, now: datetime
 ) -> tuple[Settled, ReasonCode | None]:
     intent = screened.opened.intent
+    if isinstance(screened.incoming.errand, Decided):
+        return _decided(intent, screened.incoming.errand, screened, tools, policy, now)
     live = intent is not None and intent.state == "pending" and intent.kind == "confirmation"
     if screened.answer == "other":
         return "ordinary", None
@@ -37,6 +39,29 @@ def settle(
     if not _was_just_asked(intent, screened) or not _still_matches(intent, screened, tools, policy):
         return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
     return "run", ReasonCode.CONFIRMED_BY_USER
+
+
+def _decided(
+    intent: Intent | None,
+    decided: Decided,
+    screened: Screened,
+    tools: Mapping[str, ToolSpec],
+    policy: Policy,
+    now: datetime,
+) -> tuple[Settled, ReasonCode]:
+    """The decision names its intent, so there is nothing to read out of words; all else is held to the same."""
+    if intent is None or intent.state != "pending":
+        return "nothing", ReasonCode.PENDING_INTENT_MISSING
+    colleague = intent.kind == "approval"
+    if decided.decision == "deny":
+        return "drop", ReasonCode.DENIED_BY_COLLEAGUE if colleague else ReasonCode.DENIED_BY_USER
+    if decided.decision == "edit":
+        return ("edit", ReasonCode.EDITED_BY_COLLEAGUE) if colleague else ("nothing", ReasonCode.PENDING_INTENT_MISSING)
+    if intent.expires_at <= now:
+        return "ask_again", ReasonCode.PENDING_INTENT_EXPIRED
+    if not _still_matches(intent, screened, tools, policy):
+        return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
+    return "run", ReasonCode.APPROVED_BY_COLLEAGUE if colleague else ReasonCode.CONFIRMED_BY_USER
 
 
 def _last_said(screened: Screened) -> tuple[int, str]:
@@ -61,5 +86,5 @@ def _still_matches(intent: Intent, screened: Screened, tools: Mapping[str, ToolS
         and spec.version == intent.tool_version
         and policy.hash == intent.policy_version
         and intent.call.hash == intent.hash
-        and intent.principal == screened.incoming.principal
+        and (intent.kind == "approval" or intent.principal == screened.incoming.principal)
     )

@@ -18,7 +18,7 @@ from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
 from circumspect.stores.statements import Values, insert, run, sql
 from circumspect.stores.tables import messages, tool_executions
-from circumspect.turn import Incoming, Intent, JsonObject, ModelUsage, digest
+from circumspect.turn import Decided, Incoming, Intent, JsonObject, ModelUsage, digest
 
 _RENEW = sql("""
     UPDATE conversations SET lease_until = :until
@@ -41,6 +41,11 @@ _DONE = sql("""
 _DENY = sql("""
     UPDATE intents SET state = 'denied', settled_at = :now
     WHERE id = :intent AND tenant = :tenant AND conversation = :conversation AND state = 'pending'
+""")
+
+_SETTLED_BY = sql("""
+    UPDATE intents SET settled_by = :by
+    WHERE id = :intent AND tenant = :tenant AND conversation = :conversation AND state <> 'pending'
 """)
 
 _SUPERSEDE = sql("""
@@ -119,6 +124,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         result = replace(result, pending=asked)
         run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
+    if isinstance(incoming.errand, Decided):
+        run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
     if calls and not closing.interrupted:

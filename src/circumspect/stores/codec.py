@@ -195,6 +195,7 @@ def result_document(result: TurnResult) -> dict[str, Json]:
         "pending": None if result.pending is None else _intent_document(result.pending),
         "usage": _usage_document(result.usage),
         "language": result.language,
+        "calls": [call_document(call) for call in result.calls],
     }
 
 
@@ -233,6 +234,7 @@ def result(document: Any) -> TurnResult:
             usage["context_rounds"],
         ),
         language=document["language"],
+        calls=tuple(ToolCall(**call) for call in document.get("calls", ())),
     )
 
 
@@ -265,6 +267,7 @@ def spec_document(spec: ToolSpec) -> dict[str, Json]:
         "timeout": spec.timeout,
         "configured": spec.configured,
         "open_world": spec.open_world,
+        "client": spec.client,
         "phrases": dict(spec.phrases),
     }
 

@@ -2,8 +2,9 @@
 
 A call is written down as `started` in the transaction that uses up its intent, and completed after. Whoever finds a
 started row whose lease ran out settles it under a token of their own; of two who try, one gets through. A call is
-`reported` when no turn needs to look at it any more: it failed, so nothing happened; or it succeeded and a turn that
-could speak of it was closed; or nobody knows how it ended, and a person resolved its escalation.
+`reported` when no turn needs to look at it any more: it failed, so nothing happened; or the client has it; or it
+succeeded and a turn that could speak of it was closed; or nobody knows how it ended, and a person resolved its
+escalation.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def finish_call(connection: sa.Connection, execution: Execution) -> bool:
             "error": clean(execution.error),
             "reason": _text(execution.reason),
             "now": epoch(at),
-            "reported": execution.state == "failed",
+            "reported": execution.state in ("failed", "delegated"),
         },
     )
     if not finished.rowcount:

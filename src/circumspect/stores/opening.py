@@ -16,20 +16,21 @@ from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch
 from circumspect.stores.statements import Values, run, sql
 from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
-from circumspect.turn import Incoming, Message, Mode, Opened, TurnResult
+from circumspect.turn import Decided, Incoming, Message, Mode, Opened, Results, TurnResult
 
 _CLAIM = sql("""
     INSERT INTO conversations
-        (tenant, id, mode, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at)
-    VALUES (:tenant, :conversation, :mode, 1, :token, :until, :turn, FALSE, :now, :now)
+        (tenant, id, mode, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at, person)
+    VALUES (:tenant, :conversation, :mode, 1, :token, :until, :turn, FALSE, :now, :now, :person)
     ON CONFLICT (tenant, id) DO UPDATE SET
         next_seq = conversations.next_seq + 1,
         lease_token = excluded.lease_token,
         lease_until = excluded.lease_until,
         turn = COALESCE(conversations.turn, excluded.turn),
+        person = COALESCE(conversations.person, excluded.person),
         updated_at = excluded.updated_at
     WHERE conversations.lease_token IS NULL OR conversations.lease_until <= excluded.updated_at
-    RETURNING mode, language, next_seq, turn, intent, calls
+    RETURNING mode, language, next_seq, turn, intent, calls, paused_by
 """)
 
 _HISTORY = sql(f"""
@@ -45,7 +46,7 @@ _BEGIN = (
     """),
     sql("""
         INSERT INTO messages (tenant, conversation, seq, turn, role, kind, content, meta, at)
-        VALUES (:tenant, :conversation, :own, :turn, 'user', 'message', :content, :meta, :now)
+        VALUES (:tenant, :conversation, :own, :turn, :role, :kind, :content, :meta, :now)
     """),
 )
 
@@ -67,7 +68,17 @@ _BY_KEY = sa.select(turns.c.id, turns.c.status, turns.c.first_seq, turns.c.resul
     turns.c.client_key == sa.bindparam("key"),
 )
 
-_INTENT = sa.select(intents).where(intents.c.id == sa.bindparam("intent"))
+_INTENT = sa.select(intents).where(
+    intents.c.id == sa.bindparam("intent"),
+    intents.c.tenant == sa.bindparam("tenant"),
+    intents.c.conversation == sa.bindparam("conversation"),
+)
+
+# Only what was handed to the client can come back from it, and once.
+_RETURNED = sql("""
+    UPDATE tool_executions SET state = 'succeeded', result = :result, finished_at = :now
+    WHERE id = :execution AND tenant = :tenant AND conversation = :conversation AND state = 'delegated'
+""")
 
 _UNSETTLED = (
     sa.select(tool_executions)
@@ -89,10 +100,11 @@ _TAKE_OVER = sql("""
 def open_turn(
     connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
 ) -> Opened:
-    checked(incoming.tenant, incoming.conversation, incoming.turn, incoming.key)
+    checked(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
     now = epoch(incoming.at)
     turn: Values = {"tenant": incoming.tenant, "conversation": incoming.conversation, "turn": incoming.turn, "now": now}
-    claimed = run(connection, _CLAIM, {**turn, "mode": mode, "token": token, "until": now + lease_seconds}).fetchone()
+    claim = {**turn, "mode": mode, "token": token, "until": now + lease_seconds, "person": incoming.person}
+    claimed = run(connection, _CLAIM, claim).fetchone()
     # Asked only now: while we waited for the row, another worker may have answered this very key.
     earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
     if earlier is not None and earlier.status == "done":
@@ -102,7 +114,7 @@ def open_turn(
         raise ConversationBusy(
             "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
         )
-    mode, language, next_seq, claimed_turn, intent, calls = claimed
+    mode, language, next_seq, claimed_turn, intent, calls, paused_by = claimed
     if claimed_turn != incoming.turn:
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
@@ -112,7 +124,9 @@ def open_turn(
         "own": own,
         "mode": mode,
         "key": incoming.key,
-        "content": clean(incoming.text),
+        "role": "internal" if incoming.errand else "user",
+        "kind": "intent" if incoming.errand else "message",
+        "content": clean(incoming.note),
         "meta": None if incoming.principal == "user" else dumps({"principal": incoming.principal}),
         "earlier": None if earlier is None else earlier.id,
     }
@@ -120,8 +134,14 @@ def open_turn(
         run(connection, statement, values)
     if earlier is not None or claimed_turn != incoming.turn:
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
+    errand = incoming.errand
+    if isinstance(errand, Results):
+        for one in errand.returned:
+            run(connection, _RETURNED, {**turn, "execution": one.execution, "result": dumps(one.result)})
+    elif isinstance(errand, Decided):
+        intent = errand.intent
     said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
-    asked = connection.execute(_INTENT, {"intent": intent}).one_or_none() if intent else None
+    asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
     unsettled = connection.execute(_UNSETTLED, turn).all() if calls else ()
     return Opened(
         token=token,
@@ -131,6 +151,7 @@ def open_turn(
         next_seq=next_seq,
         intent=None if asked is None else codec.intent(asked),
         unsettled=tuple(codec.execution(row) for row in unsettled),
+        paused_by=paused_by or "",
     )
 
 

@@ -25,6 +25,8 @@ tool-unavailable = I am sorry, I cannot do that here.
 tool-denied = I am sorry, I cannot do that.
 what-i-can-do = What I can do: { $actions }.
 approval-needed = A colleague has to approve this first: { $action }. I have passed it on and nothing has been changed yet.
+approval-denied = A colleague looked at this and declined it: { $action }. Nothing was changed.
+with-person = A colleague has joined this conversation and will answer you here.
 escalated = I would rather hand this over to a colleague, who will get back to you here. Nothing has been changed.
 escalated-after-action = I have handed the rest over to a colleague, who will get back to you here.
 

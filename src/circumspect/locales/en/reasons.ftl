@@ -3,6 +3,11 @@
 executed-successfully = The tool ran and reported success.
 confirmed-by-user = The user said yes to exactly this call.
 denied-by-user = The user said no; the pending call was dropped.
+approved-by-colleague = A second person approved exactly this call.
+denied-by-colleague = A second person declined; the pending call was dropped.
+edited-by-colleague = A second person changed the call; it was ruled on again and waits anew.
+handed-to-client = The call was let through and handed to the client, which runs it.
+with-a-person = A person has taken the conversation over; the agent does not answer.
 missing-param = A required parameter is missing; the user is asked for it.
 invalid-param = A parameter has the wrong type or format.
 destructive-no-confirm = The call cannot be undone and was not confirmed yet.

@@ -3,6 +3,11 @@
 executed-successfully = הכלי הופעל ודיווח על הצלחה.
 confirmed-by-user = המשתמש אישר בדיוק את הפעולה הזו.
 denied-by-user = המשתמש סירב; הפעולה הממתינה בוטלה.
+approved-by-colleague = אדם נוסף אישר בדיוק את הפעולה הזו.
+denied-by-colleague = אדם נוסף דחה; הפעולה הממתינה בוטלה.
+edited-by-colleague = אדם נוסף שינה את הפעולה; היא נבחנה שוב וממתינה מחדש.
+handed-to-client = הפעולה הותרה ונמסרה ללקוח, שמבצע אותה בעצמו.
+with-a-person = אדם לקח על עצמו את השיחה; הסוכן אינו עונה.
 missing-param = חסר פרמטר חובה; המשתמש נשאל עליו.
 invalid-param = לפרמטר סוג או מבנה שגויים.
 destructive-no-confirm = הפעולה אינה הפיכה ועדיין לא אושרה.

@@ -1,0 +1,72 @@
+"""Voice: a reply said aloud while it is still being written -> pieces for the user, whole sentences at a time.
+
+Nothing is said that could have to be taken back: assessment blocks are left out, a sentence that claims a deed is not
+said before the claim was checked, and whatever the turn then ends with is said after it. So what was heard is always
+the beginning of what is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from circumspect.policy.claims import claims_in
+from circumspect.turn import Reply
+
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+def _blanks(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+class Voice:
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._before = ""
+        """What earlier drafts of this turn said."""
+        self._spoken = ""
+        self._held = ""
+
+    def begin(self) -> Callable[[str], None]:
+        """A new draft begins; hand its pieces to what comes back."""
+        from circumspect.policy.visible import Visible
+
+        self._before, self._spoken, self._held = self._whole(""), "", ""
+        visible, silent = Visible(), False
+
+        def hear(piece: str) -> None:
+            nonlocal silent
+            self._held += visible.feed(piece)
+            # The blank after a sentence is said with the next one: a reply does not end in blanks.
+            while not silent and (end := _END_OF_SENTENCE.search(self._held, _blanks(self._held))):
+                sentence, self._held = self._held[: end.start()], self._held[end.start() :]
+                silent = bool(claims_in(sentence)) or bool(visible.blocks)
+                if not silent:
+                    self._speak(sentence)
+
+        return hear
+
+    def _speak(self, sentence: str) -> None:
+        if not self._spoken:
+            sentence = sentence.lstrip()
+            if self._before and sentence:
+                self._say("\n\n")
+        if sentence:
+            self._spoken += sentence
+            self._say(sentence)
+
+    def ending(self, reply: Reply) -> Reply:
+        """The reply with what was already said in front. A yes is bound to the words as they were shown."""
+        text = self._whole(reply.text)
+        intent = replace(reply.intent, question=text) if reply.intent else None
+        return replace(reply, text=text, intent=intent)
+
+    def _whole(self, text: str) -> str:
+        said = self._spoken
+        if not said or text.startswith(said):
+            now = text
+        else:
+            now = f"{said}\n\n{text}" if text else said
+        return "\n\n".join(part for part in (self._before, now) if part)
