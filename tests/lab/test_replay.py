@@ -374,7 +374,7 @@ async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, cl
         await agent.turn("pay 40 to ACC-7", conversation="c")
         clock.advance(minutes=1)
     for escalation in await store.escalations(TenantId("t")):
-        await store.set_escalation(escalation.id, "resolved")
+        await store.resolve(escalation.id, by="dora")
     await agent.turn("pay 40 to ACC-7", conversation="c")
     await agent.turn("and pay 80 to ACC-7", conversation="c")
 

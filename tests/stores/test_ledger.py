@@ -27,7 +27,7 @@ from tests.stores.words import (
 
 from circumspect.errors import LeaseLost, StoreError
 from circumspect.reasons import ReasonCode
-from circumspect.stores import SqlStore
+from circumspect.stores import SqlStore, people
 from circumspect.turn import ConversationId, Execution, Incoming, Opened, TenantId, ToolCall
 
 
@@ -214,8 +214,9 @@ async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_
     (note,) = await store.claim_outbox("dispatcher", later(60), 30, 10)
     assert (note.topic, note.payload["execution"]) == ("escalation", call.id)
 
-    for state, count in (("taken", 1), ("resolved", 0), ("open", 1), ("resolved", 0)):
-        await store.set_escalation(row.id, state)
+    for step, count in ((people.take_over, 1), (people.resolve, 0)):
+        await store.tx(step, None, row.id, "dora", later(900))
+        await store.tx(people.hand_back, None, TENANT, CONVERSATION, "dora")
         following = incoming(at=later(1000))
         found = await opened(store, following)
         assert len(found.unsettled) == count
@@ -224,7 +225,7 @@ async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_
 
 async def test_an_escalation_that_does_not_exist_cannot_be_resolved(store):
     with pytest.raises(StoreError, match="no such escalation"):
-        await store.set_escalation("esc-nothing", "resolved")
+        await store.resolve("esc-nothing", by="dora")
 
 
 async def test_recent_calls_are_found_across_a_tenants_conversations(store):

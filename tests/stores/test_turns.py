@@ -346,7 +346,7 @@ async def test_an_escalation_waits_for_a_person_and_is_announced(store):
     )  # fmt: skip
     (note,) = await store.claim_outbox("dispatcher", later(2), 30, 10)
     assert (note.topic, note.payload["id"], note.payload["tenant"]) == ("escalation", row.id, TENANT)
-    await store.set_escalation(row.id, "resolved")
+    await store.resolve(row.id, by="dora")
     assert await store.escalations(TENANT, "open") == []
     assert await store.escalations(TenantId("other")) == []
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.errors import StoreError
-from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, moment
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
     VISIBLE,
     conversations,
-    escalations,
     intents,
     messages,
     plans,
@@ -46,8 +43,6 @@ from circumspect.turn import (
     TurnResult,
 )
 
-EscalationState = Literal["open", "taken", "resolved"]
-
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
@@ -66,21 +61,6 @@ class UsageRow:
     output_tokens: int
     cost: float
     billed: float
-
-
-@dataclass(frozen=True, slots=True)
-class EscalationRow:
-    """A conversation that waits for a person. `execution` names the call when its outcome is what nobody knows."""
-
-    id: str
-    tenant: TenantId
-    conversation: ConversationId
-    turn: TurnId
-    execution: str | None
-    reason: ReasonCode | None
-    summary: str
-    state: EscalationState
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,54 +161,6 @@ def get_usage(connection: sa.Connection, tenant: TenantId, period: str | None) -
     if period is not None:
         query = query.where(usage.c.period == period)
     return [UsageRow(*row) for row in connection.execute(query)]
-
-
-def get_escalations(
-    connection: sa.Connection, tenant: TenantId | None, state: EscalationState | None
-) -> Sequence[EscalationRow]:
-    query = sa.select(escalations).order_by(escalations.c.created_at, escalations.c.id)
-    if tenant is not None:
-        query = query.where(escalations.c.tenant == tenant)
-    if state is not None:
-        query = query.where(escalations.c.state == state)
-    rows: Sequence[Any] = connection.execute(query).all()
-    return [
-        EscalationRow(
-            row.id,
-            row.tenant,
-            row.conversation,
-            row.turn,
-            row.execution,
-            codec.reason(row.reason_code),
-            row.summary,
-            row.state,
-            moment(row.created_at),
-        )
-        for row in rows
-    ]
-
-
-def set_escalation(connection: sa.Connection, id_: str, state: EscalationState) -> None:
-    """Resolving the escalation of a call whose outcome was unknown also lets the same call be proposed again."""
-    row: Any = connection.execute(
-        sa.update(escalations).where(escalations.c.id == id_).values(state=state).returning(*escalations.c)
-    ).one_or_none()
-    if row is None:
-        raise StoreError("There is no such escalation.", fix="List them and use an id from there.")
-    if row.execution is None:
-        return
-    resolved = state == "resolved"
-    connection.execute(
-        sa.update(tool_executions)
-        .where(tool_executions.c.id == row.execution, tool_executions.c.state == "indeterminate")
-        .values(reported=resolved)
-    )
-    if not resolved:
-        connection.execute(
-            sa.update(conversations)
-            .where(conversations.c.tenant == row.tenant, conversations.c.id == row.conversation)
-            .values(calls=True)
-        )
 
 
 def get_conversations(connection: sa.Connection, tenant: TenantId, limit: int) -> Sequence[ConversationRow]:

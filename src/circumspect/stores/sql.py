@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
 from circumspect.ports import Closing, OutboxItem
-from circumspect.stores import admin, ledger
-from circumspect.stores.admin import ConversationRow, EscalationRow, EscalationState, UsageRow
+from circumspect.stores import admin, ledger, people
+from circumspect.stores.admin import ConversationRow, UsageRow
 from circumspect.stores.closing import close_turn, renew
 from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.opening import open_turn
+from circumspect.stores.people import EscalationRow, EscalationState
 from circumspect.stores.schema import prepare
 from circumspect.turn import (
     ConversationId,
@@ -154,12 +155,15 @@ class SqlStore:
         return await self.tx(admin.get_usage, tenant, period)
 
     async def escalations(
-        self, tenant: TenantId | None = None, state: EscalationState | None = None
+        self, tenant: TenantId | None = None, state: EscalationState | None = None, limit: int = 1000
     ) -> Sequence[EscalationRow]:
-        return await self.tx(admin.get_escalations, tenant, state)
+        """The newest first. What else people do with them is in `stores.people`."""
+        tenants = None if tenant is None else (tenant,)
+        return await self.tx(people.list_escalations, tenants, state, None, limit)
 
-    async def set_escalation(self, escalation: str, state: EscalationState) -> None:
-        await self.tx(admin.set_escalation, escalation, state)
+    async def resolve(self, escalation: str, *, by: str, at: datetime | None = None) -> EscalationRow:
+        """Somebody looked into it. A call whose outcome was unknown may be proposed again from now on."""
+        return await self.tx(people.resolve, None, escalation, by, at or datetime.now(UTC))
 
     async def conversations(self, tenant: TenantId, limit: int = 100) -> Sequence[ConversationRow]:
         """The most recently used first."""
