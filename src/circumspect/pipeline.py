@@ -52,7 +52,7 @@ async def run_turn(incoming: Incoming, setup: Setup, listener: Listener | None =
             opened, news = await catch_up(opened, setup)
             screened = screen(incoming, opened, tenant.language, profile, notes)
             voice = Voice(listener.text) if listener and not news else None
-            work = Work(setup, screened, profile, setup.tools, notes, voice, news)
+            work = Work(setup, screened, profile, setup.tools, notes, news, voice)
             try:
                 reply = ending.with_notices(await _answered(work), news, work.desk)
                 reply = voice.ending(reply) if voice else reply

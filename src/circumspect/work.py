@@ -72,10 +72,10 @@ class Work:
     profile: Profile
     tools: Mapping[str, ToolSpec]
     notes: Notes
-    voice: Voice | None = None
-    """Set when the user hears the reply while it is written."""
     earlier: tuple[Execution, ...] = ()
     """Calls of an interrupted turn whose outcome nobody has told the user yet."""
+    voice: Voice | None = None
+    """Set when the user hears the reply while it is written."""
 
     @property
     def desk(self) -> Desk:
