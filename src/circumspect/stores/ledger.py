@@ -22,7 +22,7 @@ from circumspect.stores import codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.statements import Values, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, outbox, tool_executions
-from circumspect.turn import ConversationId, Escalation, Execution, TenantId, TurnId
+from circumspect.turn import ConversationId, Escalation, Execution, Returned, TenantId, TurnId
 
 ATTEMPTS = 12
 FIRST_WAIT = 5.0
@@ -36,6 +36,12 @@ _CONSUME = sql("""
     UPDATE intents SET state = 'consumed', settled_at = :now
     WHERE id = :intent AND tenant = :tenant AND conversation = :conversation
       AND state = 'pending' AND expires_at > :now AND hash = :hash
+""")
+
+# Only what was handed to the client can come back from it, and once.
+_TAKE_BACK = sql("""
+    UPDATE tool_executions SET state = 'succeeded', result = :result, finished_at = :now
+    WHERE id = :execution AND tenant = :tenant AND conversation = :conversation AND state = 'delegated'
 """)
 
 _FINISH = sql("""
@@ -103,6 +109,19 @@ def finish_call(connection: sa.Connection, execution: Execution) -> bool:
             execution=execution,
         )
     return True
+
+
+def take_back(
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    returned: Sequence[Returned],
+    now: float,
+) -> None:
+    """What the client's own tools returned for the calls it was handed."""
+    where: Values = {"tenant": tenant, "conversation": conversation, "now": now}
+    for one in returned:
+        run(connection, _TAKE_BACK, {**where, "execution": one.execution, "result": dumps(one.result)})
 
 
 def execution_row(execution: Execution, *, reported: bool) -> Values:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from circumspect.errors import ConversationBusy
 from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch
+from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import Values, run, sql
 from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
 from circumspect.turn import Decided, Incoming, Message, Mode, Opened, Results, TurnResult
@@ -74,12 +75,6 @@ _INTENT = sa.select(intents).where(
     intents.c.conversation == sa.bindparam("conversation"),
 )
 
-# Only what was handed to the client can come back from it, and once.
-_RETURNED = sql("""
-    UPDATE tool_executions SET state = 'succeeded', result = :result, finished_at = :now
-    WHERE id = :execution AND tenant = :tenant AND conversation = :conversation AND state = 'delegated'
-""")
-
 _UNSETTLED = (
     sa.select(tool_executions)
     .where(
@@ -136,8 +131,7 @@ def open_turn(
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
     errand = incoming.errand
     if isinstance(errand, Results):
-        for one in errand.returned:
-            run(connection, _RETURNED, {**turn, "execution": one.execution, "result": dumps(one.result)})
+        take_back(connection, incoming.tenant, incoming.conversation, errand.returned, now)
     elif isinstance(errand, Decided):
         intent = errand.intent
     said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []

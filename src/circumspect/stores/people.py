@@ -470,10 +470,8 @@ def import_talk(
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in ran))
 
 
-def turn_of_key(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, key: str) -> TurnId | None:
-    """Which turn a client's key stands for, whether or not it has ended."""
-    query = sa.select(turns.c.id).where(
-        turns.c.tenant == tenant, turns.c.conversation == conversation, turns.c.client_key == key
-    )
+def conversation_of_key(connection: sa.Connection, tenant: TenantId, key: str) -> ConversationId | None:
+    """Where the turn with a client's key took place, whether or not it has ended."""
+    query = sa.select(turns.c.conversation).where(turns.c.tenant == tenant, turns.c.client_key == key).limit(1)
     found = connection.execute(query).scalar()
-    return None if found is None else TurnId(found)
+    return None if found is None else ConversationId(found)

@@ -205,7 +205,7 @@ turns = sa.Table(
     _needed("started_at", sa.Double),
     sa.Column("finished_at", sa.Double),
     _conversation(),
-    _partial("uq_turns_client_key", "tenant", "conversation", "client_key", where=KEYED, unique=True),
+    _partial("uq_turns_client_key", "tenant", "client_key", "conversation", where=KEYED, unique=True),
 )
 
 messages = sa.Table(

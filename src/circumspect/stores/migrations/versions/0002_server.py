@@ -9,12 +9,19 @@ branch_labels = None
 depends_on = None
 
 
-def _partial(name: str, table: str, columns: list[str], where: str) -> None:
+def _partial(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
     condition = sa.text(where)
-    op.create_index(name, table, columns, unique=False, sqlite_where=condition, postgresql_where=condition)
+    op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+def _client_keys(*columns: str) -> None:
+    """With the key before the conversation, a client's key is found without knowing its conversation."""
+    op.drop_index("uq_turns_client_key", table_name="turns")
+    _partial("uq_turns_client_key", "turns", list(columns), "client_key IS NOT NULL", unique=True)
 
 
 def upgrade() -> None:
+    _client_keys("tenant", "client_key", "conversation")
     op.add_column("tenants", sa.Column("settings", sa.JSON(none_as_null=True), nullable=True))
     op.add_column("tenants", sa.Column("revision", sa.Integer(), server_default="0", nullable=False))
     for column in ("person", "paused_by", "thread"):
@@ -104,6 +111,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    _client_keys("tenant", "conversation", "client_key")
     for table in ("operator_log", "operator_sessions", "operators", "api_keys", "secrets", "policies"):
         op.drop_table(table)
     for name, table in (("person", "conversations"), ("thread", "conversations"), ("waiting", "intents")):

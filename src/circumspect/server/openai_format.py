@@ -1,0 +1,294 @@
+"""The format of `POST /v1/chat/completions`: what a client sends -> our words, and a turn's result -> what it expects.
+
+Nothing is silently dropped: a field that we do not honour is refused by name, unless its value is the one that changes
+nothing (null, `n: 1`, and the like, which client libraries send unasked).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from circumspect.stores.codec import dumps
+from circumspect.turn import Json, Said, ToolCall, ToolSpec, TurnResult, digest
+
+NEUTRAL: Mapping[str, Json] = {
+    "n": 1,
+    "logprobs": False,
+    "parallel_tool_calls": True,
+    "store": False,
+    "response_format": {"type": "text"},
+    "service_tier": "auto",
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "modalities": ["text"],
+}
+NAME = r"^[A-Za-z0-9_.-]{1,64}$"
+
+
+class Lenient(BaseModel):
+    """Unknown fields are refused, except where their value says nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_says_nothing(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {
+            name: value
+            for name, value in given.items()
+            if name in cls.model_fields or not (value is None or value == [] or NEUTRAL.get(name, _NOTHING) == value)
+        }
+
+
+_NOTHING = object()
+
+
+class TextPart(Lenient):
+    type: Literal["text"]
+    text: str
+
+
+Content = str | list[TextPart] | None
+
+
+class CalledFunction(Lenient):
+    name: str = Field(pattern=NAME)
+    arguments: str
+
+
+class Called(Lenient):
+    id: str = Field(min_length=1, max_length=200)
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+class Instructions(Lenient):
+    role: Literal["system", "developer"]
+    content: str | list[TextPart]
+    name: str | None = None
+
+
+class FromUser(Lenient):
+    role: Literal["user"]
+    content: str | list[TextPart]
+    name: str | None = None
+
+
+class FromAssistant(Lenient):
+    role: Literal["assistant"]
+    content: Content = None
+    tool_calls: list[Called] | None = None
+    name: str | None = None
+
+
+class FromTool(Lenient):
+    role: Literal["tool"]
+    content: str | list[TextPart]
+    tool_call_id: str = Field(min_length=1, max_length=200)
+
+
+ChatMessage = Annotated[Instructions | FromUser | FromAssistant | FromTool, Field(discriminator="role")]
+
+
+class Function(Lenient):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ToolGiven(Lenient):
+    type: Literal["function"]
+    function: Function
+
+
+class StreamOptions(Lenient):
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class ChatRequest(Lenient):
+    """An OpenAI chat completion request. With `tools` of its own the client runs them, and gets a call only after it
+    was ruled on; without, the tenant's tools are used."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"model": "circumspect", "messages": [{"role": "user", "content": "Where is order 12345?"}]}]
+        },
+    )
+
+    model: str = Field(max_length=200)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=2_000)
+    tools: list[ToolGiven] | None = Field(default=None, max_length=128)
+    tool_choice: Literal["auto", "none"] | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    user: str | None = Field(
+        default=None, max_length=128, pattern=r"^[^\x00]*$", description="Your id of the end user."
+    )
+    metadata: dict[str, str] | None = Field(
+        default=None, description="`conversation_id` names the conversation; without it, it is recognised by its talk."
+    )
+
+
+# --- what was sent --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The messages of a request, taken apart: what the application says, what was there before, what is new."""
+
+    instructions: str
+    earlier: tuple[Said, ...]
+    """Up to the assistant's last words."""
+    newest: tuple[Said, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(one.text for one in self.newest if one.role == "user")
+
+    @property
+    def results(self) -> tuple[Said, ...]:
+        return tuple(one for one in self.newest if one.role == "tool")
+
+
+def talk_of(request: ChatRequest) -> Talk:
+    instructions = [_text(one.content) for one in request.messages if isinstance(one, Instructions)]
+    said = [_said(one) for one in request.messages if not isinstance(one, Instructions)]
+    names = {call.id: call.tool for one in said for call in one.calls}
+    said = [Said("tool", one.text, call_id=one.call_id, tool=names.get(one.call_id, "")) if one.role == "tool" else one
+            for one in said]  # fmt: skip
+    last = max((place for place, one in enumerate(said) if one.role == "assistant"), default=-1)
+    return Talk("\n\n".join(instructions), tuple(said[: last + 1]), tuple(said[last + 1 :]))
+
+
+def _said(message: FromUser | FromAssistant | FromTool) -> Said:
+    match message:
+        case FromUser():
+            return Said("user", _text(message.content))
+        case FromTool():
+            return Said("tool", _text(message.content), call_id=message.tool_call_id)
+        case FromAssistant():
+            calls = tuple(
+                ToolCall(one.function.name, _arguments(one.function.arguments), one.id)
+                for one in message.tool_calls or ()
+            )
+            return Said("assistant", _text(message.content), calls)
+
+
+def _text(content: Content) -> str:
+    return content if isinstance(content, str) else "\n".join(part.text for part in content or ())
+
+
+def _arguments(text: str) -> dict[str, Json]:
+    """What cannot be read was not a call of ours; it is kept as it came."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"": text}
+
+
+def result_of(text: str) -> Json:
+    """A tool's answer comes as text; where that is JSON, rules can look inside."""
+    try:
+        value: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    return value
+
+
+def specs_of(tools: Sequence[ToolGiven]) -> dict[str, ToolSpec]:
+    """The client's tools. What they do is for the tenant's policy to say: a client's word opens no gate."""
+    return {
+        one.function.name: ToolSpec(
+            name=one.function.name,
+            description=one.function.description or "",
+            parameters=one.function.parameters or {"type": "object", "properties": {}},
+            client=True,
+        )
+        for one in tools
+    }
+
+
+def thread_of(owner: Sequence[str], said: Sequence[Said]) -> str:
+    """A digest of a talk, by which it is recognised when it comes back longer. The owner is part of it: the same words
+    between other people are another talk."""
+    lines = [
+        [one.role, one.text.strip(), one.call_id, [[call.id, call.tool, call.arguments] for call in one.calls]]
+        for one in said
+    ]
+    return digest([list(owner), lines])
+
+
+# --- what goes back -------------------------------------------------------------------------------------------------
+
+
+def reply_said(result: TurnResult) -> Said:
+    """The assistant's message as the client will send it back."""
+    return Said("assistant", result.reply, result.calls)
+
+
+def tool_calls(result: TurnResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.tool, "arguments": dumps(call.arguments).strip()},
+        }
+        for call in result.calls
+    ]
+
+
+def extension(result: TurnResult) -> dict[str, Json]:
+    """What was decided and why; the rest of the answer is the format's."""
+    shown = result.to_json()
+    kept = ("turn_id", "outcome", "reason_codes", "pending", "usage")
+    return {"conversation_id": result.conversation, **{name: shown[name] for name in kept}}
+
+
+def usage(result: TurnResult) -> dict[str, int]:
+    asked, said = result.usage.input_tokens, result.usage.output_tokens
+    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+
+
+def finish(result: TurnResult) -> str:
+    return "tool_calls" if result.calls else "stop"
+
+
+def completion(result: TurnResult, model: str, created: int) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": result.reply or None, "refusal": None}
+    if result.calls:
+        message["tool_calls"] = tool_calls(result)
+    elif message["content"] is None:
+        message["content"] = ""
+    return {
+        "id": f"chatcmpl-{result.turn}",
+        "object": "chat.completion",
+        "created": created,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish(result), "logprobs": None}],
+        "usage": usage(result),
+        "circumspect": extension(result),
+    }
+
+
+def chunk(turn: str, model: str, created: int, delta: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": more.pop("finish_reason", None), "logprobs": None}
+    return {
+        "id": f"chatcmpl-{turn}",
+        "object": "chat.completion.chunk",
+        "created": created,
+        "model": model,
+        "choices": [choice],
+        **more,
+    }

@@ -1,0 +1,228 @@
+"""`/v1/chat/completions` and `/v1/models`: any OpenAI client, by changing its base URL.
+
+Without tools of its own the client talks to the tenant's agent. With tools of its own it runs them: the model's calls
+come back only after they were ruled on, held ones as words to the user, confirmed ones exactly as they were confirmed.
+Text streams; a call is never sent in pieces before the verdict is in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request
+from starlette.responses import Response, StreamingResponse
+
+from circumspect.errors import CircumspectError, ToolError
+from circumspect.policy.arguments import validator
+from circumspect.server import threads
+from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.openai_format import (
+    ChatRequest,
+    chunk,
+    completion,
+    extension,
+    finish,
+    reply_said,
+    specs_of,
+    talk_of,
+    tool_calls,
+    usage,
+)
+from circumspect.server.problems import HttpProblem, body_of
+from circumspect.server.requests import about
+from circumspect.server.schemas import ID
+from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, lost_body
+from circumspect.server.turns import is_lost
+from circumspect.server.web import KEY, answer, described, resource, written
+from circumspect.turn import Entry, Incoming, Json, Results, ToolSpec, TurnId, TurnResult
+from circumspect.work import Setup
+
+log = logging.getLogger(__name__)
+
+router = resource("openai")
+Chatting = Annotated[Caller, Depends(caller("chat"))]
+MODEL = "circumspect"
+
+
+@router.get("/v1/models", **described(None, 404, security=KEY, responses={200: {"description": "The models."}}))
+async def list_models(request: Request, who: Chatting) -> Response:
+    """One model: the tenant's agent."""
+    setup = await services_of(request).directory.setup(who.tenant)
+    shown = {"id": MODEL, "object": "model", "created": 0, "owned_by": who.tenant, "behind": setup.ports.model.name}
+    return answer({"object": "list", "data": [shown]})
+
+
+@router.post(
+    "/v1/chat/completions",
+    **described(
+        None,
+        400,
+        404,
+        security=KEY,
+        responses={
+            200: {
+                "description": "A chat completion, or its chunks with `stream: true`. What was decided and why is in "
+                "the extension field `circumspect`.",
+                "content": {"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}},
+            }
+        },
+    ),
+)
+async def create_chat_completion(
+    request: Request,
+    who: Chatting,
+    given: ChatRequest,
+    key: Annotated[
+        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
+    ] = None,
+    named: Annotated[str | None, Header(alias="X-Conversation-Id", min_length=1, max_length=128, pattern=ID)] = None,
+) -> Response:
+    """OpenAI-compatible. Held calls become words; let-through calls of the client's own tools become `tool_calls`."""
+    services = services_of(request)
+    if given.model not in (MODEL, who.tenant):
+        raise HttpProblem(404, "model_not_found", "There is no such model.", fix=f"Use the model '{MODEL}'.")
+    talk = talk_of(given)
+    if not talk.newest:
+        raise _invalid("The last message has to be the user's or a tool's.", "Add what the user said.")
+    setup = _with_clients_tools(await services.directory.setup(who.tenant), given)
+    sender = threads.Sender(who.tenant, who.key, given.user)
+    thread = await threads.find(services, setup, sender, talk, _named(given, named), key)
+    # Either the user's new words, or what the client's tools returned.
+    errand = Results(thread.returned) if talk.results and not talk.text else None
+    incoming = Incoming(
+        tenant=who.tenant,
+        conversation=thread.conversation,
+        turn=TurnId(services.ids.new("turn")),
+        text=talk.text,
+        at=services.clock.now(),
+        key=key,
+        person=given.user,
+        errand=errand,
+        # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
+        talk=(*talk.earlier, *talk.newest) if given.tools else (),
+        instructions=talk.instructions,
+    )
+    if thread.returned and incoming.errand is None:
+        await threads.take_back(services, sender, thread)
+    about(tenant=who.tenant, turn=incoming.turn)
+
+    async def after(result: TurnResult) -> None:
+        if result.turn == incoming.turn and not is_lost(result):
+            said = (*talk.earlier, *talk.newest, reply_said(result))
+            await threads.remember(services, sender, said, result)
+
+    created = int(services.clock.now().timestamp())
+    if given.stream:
+        chunks = Chunks(incoming.turn, given, created)
+        task = services.turns.start(incoming, setup, chunks, after)
+        task.add_done_callback(chunks.end)
+        return StreamingResponse(chunks.events(), media_type="text/event-stream", headers=HEADERS)
+    result = await services.turns.take(incoming, setup, after)
+    if is_lost(result):
+        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
+    return answer(completion(result, given.model, created))
+
+
+class ClientTools:
+    """The `Tools` port over what a client declares. Nothing in it can be called from here."""
+
+    def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
+        self._specs = specs
+
+    def specs(self) -> Mapping[str, ToolSpec]:
+        return self._specs
+
+    async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
+        raise ToolError(f"The tool '{name}' is run by the client.")
+
+    async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
+        return None
+
+
+def _with_clients_tools(setup: Setup, given: ChatRequest) -> Setup:
+    if not given.tools and given.tool_choice != "none":
+        if any(message.role == "tool" for message in given.messages):
+            raise _invalid("There are tool results, and no tools.", "Send the same `tools` as before.")
+        return setup
+    specs = specs_of(given.tools or ()) if given.tool_choice != "none" else {}
+    for spec in specs.values():
+        validator(spec)
+    tools = ClientTools(specs)
+    return replace(setup, tenant=replace(setup.tenant, tools=None), ports=replace(setup.ports, tools=tools))
+
+
+def _named(given: ChatRequest, header: str | None) -> str | None:
+    named = (given.metadata or {}).get("conversation_id") or header
+    unknown = sorted((given.metadata or {}).keys() - {"conversation_id"})
+    if unknown:
+        raise _invalid(f"`metadata.{unknown[0]}` is not used here.", "Leave it out; only `conversation_id` is known.")
+    if named and not re.fullmatch(ID, named):
+        raise _invalid("`metadata.conversation_id` has characters that an id cannot have.", f"It has to match {ID}.")
+    return named
+
+
+def _invalid(problem: str, fix: str) -> HttpProblem:
+    return HttpProblem(422, "invalid", problem, fix=fix)
+
+
+class Chunks:
+    """A `Listener` that writes what it hears as chunks of a chat completion."""
+
+    def __init__(self, turn: TurnId, given: ChatRequest, created: int) -> None:
+        self._turn, self._model, self._created = turn, given.model, created
+        self._with_usage = bool(given.stream_options and given.stream_options.include_usage)
+        self._queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
+        self._said = ""
+        self._put({"role": "assistant", "content": ""})
+
+    def _put(self, delta: Mapping[str, Any], **more: Any) -> None:
+        self._queue.put_nowait(chunk(self._turn, self._model, self._created, delta, **more))
+
+    def entry(self, entry: Entry) -> None:
+        """What happens inside is not for a chat client."""
+
+    def text(self, piece: str) -> None:
+        if piece:
+            self._said += piece
+            self._put({"content": piece})
+
+    def end(self, task: asyncio.Task[TurnResult]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled() or error is not None:
+            if error is not None and not isinstance(error, CircumspectError):
+                log.error("turn failed", exc_info=error)
+            broken = CircumspectError("The turn was broken off.", fix="Send it again with the same Idempotency-Key.")
+            self._queue.put_nowait({"error": body_of(error if isinstance(error, CircumspectError) else broken)})
+        elif is_lost(result := task.result()):
+            self._queue.put_nowait({"error": lost_body(result)})
+        else:
+            self._finish(result)
+        self._queue.put_nowait(None)
+
+    def _finish(self, result: TurnResult) -> None:
+        if result.reply.startswith(self._said):
+            self.text(result.reply[len(self._said) :])
+        for place, call in enumerate(tool_calls(result)):
+            self._put({"tool_calls": [{"index": place, **call}]})
+        self._put({}, finish_reason=finish(result), circumspect=extension(result))
+        if self._with_usage:
+            last = chunk(self._turn, self._model, self._created, {}, usage=usage(result))
+            self._queue.put_nowait({**last, "choices": []})
+
+    async def events(self) -> AsyncIterator[bytes]:
+        while True:
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    item = await self._queue.get()
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if item is None:
+                yield b"data: [DONE]\n\n"
+                return
+            yield b"data: " + written(item).strip() + b"\n\n"
