@@ -262,6 +262,8 @@ _ATTEMPT = sql(f"""
 
 def begin_attempt(connection: sa.Connection, name: str, now: float) -> Attempt | None:
     """Counts it as failed until `attempt_succeeded` says otherwise. None when there is no such operator."""
+    if clean(name) != name:
+        return None  # cannot be stored, so nobody has it; PostgreSQL would refuse to look
     counted = run(connection, _ATTEMPT, {"name": name, "now": now}).fetchone()
     row: Any = connection.execute(sa.select(operators).where(operators.c.name == name)).one_or_none()
     return None if row is None else Attempt(_operator(row), row.password, row.failures, locked=counted is None)

@@ -72,13 +72,17 @@ def put(connection: sa.Connection, tenant: str, document: Document, language: st
             "pages": [[page.start, page.end] for page in document.pages],
         },
     )
-    ids: list[int] = []
-    for row in _rows(tenant, document):
-        if connection.dialect.name == "postgresql":
-            row["search"] = sa.func.to_tsvector("simple", f"{row['head']} {row['body']} {row['grams']}")
-        # One by one: a row comes back for each, and SQLite's triggers run for each anyway.
-        ids.append(connection.execute(passages.insert().values(row).returning(passages.c.id)).scalar_one())
-    return ids
+    if rows := _rows(tenant, document):
+        connection.execute(_INSERT[connection.dialect.name], rows)
+    mine = sa.select(passages.c.id).where(passages.c.tenant == tenant, passages.c.document == document.id)
+    return list(connection.execute(mine.order_by(passages.c.first)).scalars())
+
+
+_TERMS = sa.bindparam("head") + " " + sa.bindparam("body") + " " + sa.bindparam("grams")
+_INSERT = {
+    "sqlite": passages.insert(),
+    "postgresql": passages.insert().values(search=sa.func.to_tsvector("simple", sa.cast(_TERMS, sa.Text))),
+}
 
 
 def _rows(tenant: str, document: Document) -> list[dict[str, Any]]:

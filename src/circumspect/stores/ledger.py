@@ -9,7 +9,7 @@ escalation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -177,16 +177,20 @@ def escalate(
         "created_at": epoch(at),
     }
     insert(connection, escalations, row)
+    notify(connection, id_, "escalation", row, epoch(at))
+
+
+def notify(connection: sa.Connection, id_: str, topic: str, payload: Mapping[str, object], at: float) -> None:
+    """Something that somebody has to hear of, in the transaction that made it so. The id says it only once."""
     note: Values = {
         "id": id_,
-        "topic": "escalation",
-        "payload": dumps(row),
-        "state": "pending",
+        "topic": topic,
+        "payload": dumps(payload),
         "attempts": 0,
-        "next_at": epoch(at),
-        "created_at": epoch(at),
+        "next_at": at,
+        "created_at": at,
     }
-    insert(connection, outbox, note)
+    run(connection, _NOTIFY, note)
 
 
 # --- what died, and what has to leave -------------------------------------------------------------------------------
@@ -224,11 +228,29 @@ _CLAIM_NOTES = _claim(
     state=sa.case((outbox.c.attempts + 1 >= ATTEMPTS, "dead"), else_="pending"),
 )
 
+_NOTIFY = sql("""
+    INSERT INTO outbox (id, topic, payload, state, attempts, next_at, created_at)
+    VALUES (:id, :topic, :payload, 'pending', :attempts, :next_at, :created_at)
+    ON CONFLICT (id) DO NOTHING
+""")
+
 _DELIVERED = sql("UPDATE outbox SET state = 'delivered' WHERE id = :id")
 
 _LATER = sql("""
     UPDATE outbox SET next_at = :next_at WHERE id = :id AND token = :token AND state = 'pending'
 """)
+
+
+_DUE = (
+    sa.select(tool_executions.c.tenant)
+    .distinct()
+    .where(sa.text(RUNNING), tool_executions.c.lease_until <= sa.bindparam("now"))
+)
+
+
+def tenants_with_expired(connection: sa.Connection, now: float) -> Sequence[TenantId]:
+    """Whose calls wait for a sweeper that has their tools."""
+    return [TenantId(row.tenant) for row in connection.execute(_DUE, {"now": now})]
 
 
 def claim_expired(

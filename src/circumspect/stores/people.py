@@ -18,7 +18,7 @@ from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch, moment
-from circumspect.stores.ledger import execution_row
+from circumspect.stores.ledger import execution_row, notify
 from circumspect.stores.statements import Values, insert
 from circumspect.stores.tables import WAITING, conversations, escalations, intents, messages, tool_executions, turns
 from circumspect.turn import (
@@ -251,6 +251,17 @@ def resolve(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now:
     if there.paused_by == by:
         _set(connection, row.tenant, row.conversation, paused_by=None)
     _update(connection, id_, state="resolved", resolved_by=by, resolved_at=epoch(now))
+    told = {
+        "id": id_,
+        "tenant": row.tenant,
+        "conversation": row.conversation,
+        "turn": row.turn,
+        "reason_code": row.reason_code,
+        "summary": row.summary,
+        "resolved_by": by,
+        "created_at": epoch(now),
+    }
+    notify(connection, f"{id_}:resolved", "resolved", told, epoch(now))
     if row.execution is not None:
         connection.execute(
             sa.update(tool_executions)

@@ -53,6 +53,16 @@ chat-offline = Offline demo model: it matches words and quotes what it finds. It
 chat-try = Try: cancel my order · where is order 12345? · what is your return policy?
 chat-help = /debug shows the reasoning, /help lists the rest, Ctrl-D leaves.
 
+# What operators read in an e-mail.
+notify-escalation = A conversation needs a person
+notify-approval = A call waits for approval
+notify-indeterminate = A call was made and nobody knows how it ended
+notify-resolved = An escalation was resolved
+notify-body = { $what } ({ $tenant }).
+    Why: { $why }
+    About: { $summary }
+    Conversation: { $conversation }
+
 # Names of common parameters, for questions. Others are shown as the tool spells them.
 field-order-id = order number
 field-email = e-mail address

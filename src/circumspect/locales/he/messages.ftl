@@ -53,6 +53,16 @@ chat-offline = מודל הדגמה לא מקוון: הוא מתאים מילים
 chat-try = נסו: אני רוצה לבטל את ההזמנה שלי · איפה הזמנה 12345? · מה מדיניות ההחזרות?
 chat-help = ‎/debug מציג את השיקולים, ‎/help מציג את השאר, Ctrl-D ליציאה.
 
+# What operators read in an e-mail.
+notify-escalation = שיחה ממתינה לטיפול אנושי
+notify-approval = פעולה ממתינה לאישור
+notify-indeterminate = פעולה הופעלה ולא ידוע כיצד הסתיימה
+notify-resolved = פנייה טופלה
+notify-body = { $what } ({ $tenant }).
+    סיבה: { $why }
+    נושא: { $summary }
+    שיחה: { $conversation }
+
 # Names of common parameters, for questions. Others are shown as the tool spells them.
 field-order-id = מספר הזמנה
 field-email = כתובת דוא״ל

@@ -53,6 +53,16 @@ chat-offline = Автономная демонстрационная модел�
 chat-try = Попробуйте: отмените мой заказ · где заказ 12345? · какие у вас условия возврата?
 chat-help = /debug показывает ход рассуждений, /help — остальное, Ctrl-D — выход.
 
+# What operators read in an e-mail.
+notify-escalation = Разговор ждёт сотрудника
+notify-approval = Действие ждёт одобрения
+notify-indeterminate = Действие начато, и чем оно кончилось, неизвестно
+notify-resolved = Обращение закрыто
+notify-body = { $what } ({ $tenant }).
+    Причина: { $why }
+    О чём: { $summary }
+    Разговор: { $conversation }
+
 # Names of common parameters, for questions. Others are shown as the tool spells them.
 field-order-id = номер заказа
 field-email = адрес электронной почты

@@ -1,0 +1,99 @@
+"""What a worker does while nobody asks: settle calls whose worker died, carry notifications, forget what is old.
+
+Every worker does all of it; leases in the store keep them from doing anything twice. A round that fails is logged and
+the next one comes all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from circumspect.errors import CircumspectError
+from circumspect.server.delivery import Courier
+from circumspect.server.services import Services
+from circumspect.steps.sweep import sweep
+from circumspect.stores import ledger, privacy
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5.0
+DELIVER_SECONDS = 1.0
+TIDY_SECONDS = 3600.0
+KEEP_DELIVERED = timedelta(days=7)
+
+
+@asynccontextmanager
+async def in_background(services: Services) -> AsyncIterator[None]:
+    """The rounds run until the block is left; what is under way then is broken off, and its lease runs out."""
+    courier = Courier(
+        services.store, services.directory, services.vault, services.settings, services.clock, services.ids
+    )
+    async with courier:
+        rounds = [
+            asyncio.create_task(_forever(SWEEP_SECONDS, lambda: sweep_all(services))),
+            asyncio.create_task(_forever(DELIVER_SECONDS, lambda: _until_idle(courier))),
+            asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
+        ]
+        try:
+            yield
+        finally:
+            for task in rounds:
+                task.cancel()
+            await asyncio.gather(*rounds, return_exceptions=True)
+
+
+async def _forever(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+    # Workers start together; they need not knock at the database together for ever.
+    await asyncio.sleep(random.uniform(0, seconds if seconds < 60 else 60))
+    while True:
+        try:
+            await work()
+        except CircumspectError as problem:
+            log.warning("background round failed", extra={"problem": problem.code})
+        except Exception:
+            log.exception("background round failed")
+        await asyncio.sleep(seconds)
+
+
+async def sweep_all(services: Services) -> int:
+    """Calls that were started and never finished, each settled with its own tenant's tools. How many there were."""
+    settled = 0
+    for tenant in await services.store.tx(ledger.tenants_with_expired, services.clock.now().timestamp()):
+        try:
+            setup = await services.directory.setup(tenant)
+        except CircumspectError as problem:
+            log.warning("calls cannot be settled", extra={"tenant": tenant, "problem": problem.code})
+            continue
+        ports = setup.ports
+        settled += len(await sweep(tenant, ports.tools, ports.store, ports.clock, ports.ids))
+    if settled:
+        log.warning("calls of dead workers settled", extra={"problem": str(settled)})
+    return settled
+
+
+async def _until_idle(courier: Courier) -> None:
+    while await courier.deliver_due():
+        pass
+
+
+async def forget_old(services: Services) -> int:
+    """Conversations past their tenant's retention, in small transactions. How many there were."""
+    forgotten, now = 0, services.clock.now()
+    for tenant in await services.store.tenants():
+        try:
+            days = (await services.directory.settings(tenant.id)).retention_days
+        except CircumspectError as problem:
+            log.warning("retention unknown", extra={"tenant": tenant.id, "problem": problem.code})
+            continue
+        if days is None:
+            continue
+        before = (now - timedelta(days=days)).timestamp()
+        while count := await services.store.tx(privacy.forget_older, tenant.id, before):
+            forgotten += count
+    await services.store.tx(privacy.tidy, (now - KEEP_DELIVERED).timestamp(), now.timestamp())
+    return forgotten
