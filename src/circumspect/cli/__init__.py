@@ -17,7 +17,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "audit": ("audit:audit", "What would have been held in transcripts of an agent, and why."),
     "backtest": ("backtest:backtest", "Run stored conversations under another policy, with no model."),
     "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
+    "serve": ("serve:serve", "Serve the HTTP API: chat, OpenAI-compatible endpoint, operators' work."),
+    "apply": ("apply:apply", "Create or update tenants from files."),
+    "tenants": ("tenants:tenants", "List tenants, or show one as a file."),
+    "keys": ("keys:keys", "Make, list, rotate and revoke API keys."),
+    "operators": ("operators:operators", "People who may sign in."),
+    "approvals": ("approvals:approvals", "Calls that wait for a second person."),
+    "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
     "db": ("db:db", "Create or update the database."),
+    "doctor": ("doctor:doctor", "Every setting, what is wrong with it and how to fix it."),
 }
 
 

@@ -1,0 +1,180 @@
+"""`circumspect approvals`: calls that wait for a colleague, decided from the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from circumspect.cli.stored import need_packages, say, stored, table
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.server.services import Services
+    from circumspect.stores.people import Approval
+    from circumspect.turn import JsonObject, TurnResult
+
+T = TypeVar("T")
+
+
+@click.group()
+def approvals() -> None:
+    """Calls that wait for a second person.
+
+    \b
+    circumspect approvals list
+    circumspect approvals show intent_…
+    circumspect approvals approve intent_…      it runs now, exactly as shown
+    circumspect approvals edit intent_… '{"order_id": "12345", "amount": 20}'
+    """
+    need_packages()
+
+
+@approvals.command("list")
+@click.option("--tenant", help="Only this tenant's.")
+@click.option("--all", "everything", is_flag=True, help="Also those that were decided or expired.")
+@stored
+def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+    """What waits, the newest first."""
+    from circumspect.stores import people
+    from circumspect.turn import TenantId
+
+    async def body(services: Services) -> list[Approval]:
+        tenants = None if tenant is None else (TenantId(tenant),)
+        now = services.clock.now()
+        found = await services.store.tx(people.list_approvals, tenants, None, 200, waiting=not everything, now=now)
+        return list(found)
+
+    rows = [_shown(one) for one in _with_services(body, database, config)]
+    lines = [(row["id"], row["tenant"], row["state"], row["tool"], row["expires_at"]) for row in rows]
+    text = table(lines, ("id", "tenant", "state", "tool", "expires")) if rows else "Nothing waits."
+    say(as_json, rows, text)
+
+
+@approvals.command()
+@click.argument("approval_id")
+@stored
+def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Exactly what will run."""
+    from circumspect.stores import people
+
+    async def body(services: Services) -> Approval:
+        return await services.store.tx(people.get_approval, None, approval_id)
+
+    row = _shown(_with_services(body, database, config))
+    say(as_json, row, "\n".join(f"{name:<14}{value}" for name, value in row.items()))
+
+
+@approvals.command()
+@click.argument("approval_id")
+@stored
+def approve(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Let it run, now and once."""
+    _decide(approval_id, "approve", {}, database, config, as_json)
+
+
+@approvals.command()
+@click.argument("approval_id")
+@stored
+def deny(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Turn it down; the user is told."""
+    _decide(approval_id, "deny", {}, database, config, as_json)
+
+
+@approvals.command()
+@click.argument("approval_id")
+@click.argument("arguments", metavar="JSON")
+@stored
+def edit(approval_id: str, arguments: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Change the arguments. The rules look at them again, and the changed call waits for an approval of its own."""
+    import json
+
+    try:
+        given = json.loads(arguments)
+    except ValueError as wrong:
+        raise ConfigError(f"The arguments are not JSON: {wrong}.", fix="Write an object: '{\"amount\": 20}'.") from None
+    if not isinstance(given, dict):
+        raise ConfigError("The arguments are not a JSON object.", fix="Write an object: '{\"amount\": 20}'.")
+    _decide(approval_id, "edit", given, database, config, as_json)
+
+
+def _decide(
+    approval_id: str,
+    decision: Literal["approve", "deny", "edit"],
+    arguments: JsonObject,
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    from circumspect.stores import access, people
+    from circumspect.turn import Decided, Incoming, TurnId
+
+    who = f"command line: {_login()}"
+
+    async def body(services: Services) -> TurnResult:
+        waiting = (await services.store.tx(people.get_approval, None, approval_id)).intent
+        setup = await services.directory.setup(waiting.tenant)
+        now = services.clock.now()
+        incoming = Incoming(
+            tenant=waiting.tenant,
+            conversation=waiting.conversation,
+            turn=TurnId(services.ids.new("turn")),
+            text="",
+            at=now,
+            errand=Decided(waiting.id, decision, who, arguments),
+        )
+        await services.store.tx(
+            access.log_action,
+            id=services.ids.new("act"),
+            at=now,
+            operator=who,
+            action=f"approval_{decision}",
+            tenant=waiting.tenant,
+            subject=waiting.id,
+            detail={"tool": waiting.call.tool},
+        )
+        return await services.turns.take(incoming, setup)
+
+    result = _with_services(body, database, config)
+    said = f"{result.outcome}: {', '.join(str(code) for code in result.reason_codes)}"
+    if result.pending is not None:
+        said += f"\nWaiting for approval: {result.pending.id}"
+    say(as_json, result.to_json(), said)
+    if result.outcome in ("failed", "blocked") or (decision == "approve" and result.outcome != "acted"):
+        raise SystemExit(1)
+
+
+def _shown(one: Approval) -> dict[str, Any]:
+    intent = one.intent
+    return {
+        "id": intent.id,
+        "tenant": intent.tenant,
+        "conversation": intent.conversation,
+        "state": intent.state,
+        "tool": intent.call.tool,
+        "arguments": dict(intent.call.arguments),
+        "expires_at": intent.expires_at.isoformat(timespec="seconds"),
+        "settled_by": one.settled_by,
+    }
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "somebody"
+
+
+def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
+    from circumspect.config import load_settings
+    from circumspect.server.services import open_services
+
+    async def run() -> T:
+        async with open_services(load_settings(config, database=database)) as services:
+            return await body(services)
+
+    return asyncio.run(run())

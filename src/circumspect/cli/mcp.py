@@ -1,0 +1,59 @@
+"""`circumspect mcp`: a tenant's tools behind its policy, as an MCP server on standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from pathlib import Path
+
+import click
+
+from circumspect.errors import ConfigError
+
+
+@click.command()
+@click.option("--tenant", required=True, help="Whose tools: an id from `circumspect tenants list`.")
+@click.option("--client", help="Who calls, for the record, and which pending calls are theirs. [default: your login]")
+@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+def mcp(tenant: str, client: str | None, database: str | None, config: Path | None) -> None:
+    """Be an MCP server whose tools are the tenant's tools behind its policy.
+
+    For the configuration of any MCP client: the command is `circumspect`, its arguments `mcp --tenant shop`. What needs
+    a yes is asked of the client's user where the client can ask; otherwise it waits for a colleague
+    (`circumspect approvals list`), and the same call made again gets what became of it.
+    """
+    try:
+        import mcp.server.stdio  # noqa: F401
+
+        import circumspect.server.gateway  # noqa: F401
+    except ModuleNotFoundError as missing:
+        raise ConfigError(
+            f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
+        ) from None
+    asyncio.run(_serve(tenant, client or _login(), database, config))
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "mcp"
+
+
+async def _serve(tenant: str, client: str, database: str | None, config: Path | None) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from circumspect.config import load_settings
+    from circumspect.server.background import in_background
+    from circumspect.server.gateway import Gateway
+    from circumspect.server.services import open_services
+    from circumspect.turn import ConversationId, TenantId
+
+    settings = load_settings(config, database=database)
+    async with open_services(settings) as services, in_background(services):
+        await services.directory.setup(TenantId(tenant))
+        gateway = Gateway(services, TenantId(tenant), ConversationId(f"mcp:{client}"), client)
+        server = gateway.server()
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())

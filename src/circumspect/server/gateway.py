@@ -1,0 +1,229 @@
+"""The MCP gateway: a tenant's tools behind its policy, for any MCP client.
+
+A call is ruled on like any other; what is allowed runs and its result comes back. What needs a yes is asked of the
+client's own user where the client can ask (elicitation, in either of the protocol's ways); otherwise it waits for a
+colleague. A held call answers "pending", and the same call made again attaches to it: still pending, or what became
+of it, once. An MCP client does not tell us what its user said, so values cannot be traced to words here; every rule
+about the call itself holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mcp_types as mcp
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from circumspect import __version__
+from circumspect.policy.arguments import materialised
+from circumspect.policy.file import effect_of
+from circumspect.policy.rules import RULES_FOR_BARE_CALLS
+from circumspect.prompts import prompt
+from circumspect.server.services import Services
+from circumspect.stores import people
+from circumspect.stores.codec import dumps
+from circumspect.stores.people import Waiting
+from circumspect.turn import (
+    ConversationId,
+    Decided,
+    Errand,
+    Incoming,
+    Intent,
+    Json,
+    JsonObject,
+    Proposed,
+    TenantId,
+    ToolCall,
+    ToolSpec,
+    TurnId,
+    TurnResult,
+)
+from circumspect.work import Setup
+
+Context = ServerRequestContext[Any, Any]
+ASKED = "confirm"
+_YES: dict[str, Any] = {
+    "type": "object",
+    "properties": {"confirm": {"type": "boolean", "title": "Yes, do exactly this"}},
+    "required": ["confirm"],
+}
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """One client's view of one tenant. The conversation is where its calls are kept."""
+
+    services: Services
+    tenant: TenantId
+    conversation: ConversationId
+    principal: str
+
+    def server(self) -> Server[Any]:
+        return Server(
+            "circumspect",
+            version=__version__,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+        )
+
+    async def _setup(self) -> Setup:
+        return replace(await self.services.directory.setup(self.tenant), rules=RULES_FOR_BARE_CALLS)
+
+    async def list_tools(self, _: Context, __: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
+        setup = await self._setup()
+        shown = [_tool(spec, setup) for spec in setup.tools.values() if spec.configured]
+        return mcp.ListToolsResult(tools=shown)
+
+    async def call_tool(
+        self, context: Context, params: mcp.CallToolRequestParams
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        setup = await self._setup()
+        spec = setup.tools.get(params.name)
+        given: JsonObject = params.arguments or {}
+        call = ToolCall(params.name, materialised(spec, given) if spec else given)
+        waiting = await self.services.store.tx(
+            people.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
+        )
+        if waiting is None:
+            return await self._told(await self._run(Proposed(call, _can_ask(context)), setup), context, setup)
+        answer = _answer(params, waiting.intent)
+        if answer is not None and waiting.intent.state == "pending":
+            return await self._told(await self._decide(waiting.intent, answer, setup), context, setup)
+        return await self._attached(waiting, context, setup)
+
+    async def _attached(
+        self, waiting: Waiting, context: Context, setup: Setup
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        """The call was made before: what has become of it."""
+        intent, ran = waiting.intent, waiting.execution
+        if intent.state == "pending":
+            return await self._asked(intent, context, setup)
+        if ran is not None and ran.state == "started":
+            return _text(prompt("gateway-running").text, status="pending")
+        await self.services.store.tx(people.collect, self.tenant, intent.id)
+        if intent.state == "denied" or ran is None:
+            return _text(prompt("gateway-declined").text, status="declined", wrong=True)
+        return _outcome(ran.state, ran.result, ran.error)
+
+    async def _asked(
+        self, intent: Intent, context: Context, setup: Setup
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        """Ask the client's user, in the way its protocol has; or say that it waits for somebody else."""
+        if intent.kind == "approval" or not _can_ask(context):
+            return _text(_pending(intent), status="pending", intent=intent.id)
+        form = mcp.ElicitRequestFormParams(message=intent.question, requested_schema=_YES)
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return mcp.InputRequiredResult(
+                input_requests={ASKED: mcp.ElicitRequest(params=form)}, request_state=str(intent.id)
+            )
+        answer = await context.session.elicit_form(intent.question, _YES, context.request_id)
+        decided = _meant(answer)
+        if decided is None:
+            return _text(_pending(intent), status="pending", intent=intent.id)
+        return await self._told(await self._decide(intent, decided, setup), context, setup)
+
+    async def _decide(self, intent: Intent, yes: bool, setup: Setup) -> TurnResult:
+        result = await self._run(Decided(intent.id, "approve" if yes else "deny", self.principal), setup)
+        # Its proposer hears of it now.
+        await self.services.store.tx(people.collect, self.tenant, intent.id)
+        return result
+
+    async def _run(self, errand: Errand, setup: Setup) -> TurnResult:
+        services = self.services
+        incoming = Incoming(
+            tenant=self.tenant,
+            conversation=self.conversation,
+            turn=TurnId(services.ids.new("turn")),
+            text="",
+            at=services.clock.now(),
+            principal=self.principal,
+            errand=errand,
+        )
+        return await services.turns.take(incoming, setup)
+
+    async def _told(
+        self, result: TurnResult, context: Context, setup: Setup
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        """What a turn came to, for a model of somebody else's."""
+        if result.pending is not None:
+            return await self._asked(result.pending, context, setup)
+        ran = next((entry.meta for entry in reversed(result.entries) if entry.kind == "tool" and entry.meta), None)
+        if ran is not None and "state" in ran:
+            return _outcome(str(ran["state"]), ran.get("result"), str(ran.get("error") or ""))
+        if result.outcome == "answered":
+            return _text(prompt("gateway-declined").text, status="declined", wrong=True)
+        ruled = next((entry.meta for entry in reversed(result.entries) if entry.kind == "policy"), {})
+        problem = str(ruled.get("problem") or result.reply)
+        reasons = ", ".join(str(code) for code in result.reason_codes)
+        return _text(prompt("gateway-held").render(problem=problem, reasons=reasons), status="held", wrong=True)
+
+
+# --- in the protocol's words ----------------------------------------------------------------------------------------
+
+
+def _tool(spec: ToolSpec, setup: Setup) -> mcp.Tool:
+    effect = effect_of(spec, setup.policy.of(spec.name, setup.tenant.id))
+    hints = mcp.ToolAnnotations(
+        read_only_hint=effect == "read",
+        destructive_hint=effect not in ("read", "write"),
+        idempotent_hint=False,
+        open_world_hint=spec.open_world,
+    )
+    schema = {"type": "object", **dict(spec.parameters)}
+    return mcp.Tool(name=spec.name, description=spec.description, input_schema=schema, annotations=hints)
+
+
+def _can_ask(context: Context) -> bool:
+    """The client has a user and can put a form before them."""
+    known = context.session.client_capabilities
+    if known is None or known.elicitation is None:
+        return False
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
+
+
+def _pending(intent: Intent) -> str:
+    return prompt("gateway-pending").render(action=f"{intent.call.tool} {dumps(intent.call.arguments).strip()}")
+
+
+def _answer(params: mcp.CallToolRequestParams, intent: Intent) -> bool | None:
+    """The user's answer that a retried call brings; only to the question that was asked."""
+    if params.request_state != intent.id or intent.kind != "confirmation":
+        return None
+    given = (params.input_responses or {}).get(ASKED)
+    return _meant(given) if isinstance(given, mcp.ElicitResult) else None
+
+
+def _meant(answer: mcp.ElicitResult) -> bool | None:
+    match answer.action:
+        case "accept":
+            return bool((answer.content or {}).get("confirm"))
+        case "decline":
+            return False
+        case _:
+            return None
+
+
+def _outcome(state: str, result: Json, error: str) -> mcp.CallToolResult:
+    match state:
+        case "succeeded":
+            return _returned(result)
+        case "failed":
+            return mcp.CallToolResult(content=[mcp.TextContent(text=error)], is_error=True)
+        case _:
+            return _text(prompt("gateway-unknown").text, status="unknown", wrong=True)
+
+
+def _returned(result: Json) -> mcp.CallToolResult:
+    text = result if isinstance(result, str) else dumps(result).strip()
+    structured = dict(result) if isinstance(result, Mapping) else None
+    return mcp.CallToolResult(content=[mcp.TextContent(text=text)], structured_content=structured)
+
+
+def _text(text: str, *, wrong: bool = False, **meta: str) -> mcp.CallToolResult:
+    """`meta` says it to programs: `io.circumspect/status` and the like."""
+    said: Sequence[tuple[str, str]] = [(f"io.circumspect/{name}", value) for name, value in meta.items()]
+    return mcp.CallToolResult(content=[mcp.TextContent(text=text)], is_error=wrong, _meta=dict(said))

@@ -1,0 +1,147 @@
+"""The MCP gateway, called by the official SDK over standard input and output: governed tools, nothing else changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import anyio
+import mcp_types as types
+import pytest
+from click.testing import CliRunner
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from circumspect.cli import cli
+from circumspect.config import Settings
+from circumspect.stores import SqlStore
+from circumspect.tenants.applying import apply_samples
+from circumspect.turn import ConversationId, TenantId
+
+SECRET = "a secret key for tests only which is long enough"
+
+
+@pytest.fixture
+async def shop(tmp_path: Path, monkeypatch):
+    """A database with the sample shops; how to start the gateway; how to look inside."""
+    database = f"sqlite:///{tmp_path}/c.db"
+    monkeypatch.setenv("CIRCUMSPECT_SECRET_KEY", SECRET)
+    monkeypatch.setenv("CIRCUMSPECT_DATABASE", database)
+    store = await SqlStore.open(database)
+    await apply_samples(store, Settings(database=database, secret_key=SECRET))
+    yield store
+    await store.close()
+
+
+def gateway(tmp_path: Path, **options) -> Client:
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "circumspect", "mcp", "--tenant", "shop", "--client", "tester"],
+        env={"CIRCUMSPECT_DATABASE": f"sqlite:///{tmp_path}/c.db", "CIRCUMSPECT_SECRET_KEY": SECRET},
+        cwd=tmp_path,
+    )
+    return Client(command, read_timeout_seconds=60, **options)
+
+
+def said(result) -> str:
+    return "\n".join(part.text for part in result.content)
+
+
+async def ran(store, tool="cancel_order"):
+    found = await store.executions(TenantId("shop"), ConversationId("mcp:tester"))
+    return [one.state for one in found if one.call.tool == tool]
+
+
+async def approvals(*arguments: str):
+    """The command, in a thread of its own: it brings its own event loop."""
+    return await asyncio.to_thread(CliRunner().invoke, cli, ["approvals", *arguments], catch_exceptions=False)
+
+
+async def test_reads_run_and_the_tools_say_what_they_do(shop, tmp_path):
+    async with gateway(tmp_path) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["get_order_status"].annotations.read_only_hint
+        assert tools["cancel_order"].annotations.destructive_hint
+        result = await client.call_tool("get_order_status", {"order_id": "12345"})
+        assert not result.is_error
+        assert "12345" in said(result)
+
+
+async def test_what_breaks_a_rule_is_held_with_the_reason(shop, tmp_path):
+    async with gateway(tmp_path) as client:
+        for name, arguments in (("drop_tables", {}), ("cancel_order", {}), ("cancel_order", {"order_id": 5, "x": 1})):
+            result = await client.call_tool(name, arguments)
+            assert result.is_error
+            assert "HELD" in said(result)
+    assert await ran(shop) == []
+
+
+async def test_a_destructive_call_waits_for_a_colleague_and_the_retry_gets_what_became_of_it(shop, tmp_path):
+    call = ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path) as client:
+        first, second = await client.call_tool(*call), await client.call_tool(*call)
+        assert "PENDING" in said(first)
+        assert "PENDING" in said(second)
+        assert await ran(shop) == []
+        (waiting,) = json.loads((await approvals("list", "--json")).output)
+        assert waiting["arguments"]["order_id"] == "12345"
+        assert (await approvals("approve", waiting["id"])).exit_code == 0
+        assert await ran(shop) == ["succeeded"]
+        third = await client.call_tool(*call)
+        assert not third.is_error
+        assert "12345" in said(third)
+        assert await ran(shop) == ["succeeded"], "the retry attached; it did not run again"
+        assert (await approvals("approve", waiting["id"])).exit_code == 1
+    assert await ran(shop) == ["succeeded"]
+
+
+async def test_what_a_colleague_declines_is_declined_once_and_may_be_proposed_anew(shop, tmp_path):
+    call = ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path) as client:
+        await client.call_tool(*call)
+        (waiting,) = json.loads((await approvals("list", "--json")).output)
+        assert (await approvals("deny", waiting["id"])).exit_code == 0
+        assert "DECLINED" in said(await client.call_tool(*call))
+        assert "PENDING" in said(await client.call_tool(*call))
+    assert await ran(shop) == []
+
+
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel", "unticked"])
+async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
+    asked = []
+
+    async def elicit(context, params):
+        asked.append(params.message)
+        if action in ("accept", "unticked"):
+            return types.ElicitResult(action="accept", content={"confirm": action == "accept"})
+        return types.ElicitResult(action=action)
+
+    options = {} if mode == "modern" else {"mode": "legacy"}
+    async with gateway(tmp_path, elicitation_callback=elicit, **options) as client:
+        try:
+            result = await client.call_tool("cancel_order", {"order_id": "12345"})
+        except RuntimeError:
+            assert action == "cancel"  # asked again and again, and dismissed each time
+            result = None
+    assert "12345" in asked[0]
+    assert await ran(shop) == (["succeeded"] if action == "accept" else [])
+    if action in ("decline", "unticked"):
+        assert "DECLINED" in said(result)
+
+
+async def test_two_calls_at_once_run_once(shop, tmp_path):
+    async def elicit(context, params):
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
+    async with gateway(tmp_path, elicitation_callback=elicit) as client, anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(client.call_tool, "cancel_order", {"order_id": "12345"})
+    assert (await ran(shop)).count("succeeded") == 1
+
+
+def test_an_unknown_tenant_is_a_clear_error(shop, tmp_path):
+    result = CliRunner().invoke(cli, ["mcp", "--tenant", "nobody"])
+    assert "nobody" in str(result.exception) or "nobody" in result.output
