@@ -152,7 +152,7 @@ class Agent:
         from circumspect.stores import SqlStore
 
         self._owned = await SqlStore.open(self._database)
-        await self._owned.put_tenant(self.tenant)
+        await self._owned.register(self.tenant)
         await self._owned.put_tools(self.tenant.id, self._toolset.specs())
         return self._owned
 

@@ -42,6 +42,19 @@ SHOWN = {
         "waits for a person: pay was started and nobody knows how it ended.",
         "booked 1 time(s)",
     ],
+    "http_tool.py": [
+        "without leave: '127.0.0.1' leads to an address that is not on the public internet.",
+        "agent: Just to confirm: you want me to cancel order 12345?",
+        "(acted: CONFIRMED_BY_USER",
+        'POST /orders/12345/cancel {"order":"12345","reason":"asked for in the chat"} with our token, with a key',
+    ],
+    "mcp_tool.py": [
+        "calendar_clear_day: effect destructive",
+        "calendar_forward_everything: effect None",
+        "(blocked: TOOL_NOT_COVERED",
+        "agent: Just to confirm: you want me to cancel every meeting on Friday?",
+        "The ledger says: calendar_clear_day {'day': 'Friday'} succeeded",
+    ],
     "real_provider.py": ["No language model is set", "OPENAI_API_KEY", "`circumspect demo` needs none of them."],
 }
 

@@ -338,3 +338,16 @@ def test_the_node_client_asks_confirms_runs_and_goes_on(house, tmp_path):
     assert "5150" in told["question"]
     assert (told["outcome"], told["finish"], told["last"], told["refused"]) == ("asked", "tool_calls", "stop", 422)
     assert json.loads(told["call"]["arguments"])["order_id"] == "5150"
+
+
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:9/schema.json", "file:///etc/hostname"])
+def test_a_schema_that_refers_elsewhere_is_refused_and_nothing_is_fetched(house, elsewhere):
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "get_order_status",
+            "parameters": {"type": "object", "properties": {"order_id": {"$ref": elsewhere}}},
+        },
+    }
+    body = {"model": "circumspect", "messages": HELLO, "tools": [tool]}
+    is_a_problem(house.key("shop").post("/v1/chat/completions", json=body), 422)

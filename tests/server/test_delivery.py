@@ -23,7 +23,7 @@ from circumspect.server.background import forget_old, sweep_all
 from circumspect.server.delivery import Courier
 from circumspect.server.services import open_services
 from circumspect.stores import people, privacy
-from circumspect.tenants.applying import apply_file
+from circumspect.server.applying import apply_file
 from circumspect.turn import ConversationId, Escalation, TenantId, TurnId
 
 SECRET = "a secret key for tests only which is long enough"

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 from circumspect.cli import cli
 from circumspect.config import Settings
 from circumspect.stores import SqlStore
-from circumspect.tenants.applying import apply_samples
+from circumspect.server.applying import apply_samples
 from circumspect.turn import ConversationId, TenantId
 
 SECRET = "a secret key for tests only which is long enough"

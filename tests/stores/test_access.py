@@ -143,7 +143,8 @@ async def test_success_forgets_the_failures_and_nobody_has_no_attempts(shop):
     await shop.tx(access.attempt_succeeded, "opr_1", "better hash")
     attempt = await shop.tx(access.begin_attempt, "dana", NOW)
     assert (attempt.locked, attempt.password, attempt.failures) == (False, "better hash", 1)
-    assert await shop.tx(access.begin_attempt, "nobody", NOW) is None
+    for name in ("nobody", "dana\0", "\ud83d", "' OR ''='", "dana%", "x" * 5000):
+        assert await shop.tx(access.begin_attempt, name, NOW) is None
 
 
 # --- sign-ins -------------------------------------------------------------------------------------------------------

@@ -91,14 +91,14 @@ async def test_no_tenant_sees_the_policies_of_another(shop):
 
 
 async def test_settings_come_back_as_they_went_in_and_the_revision_grows(store):
-    tenant = Tenant(SHOP, Business("The Shop"), Plan("pro", "adaptive"))
+    tenant = Tenant(SHOP, Business("The Shop"), Plan("gold", "adaptive"))
     settings = {"tools": [{"python": "a:b"}], "redact": ["x\x00y"], "rate_per_minute": 5}
     await store.tx(tenants.put, tenant, settings)
     row = await store.tx(tenants.get, SHOP)
     assert (row.settings, row.revision, row.tenant.id) == (settings, 1, "shop")
     assert await store.tx(tenants.revisions) == {"shop": 1}
     await store.tx(tenants.touch, SHOP)
-    await store.tx(tenants.put_plan, Plan("pro", "standard"))
+    await store.tx(tenants.put_plan, Plan("gold", "standard"))
     row = await store.tx(tenants.get, SHOP, lock=True)
     assert (row.revision, row.tenant.plan.mode) == (3, "standard")
     assert [one.tenant.id for one in await store.tx(tenants.get_all)] == ["shop"]

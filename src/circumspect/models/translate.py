@@ -249,6 +249,6 @@ def checked(reply: ModelReply, request: ModelRequest) -> ModelReply:
         if reply.finish == "length":
             raise ModelGarbled("The model's JSON was cut off.", fix="Allow more tokens for the answer.") from None
         raise ModelGarbled(f"The model was asked for a JSON object and its answer is none: {why}.") from None
-    if not jsonschema_rs.is_valid(_plain(request.schema), value):
+    if not jsonschema_rs.is_valid(_plain(request.schema), value, offline=True):
         raise ModelGarbled("The model's JSON does not fit the schema it was asked for.")
     return ModelReply(compact(value), reply.usage, reply.calls, reply.finish)

@@ -11,6 +11,8 @@ import jsonschema_rs
 from circumspect.errors import ConfigError
 from circumspect.turn import Json, JsonObject, ToolSpec
 
+_OPTIONAL = re.compile(r"\b(?:optional|(?:may|can) be (?:left )?(?:empty|blank)|if any|empty string)\b", re.IGNORECASE)
+_FURTHER = re.compile(r"[a-zA-Z]_?[2-4]$")
 _PHONE = re.compile(r"\+?[\d\s().\-]{7,20}")
 
 
@@ -28,10 +30,13 @@ def validator(spec: ToolSpec) -> Any:
     if spec.version not in _validators:
         schema = dict(spec.parameters) or {"type": "object"}
         try:
-            made = jsonschema_rs.validator_for(schema, validate_formats=True, formats={"phone": _is_phone})
+            # Offline: a schema may come from a client, and what it refers to is not fetched from file or network.
+            made = jsonschema_rs.validator_for(
+                schema, validate_formats=True, formats={"phone": _is_phone}, offline=True
+            )
         except (ValueError, jsonschema_rs.ValidationError) as problem:
             raise ConfigError(
-                f"The parameters of tool '{spec.name}' are not a valid JSON schema: {problem}",
+                f"The parameters of tool '{spec.name}' are not a valid JSON schema: {str(problem).splitlines()[0]}",
                 fix="Correct the tool's schema.",
             ) from None
         _validators[spec.version] = made
@@ -40,13 +45,21 @@ def validator(spec: ToolSpec) -> Any:
 
 def materialised(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     """The arguments with the schema's defaults filled in, so that what is confirmed is what will run."""
-    defaults = {name: schema["default"] for name, schema in spec.properties.items() if "default" in schema}
-    return {**defaults, **arguments}
+    defaults = spec.__dict__.get("defaults")
+    if defaults is None:
+        defaults = {name: schema["default"] for name, schema in spec.properties.items() if "default" in schema}
+        spec.__dict__["defaults"] = defaults
+    return {**defaults, **arguments} if defaults else arguments
 
 
 def missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
-    """Required parameters that are absent, null where null is not allowed, or blank."""
+    """Required parameters that are absent, null where null is not allowed, or blank where something must be said."""
     return tuple(name for name in _in_order(spec) if name in spec.required and _is_blank(spec, name, arguments))
+
+
+def is_misbuilt(problem: str, value: Json) -> bool:
+    """A list or object that is not built as the schema says: nobody was ever asked for it in that form."""
+    return isinstance(value, Mapping | list) or problem in ("type:array", "type:object")
 
 
 def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
@@ -102,4 +115,16 @@ def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
     value = arguments[name]
     if value is None:
         return not validator(spec).is_valid({**arguments, name: None})
-    return isinstance(value, str) and not value.strip()
+    return isinstance(value, str) and not value.strip() and not _may_be_blank(spec, name, arguments)
+
+
+def _may_be_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
+    """The schema takes a blank and says so, or the parameter is a further line of something, as address2 is."""
+    schema = spec.properties.get(name, {})
+    said = schema.get("description")
+    says_so = "minLength" in schema or schema.get("default") == "" or (isinstance(said, str) and _OPTIONAL.search(said))
+    return (
+        schema.get("type") == "string"
+        and bool(says_so or _FURTHER.search(name))
+        and not any(error.instance_path[:1] == [name] for error in validator(spec).iter_errors(arguments))
+    )

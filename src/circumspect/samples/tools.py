@@ -16,12 +16,19 @@ from circumspect.errors import ToolError
 from circumspect.samples.backend import Backend, Order, Product, Refused
 from circumspect.samples.messages import Fact, label, phrases, say
 from circumspect.samples.seeding import SERVICES
+from circumspect.tenants.context import ToolContext
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
 from circumspect.turn import Json, Language
 
 T = TypeVar("T")
 Service = Literal["knife sharpening", "stove service", "boot fitting", "showroom visit"]
 MATCHES = 5
+
+
+def for_tenant(context: ToolContext) -> list[FunctionTool[..., Any]]:
+    """What the tenant files of the samples name: the tools over a back end beside the database."""
+    backend = Backend(context.directory / f"sample-{context.tenant}.db", now=context.clock.now())
+    return shop_tools(backend, context.language)
 
 
 def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., Any]]:

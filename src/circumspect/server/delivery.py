@@ -107,15 +107,15 @@ class Courier:
     async def _post(self, item: OutboxItem) -> bool:
         target, event = _parts(item)
         body = dumps(event).encode()
-        headers = {"content-type": "application/json"}
-        secret = target.get("secret")
-        if secret:
-            known = await self._vault.secrets_of(self._store, TenantId(str(event["tenant"])))
-            if str(secret) not in known:
-                log.warning("webhook secret missing", extra={"tenant": event["tenant"]})
-                return False
-            headers |= signed(known[str(secret)], item.id, int(self._clock.now().timestamp()), body)
-        answer = await self._http.post(str(target["url"]), content=body, headers=headers)
+        known = await self._vault.secrets_of(self._store, TenantId(str(event["tenant"])))
+        secret = known.get(str(target["secret"]))
+        if secret is None:
+            log.warning("webhook secret missing", extra={"tenant": event["tenant"]})
+            return False
+        headers = signed(secret, item.id, int(self._clock.now().timestamp()), body)
+        answer = await self._http.post(
+            str(target["url"]), content=body, headers={"content-type": "application/json", **headers}
+        )
         if answer.status_code == 410:
             log.warning("webhook gone", extra={"tenant": event["tenant"]})
         return answer.is_success or answer.status_code == 410

@@ -115,6 +115,13 @@ def get_plans(connection: sa.Connection) -> Sequence[Plan]:
     return [Plan(row.name, row.mode, row.multiplier) for row in rows]
 
 
+def register(connection: sa.Connection, tenant: Tenant) -> None:
+    """As an agent in Python knows it; a tenant that a server serves stays as it was applied."""
+    served = sa.select(tenants.c.id).where(tenants.c.id == tenant.id, tenants.c.settings.is_not(None))
+    if connection.execute(served).one_or_none() is None:
+        put_tenant(connection, tenant)
+
+
 def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
     checked(tenant.id, tenant.plan.name)
     plan = tenant.plan

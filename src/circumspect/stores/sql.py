@@ -137,6 +137,10 @@ class SqlStore:
         """Its plan is referred to by name, and made only if there is none of that name; `put_plan` changes plans."""
         await self.tx(admin.put_tenant, tenant)
 
+    async def register(self, tenant: Tenant) -> None:
+        """As `put_tenant`, except that a tenant which a server serves stays as it was applied."""
+        await self.tx(admin.register, tenant)
+
     async def put_tools(self, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
         """Remember what the tools are, for replays. A tool that is gone stays known."""
         await self.tx(admin.put_tools, tenant, specs)

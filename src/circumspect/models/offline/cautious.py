@@ -26,7 +26,7 @@ def cautious(schema: JsonObject, purpose: str) -> dict[str, Json]:
 
     try:
         made = _made(schema, schema, "", 0)
-        if isinstance(made, dict) and jsonschema_rs.is_valid(dict(schema), made):
+        if isinstance(made, dict) and jsonschema_rs.is_valid(dict(schema), made, offline=True):
             return made
     except (_Impossible, ValueError, jsonschema_rs.ValidationError):
         pass

@@ -1,0 +1,79 @@
+"""`circumspect doctor`: every setting with its value and where it came from, then what works and what does not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from circumspect.cli.stored import need_packages, say, table
+
+
+@click.command()
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
+@click.option("--redis", help="redis:// URL instead of the one in the settings.")
+@click.option("--model", help="Model instead of the one in the settings.")
+@click.option("--host", help="Address instead of the one in the settings.")
+@click.option("--port", type=int, help="Port instead of the one in the settings.")
+@click.option("--online", is_flag=True, help="Also ask the model something. This costs a few tokens.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -> None:
+    """What is set, where it came from, what is wrong and how to fix it. Exit code 1 when something is wrong.
+
+    Nothing is made or changed by looking. Passwords and keys are not shown.
+    """
+    need_packages()
+    from circumspect.cli.checks import Finding, findings
+    from circumspect.config import named, read, shown
+
+    reading = read(config, **overrides)
+    wrong = [
+        Finding("settings", "wrong", f"{named(name, reading)}: {said.rstrip('.')}.", _meant(name))
+        for name, said in reading.problems.items()
+    ]
+    found = wrong + asyncio.run(findings(reading.settings, online=online))
+    ok = all(one.state != "wrong" for one in found)
+    rows = [
+        {
+            "name": name,
+            "value": shown(name, getattr(reading.settings, name)),
+            "origin": origin,
+            "problem": reading.problems.get(name),
+        }
+        for name, origin in reading.origins.items()
+    ]
+    checks = [{"check": one.check, "state": one.state, "said": one.said, "fix": one.fix} for one in found]
+    file = str(reading.file) if reading.file else None
+    say(as_json, {"ok": ok, "file": file, "settings": rows, "checks": checks}, _text(rows, found, file))
+    sys.exit(0 if ok else 1)
+
+
+def _meant(name: str) -> str:
+    from circumspect.config import Settings
+
+    field = Settings.model_fields.get(name)
+    return f"It means: {field.description}" if field else "Correct it, or take it out."
+
+
+def _text(rows: list[dict[str, Any]], found: list[Any], file: str | None) -> str:
+    settings = [
+        (
+            row["name"],
+            "(wrong, default used)" if row["problem"] else row["value"] or "-",
+            f"{row['origin']} {file}" if row["origin"] == "file" else row["origin"],
+        )
+        for row in rows
+    ]
+    marks = {"ok": "ok     ", "warning": "warning", "wrong": "WRONG  "}
+    lines = [table(settings, ("SETTING", "VALUE", "FROM")), ""]
+    for one in found:
+        lines.append(f"{marks[one.state]}  {one.check}: {one.said}")
+        if one.fix and one.state != "ok":
+            lines.append(f"         -> {one.fix}")
+    wrong = sum(one.state == "wrong" for one in found)
+    lines += ["", f"{wrong} thing(s) to put right." if wrong else "Nothing is wrong."]
+    return "\n".join(lines)

@@ -1,0 +1,211 @@
+"""`circumspect keys`: API keys of tenants. A key is printed once, when it is made; what is kept is a hash of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.cli.stored import WHO, iso, need_packages, say, span, stored, table, with_store
+from circumspect.clock import RandomIds
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from circumspect.stores import SqlStore
+    from circumspect.stores.access import KeyRow, Scope
+
+SCOPES = ("chat", "read", "manage", "admin")
+
+
+@click.group()
+def keys() -> None:
+    """Make, list, revoke and rotate API keys of tenants."""
+    need_packages()
+
+
+@keys.command()
+@click.option("--tenant", required=True, help="Whose key it is.")
+@click.option("--name", default="", help="What it is for, so that you know it again.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="chat (talk; the default), read (the tenant's internals and usage), manage (escalations and approvals), "
+    "admin (configuration). Can be given several times.",
+)
+@click.option("--expires", metavar="TIME", callback=span, help="Ends after so long: 90d, 24h. Without it, never.")
+@stored
+def create(
+    tenant: str,
+    name: str,
+    scopes: tuple[Scope, ...],
+    expires: float | None,
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a key and print it, this once.
+
+    \b
+    circumspect keys create --tenant shop
+    circumspect keys create --tenant shop --name dashboard --scope read --scope manage --expires 90d
+    """
+    from circumspect.server.credentials import hashed, new_key
+    from circumspect.stores import access
+    from circumspect.stores.access import KeyRow
+    from circumspect.turn import TenantId
+
+    now = time()
+    id_, key = new_key()
+    wanted = tuple(dict.fromkeys(scopes)) or ("chat",)
+    row = KeyRow(id_, TenantId(tenant), name, wanted, now, None if expires is None else now + expires)
+
+    def made(connection: sa.Connection) -> None:
+        access.add_key(connection, row, hashed(key))
+        _log(connection, row, "key.created", now)
+
+    async def body(store: SqlStore) -> None:
+        await store.tx(made)
+
+    with_store(body, database, config)
+    if not as_json:
+        click.echo("Keep it now; it is not shown again.", err=True)
+    say(as_json, {"key": key, **_shown(row, now)}, key)
+
+
+@keys.command("list")
+@click.option("--tenant", help="Only this tenant's.")
+@stored
+def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Every key: whose, what it may do, when it was last used (to the minute) and whether it still works."""
+    from circumspect.stores import access
+    from circumspect.turn import TenantId
+
+    async def body(store: SqlStore) -> list[KeyRow]:
+        return list(await store.tx(access.list_keys, None if tenant is None else (TenantId(tenant),)))
+
+    found, now = with_store(body, database, config), time()
+    rows = [
+        (
+            row.id,
+            row.tenant,
+            row.name,
+            ",".join(row.scopes),
+            _state(row, now),
+            iso(row.expires_at) or "never",
+            iso(row.used_at) or "never",
+        )
+        for row in found
+    ]
+    text = table(rows, ("ID", "TENANT", "NAME", "SCOPES", "STATE", "EXPIRES", "USED")) if rows else "There are no keys."
+    say(as_json, [_shown(row, now) for row in found], text)
+
+
+@keys.command()
+@click.argument("key_id", metavar="ID")
+@stored
+def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """End a key. Servers that are running refuse it within five seconds."""
+    from circumspect.stores import access
+
+    now = time()
+
+    def revoked(connection: sa.Connection) -> KeyRow | None:
+        row = access.revoke_key(connection, _id(key_id), now)
+        if row is not None:
+            _log(connection, row, "key.revoked", now)
+        return row
+
+    async def body(store: SqlStore) -> KeyRow | None:
+        return await store.tx(revoked)
+
+    row = with_store(body, database, config)
+    if row is None:
+        raise _no_such_key()
+    say(as_json, _shown(row, now), f"The key {row.id} of {row.tenant} is revoked.")
+
+
+@keys.command()
+@click.argument("key_id", metavar="ID")
+@click.option(
+    "--overlap",
+    metavar="TIME",
+    default="24h",
+    show_default=True,
+    callback=span,
+    help="How long the old one still works.",
+)
+@stored
+def rotate(key_id: str, overlap: float, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Make a new key with the same scopes and print it, this once; the old one ends after the overlap."""
+    from circumspect.server.credentials import hashed, new_key
+    from circumspect.stores import access
+
+    now = time()
+    new_id, key = new_key()
+
+    def rotated(connection: sa.Connection) -> tuple[KeyRow, KeyRow] | None:
+        both = access.rotate_key(connection, _id(key_id), new_id=new_id, new_hash=hashed(key), at=now, overlap=overlap)
+        if both is not None:
+            _log(connection, both[1], "key.rotated", now, old=both[0].id)
+        return both
+
+    async def body(store: SqlStore) -> tuple[KeyRow, KeyRow] | None:
+        return await store.tx(rotated)
+
+    both = with_store(body, database, config)
+    if both is None:
+        raise _no_such_key()
+    old, new = both
+    if not as_json:
+        click.echo(f"The old key {old.id} works until {iso(old.expires_at)}. Keep the new one now:", err=True)
+    say(as_json, {"key": key, **_shown(new, now), "old": _shown(old, now)}, key)
+
+
+def _id(text: str) -> str:
+    """People paste the whole key as well."""
+    return text.removeprefix("csk_").partition("_")[0]
+
+
+def _no_such_key() -> ConfigError:
+    return ConfigError("There is no key with this id.", fix="`circumspect keys list` shows them.")
+
+
+def _state(row: KeyRow, now: float) -> str:
+    if row.revoked_at is not None:
+        return "revoked"
+    return "valid" if row.valid(now) else "expired"
+
+
+def _shown(row: KeyRow, now: float) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "tenant": row.tenant,
+        "name": row.name,
+        "scopes": list(row.scopes),
+        "state": _state(row, now),
+        "created_at": iso(row.created_at),
+        "expires_at": iso(row.expires_at),
+        "revoked_at": iso(row.revoked_at),
+        "used_at": iso(row.used_at),
+    }
+
+
+def _log(connection: sa.Connection, row: KeyRow, action: str, now: float, **detail: str) -> None:
+    from circumspect.stores.access import log_action
+
+    log_action(
+        connection,
+        id=RandomIds().new("log"),
+        at=now,
+        operator=WHO,
+        action=action,
+        tenant=row.tenant,
+        subject=row.id,
+        detail={"scopes": list(row.scopes), **detail},
+    )

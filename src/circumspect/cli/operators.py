@@ -1,0 +1,202 @@
+"""`circumspect operators`: the people who sign in. Passwords are typed or piped in, never written on the command line,
+where every process of the machine can read them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.cli.stored import WHO, iso, need_packages, say, stored, table, with_store
+from circumspect.clock import RandomIds
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from circumspect.stores import SqlStore
+    from circumspect.stores.access import OperatorRow, Role
+
+ROLES = ("operator", "reviewer", "admin")
+_STDIN = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, without asking.")
+
+
+@click.group()
+def operators() -> None:
+    """Add, list and disable operators, and change their passwords."""
+    need_packages()
+
+
+@operators.command()
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice(ROLES),
+    default="operator",
+    show_default=True,
+    help="operator (escalations, approvals, reading), reviewer (reading, reviews), admin (everything).",
+)
+@click.option(
+    "--tenant", "tenants", multiple=True, help="Only this tenant's conversations. Can be given several times."
+)
+@_STDIN
+@stored
+def add(
+    name: str,
+    role: Role,
+    tenants: tuple[str, ...],
+    password_stdin: bool,
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Add an operator. The password is asked for, twice, or read from standard input.
+
+    \b
+    circumspect operators add dana --role admin
+    """
+    from circumspect.server.credentials import hash_password
+    from circumspect.stores import access
+    from circumspect.stores.access import OperatorRow
+    from circumspect.turn import TenantId
+
+    name = name.strip()
+    if not name or len(name) > 200 or not name.isprintable():
+        raise ConfigError("This is no name for an operator.", fix="Use up to 200 characters that can be printed.")
+    now = time()
+    hashed = hash_password(_password(password_stdin))
+    allowed = tuple(TenantId(tenant) for tenant in dict.fromkeys(tenants)) or None
+    row = OperatorRow(RandomIds().new("opr"), name, role, allowed, now)
+
+    def added(connection: sa.Connection) -> None:
+        access.add_operator(connection, row, hashed)
+        _log(connection, row, "operator.added", now, role=role)
+
+    async def body(store: SqlStore) -> None:
+        await store.tx(added)
+
+    with_store(body, database, config)
+    say(as_json, _shown(row, now), f"{name} may sign in as {role}.")
+
+
+@operators.command("list")
+@stored
+def list_(database: str | None, config: Path | None, as_json: bool) -> None:
+    """Every operator: role, tenants, and whether they may sign in."""
+    from circumspect.stores import access
+
+    async def body(store: SqlStore) -> list[OperatorRow]:
+        return list(await store.tx(access.list_operators))
+
+    found, now = with_store(body, database, config), time()
+    rows = [
+        (row.name, row.role, _state(row, now), "all" if row.tenants is None else ",".join(row.tenants), row.id)
+        for row in found
+    ]
+    text = table(rows, ("NAME", "ROLE", "STATE", "TENANTS", "ID")) if rows else "There are no operators."
+    say(as_json, [_shown(row, now) for row in found], text)
+
+
+@operators.command()
+@click.argument("name")
+@stored
+def disable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Sign an operator out everywhere, and let them in no more."""
+    from circumspect.stores import access
+
+    row = _changed(name, "operator.disabled", lambda one, id_: access.set_disabled(one, id_, time()), database, config)
+    say(as_json, _shown(row, time()), f"{name} may not sign in any more.")
+
+
+@operators.command()
+@click.argument("name")
+@stored
+def enable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Let a disabled operator in again."""
+    from circumspect.stores import access
+
+    row = _changed(name, "operator.enabled", lambda one, id_: access.set_disabled(one, id_, None), database, config)
+    say(as_json, _shown(row, time()), f"{name} may sign in again.")
+
+
+@operators.command()
+@click.argument("name")
+@_STDIN
+@stored
+def passwd(name: str, password_stdin: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Set an operator's password. Signs them out everywhere and ends a lock."""
+    from circumspect.server.credentials import hash_password
+    from circumspect.stores import access
+
+    hashed = hash_password(_password(password_stdin))
+    row = _changed(name, "operator.password", lambda one, id_: access.set_password(one, id_, hashed), database, config)
+    say(as_json, _shown(row, time()), f"The password of {name} is changed.")
+
+
+def _changed(
+    name: str,
+    action: str,
+    change: Callable[[sa.Connection, str], None],
+    database: str | None,
+    config: Path | None,
+) -> OperatorRow:
+    from circumspect.stores import access
+
+    def changed(connection: sa.Connection) -> OperatorRow | None:
+        row = access.operator_named(connection, name)
+        if row is None:
+            return None
+        change(connection, row.id)
+        _log(connection, row, action, time())
+        return access.operator_named(connection, name)
+
+    async def body(store: SqlStore) -> OperatorRow | None:
+        return await store.tx(changed)
+
+    row = with_store(body, database, config)
+    if row is None:
+        raise ConfigError(f"There is no operator '{name}'.", fix="`circumspect operators list` shows them.")
+    return row
+
+
+def _password(from_stdin: bool) -> str:
+    from circumspect.server.credentials import checked_password
+
+    if from_stdin or not sys.stdin.isatty():
+        return checked_password(sys.stdin.readline().rstrip("\r\n"))
+    return checked_password(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
+
+
+def _state(row: OperatorRow, now: float) -> str:
+    if row.disabled_at is not None:
+        return "disabled"
+    return f"locked until {iso(row.locked_until)}" if row.locked_until > now else "active"
+
+
+def _shown(row: OperatorRow, now: float) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "role": row.role,
+        "tenants": None if row.tenants is None else list(row.tenants),
+        "state": _state(row, now),
+        "created_at": iso(row.created_at),
+    }
+
+
+def _log(connection: sa.Connection, row: OperatorRow, action: str, now: float, **detail: str) -> None:
+    from circumspect.stores.access import log_action
+
+    log_action(
+        connection,
+        id=RandomIds().new("log"),
+        at=now,
+        operator=WHO,
+        action=action,
+        subject=row.id,
+        detail={"name": row.name, **detail},
+    )

@@ -1,0 +1,256 @@
+"""`circumspect serve`: the HTTP server, with one process or several.
+
+What must happen once (migrations, the demo's tenants and key, taking the port) happens before any worker starts, so
+that every mistake is one message. A worker that dies is started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uvicorn import Config
+
+    from circumspect.config import Settings
+    from circumspect.stores import SqlStore
+
+DEMO_TENANT = "shop"
+DEMO_CONVERSATION = "demo"
+BACKLOG = 4096
+"""Connections that may wait to be accepted: a thousand clients come at once, and then some."""
+
+
+@click.command()
+@click.option("--demo", is_flag=True, default=None, help="Add the sample tenants, and print a line to try.")
+@click.option("--database", help="SQLite file or postgresql:// URL in which everything is kept.")
+@click.option("--redis", help="redis:// URL: rate limits shared by all workers.")
+@click.option("--host", help="Address to listen on; 0.0.0.0 is every one.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.  [default: 8000]")
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes; several want PostgreSQL.  [default: 1]")
+@click.option("--model", help="Model of tenants that name none.  [default: offline]")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@click.pass_context
+def serve(context: click.Context, /, config: Path | None, **options: Any) -> None:
+    """Serve the HTTP API. Every setting also comes from the environment and from circumspect.toml.
+
+    \b
+    circumspect serve --demo
+    circumspect serve --database postgresql://user@host/name --workers 4
+    """
+    group = context.parent
+    if group is not None and group.get_parameter_source("log_level") is click.core.ParameterSource.COMMANDLINE:
+        options["log_level"] = group.params["log_level"]
+    try:
+        from circumspect.config import load_settings
+        from circumspect.server.requests import configure_logs
+    except ModuleNotFoundError as missing:
+        raise ConfigError(
+            f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
+        ) from None
+    # Python tools of tenants are looked for where the command is run, as `python -m` would.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    settings = load_settings(config, **options)
+    configure_logs(settings.log_level)
+    key = asyncio.run(_prepared(settings))
+    with ExitStack() as stack:
+        listening = stack.enter_context(_listening(settings))
+        _hand_on(options, config, stack)
+        if settings.workers > 1:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="circumspect-metrics-"))
+            stack.callback(os.environ.pop, "PROMETHEUS_MULTIPROC_DIR", None)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        _welcome(settings, listening, key)
+        _run(_configured(settings), settings, listening)
+    click.echo("Stopped.")
+
+
+# --- before the workers ---------------------------------------------------------------------------------------------
+
+
+async def _prepared(settings: Settings) -> str | None:
+    """The database is up to date and the demo is in it when this returns; the demo's key, if there is one."""
+    from circumspect.models import open_model
+    from circumspect.server.vault import open_vault
+    from circumspect.stores import SqlStore
+
+    if settings.workers > 1 and settings.database in (":memory:", "sqlite://", "sqlite:///:memory:"):
+        raise ConfigError("Several workers cannot share a database in memory.", fix="Name a file, or PostgreSQL.")
+    open_vault(settings)
+    open_model(settings.model)
+    store = await SqlStore.open(settings.database)
+    try:
+        return await _demo(store, settings) if settings.demo else None
+    finally:
+        await store.close()
+
+
+async def _demo(store: SqlStore, settings: Settings) -> str:
+    from circumspect.clock import SystemClock
+    from circumspect.stores import people
+    from circumspect.server.applying import apply_samples
+    from circumspect.turn import ConversationId, TenantId
+
+    await apply_samples(store, settings)
+    tenant, now = TenantId(DEMO_TENANT), SystemClock().now()
+    await store.tx(people.create_conversation, tenant, ConversationId(DEMO_CONVERSATION), "adaptive", now)
+    return await _demo_key(store, settings, tenant, now.timestamp())
+
+
+async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float) -> str:
+    """Made once, and kept where only its owner reads it. One that is revoked or of another database is replaced."""
+    from circumspect.server import credentials
+    from circumspect.stores import access
+
+    path = demo_key_path(settings)
+    kept = path.read_text("utf-8").strip() if path and path.is_file() else ""
+    id_ = credentials.key_id(kept)
+    known = await store.tx(access.key_by_id, id_) if id_ else None
+    if known and credentials.same(known.hash, credentials.hashed(kept)) and known.row.valid(now):
+        return kept
+    id_, key = credentials.new_key()
+    row = access.KeyRow(id_, tenant, "demo", ("chat", "read", "manage", "admin"), now)
+    await store.tx(access.add_key, row, credentials.hashed(key))
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"{key}\n")
+    return key
+
+
+def demo_key_path(settings: Settings) -> Path | None:
+    from circumspect.server.directory import data_directory
+
+    folder = data_directory(settings.database)
+    return folder / "demo.key" if folder else None
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """The port is ours, or one message says whose it seems to be."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((settings.host, settings.port))
+        taken.listen(BACKLOG)
+    except OSError as error:
+        taken.close()
+        where = f"{settings.host}:{settings.port}"
+        if isinstance(error, socket.gaierror):
+            raise ConfigError(f"There is no address '{settings.host}'.", fix="Try --host 127.0.0.1.") from None
+        if isinstance(error, PermissionError):
+            raise ConfigError(f"You may not listen on {where}.", fix="Choose a port above 1023 with --port.") from None
+        raise ConfigError(
+            f"Cannot listen on {where}: {error.strerror or error}.",
+            fix="Stop the other program, or choose another port with --port (0 takes a free one).",
+        ) from None
+    taken.set_inheritable(True)
+    return taken
+
+
+def _hand_on(options: dict[str, Any], config: Path | None, stack: ExitStack) -> None:
+    """Workers read the settings for themselves; what was said on the command line comes to them by the environment."""
+    given = {f"CIRCUMSPECT_{name.upper()}": str(value) for name, value in options.items() if value is not None}
+    if config is not None:
+        given["CIRCUMSPECT_CONFIG"] = str(config)
+    for name, value in given.items():
+        before = os.environ.get(name)
+        stack.callback(os.environ.__setitem__, name, before) if before is not None else stack.callback(
+            os.environ.pop, name, None
+        )
+        os.environ[name] = value
+
+
+def _welcome(settings: Settings, listening: socket.socket, key: str | None) -> None:
+    from circumspect.config import without_password
+
+    host, port = listening.getsockname()[:2]
+    reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    base = f"http://{reached}:{port}"
+    many = "1 worker" if settings.workers == 1 else f"{settings.workers} workers"
+    model = settings.model.partition("@")[0]
+    click.secho(f"Circumspect listens on {base}", bold=True)
+    click.echo(f"  {many} · database {without_password(settings.database)} · model {model}")
+    click.echo(f"  API description  {base}/openapi.json")
+    click.echo(f"  ready?           {base}/readyz")
+    click.echo(f"  metrics          {base}/metrics")
+    if settings.workers > 1 and not settings.database.startswith("postgres"):
+        click.secho("  Several workers share one SQLite file: it works, and PostgreSQL is quicker.", fg="yellow")
+    if model == "offline":
+        click.echo("  The offline demo model answers: no key, nothing leaves this machine. Others: --model openai:…")
+    if key is not None:
+        path = demo_key_path(settings)
+        kept = f" (its key is kept in {path})" if path else ""
+        click.echo(f"\nTry the demo shop{kept}:\n")
+        click.echo(
+            f"  curl -s {base}/v1/conversations/{DEMO_CONVERSATION}/messages \\\n"
+            f"    -H 'Authorization: Bearer {key}' \\\n"
+            "    -H 'Content-Type: application/json' \\\n"
+            '    -d \'{"content": "cancel order 12345"}\'\n'
+        )
+    else:
+        click.echo("  Keys for tenants: circumspect keys create --tenant NAME")
+    click.echo("Press Ctrl-C to stop.")
+    sys.stdout.flush()
+
+
+# --- the workers ----------------------------------------------------------------------------------------------------
+
+
+def _configured(settings: Settings) -> Config:
+    from uvicorn import Config
+
+    return Config(
+        "circumspect.server.app:worker_app",
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=True,
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        backlog=BACKLOG,
+        ws="none",
+        timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+        lifespan="on",
+    )
+
+
+def _run(config: Config, settings: Settings, listening: socket.socket) -> None:
+    from uvicorn import Server
+    from uvicorn.supervisors import Multiprocess
+
+    # uvicorn raises the signal again once everything is closed; by then there is nothing left to end.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda number, frame: None)
+    if settings.workers == 1:
+        server = Server(config)
+        try:
+            server.run(sockets=[listening])
+        except SystemExit:
+            raise ConfigError("The server could not start.", fix="The log above says why.") from None
+        return
+    _tell_of_workers()
+    Multiprocess(config, sockets=[listening]).run()
+
+
+def _tell_of_workers() -> None:
+    """One line when a worker dies; uvicorn counts that as small talk."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel("INFO")
+    logger.addFilter(lambda record: record.levelno >= logging.WARNING or "died" in record.getMessage())

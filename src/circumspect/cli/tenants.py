@@ -1,0 +1,82 @@
+"""`circumspect tenants`: who is served, and with what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.cli.stored import need_packages, say, stored, table, with_store
+from circumspect.errors import UnknownTenant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from circumspect.stores import SqlStore
+    from circumspect.stores.tenants import TenantRow
+
+
+@click.group()
+def tenants() -> None:
+    """List and show tenants. `circumspect apply` makes and changes them."""
+    need_packages()
+
+
+@tenants.command("list")
+@stored
+def list_(database: str | None, config: Path | None, as_json: bool) -> None:
+    """All tenants. Those without a configuration were made by a program that brings its own tools."""
+    from circumspect.stores import tenants as rows
+
+    async def body(store: SqlStore) -> Sequence[TenantRow]:
+        return await store.tx(rows.get_all)
+
+    found = [
+        {
+            "id": row.tenant.id,
+            "name": row.tenant.business.name,
+            "language": row.tenant.language,
+            "plan": row.tenant.plan.name,
+            "mode": row.tenant.plan.mode,
+            "served": row.settings is not None,
+            "revision": row.revision,
+        }
+        for row in with_store(body, database, config)
+    ]
+    cells = [(one["id"], one["name"], one["language"], one["plan"], _yes(one["served"])) for one in found]
+    shown = table([tuple(map(str, row)) for row in cells], ("id", "name", "language", "plan", "served"))
+    say(as_json, found, shown if found else "There are no tenants yet: circumspect apply tenant.yaml")
+
+
+@tenants.command()
+@click.argument("tenant")
+@stored
+def show(tenant: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """A tenant as a file that could be applied. Secrets are not in it, only their names."""
+
+    async def body(store: SqlStore) -> str:
+        return await store.tx(_shown, tenant)
+
+    text = with_store(body, database, config)
+    value: Any = {"tenant": tenant, "yaml": text} if as_json else None
+    say(as_json, value, text.rstrip())
+
+
+def _shown(connection: sa.Connection, tenant: str) -> str:
+    from circumspect.stores import access, policies
+    from circumspect.stores import tenants as rows
+    from circumspect.tenants.showing import as_file
+    from circumspect.turn import TenantId
+
+    id_ = TenantId(tenant)
+    row = rows.get(connection, id_)
+    if row is None:
+        raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
+    return as_file(row, policies.current(connection, id_), access.sealed_secrets(connection, id_))
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"

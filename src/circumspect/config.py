@@ -1,0 +1,308 @@
+"""The server's settings: options, environment and `circumspect.toml` in, one frozen `Settings` out.
+
+What is passed wins over the environment, the environment over the file, the file over the default. An unknown key in
+the file is refused, because a misspelt limit is a limit that nobody set. The one choice that may surprise: `read` never
+raises. It keeps what is right, puts defaults where something is wrong and says so, because `circumspect doctor` has to
+work when nothing else does; `load_settings` is the same with an error for any problem.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from circumspect.errors import ConfigError
+
+PREFIX = "CIRCUMSPECT_"
+CONFIG_VARIABLE = "CIRCUMSPECT_CONFIG"
+FILE = "circumspect.toml"
+SHORTEST_SECRET = 32
+MAKE_KEY = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
+
+_HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?", re.I)
+
+
+def _listed(value: object) -> object:
+    """In an environment variable a list is written with commas."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _address_or_host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        if _HOST.fullmatch(text) and not re.fullmatch(r"[\d.]+(/.*)?", text):
+            return text.lower()
+    raise ValueError(f"'{text}' is neither an address such as 10.0.0.0/8 nor a host name")
+
+
+def _proxy(text: str) -> str:
+    try:
+        return text if text == "*" else str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise ValueError(f"'{text}' is not an address such as 10.0.0.5 or 10.0.0.0/8 (or * for any)") from None
+
+
+def _url(*schemes: str) -> AfterValidator:
+    def checked(text: str) -> str:
+        try:
+            parts = urlsplit(text)
+            usable = parts.scheme in schemes and (bool(parts.hostname) or parts.scheme == "unix")
+            _ = parts.port
+        except ValueError:
+            usable = False
+        if not usable:
+            # What was given is not repeated: it may hold a password.
+            raise ValueError(f"write a URL that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        return text
+
+    return AfterValidator(checked)
+
+
+def _secret_url(*schemes: str) -> AfterValidator:
+    check = _url(*schemes).func
+
+    def checked(secret: SecretStr) -> SecretStr:
+        check(secret.get_secret_value())  # type: ignore[call-arg]
+        return secret
+
+    return AfterValidator(checked)
+
+
+def secret_keys(secret: SecretStr) -> tuple[str, ...]:
+    """The keys in it, the one that seals first."""
+    return tuple(part.strip() for part in secret.get_secret_value().split(",") if part.strip())
+
+
+def _long_enough(secret: SecretStr) -> SecretStr:
+    keys = secret_keys(secret)
+    if not keys or any(len(key) < SHORTEST_SECRET for key in keys):
+        raise ValueError(f"each key needs {SHORTEST_SECRET} characters or more; make one with: {MAKE_KEY}")
+    return secret
+
+
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_address_or_host)], ...],
+    NoDecode,
+    BeforeValidator(_listed),
+]
+Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_listed)]
+LogLevel = Literal["debug", "info", "warning", "error"]
+CookieSecure = Literal["auto", "always", "never"]
+
+
+class Settings(BaseSettings):
+    """How the server runs. Each can be given as an option, in the environment, or in the file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
+    )
+
+    database: str = Field("sqlite:///.circumspect/circumspect.db", min_length=1, repr=False)
+    """An SQLite file or a postgresql:// URL."""
+    redis: Annotated[str, _url("redis", "rediss", "unix")] | None = Field(None, repr=False)
+    """A redis:// URL: shared rate limits and streams across workers. Never decides whether something runs."""
+    host: str = Field("127.0.0.1", min_length=1)
+    """The address to listen on; 0.0.0.0 is every one."""
+    port: int = Field(8000, ge=0, le=65535)
+    """The port to listen on; 0 takes a free one."""
+    workers: int = Field(1, ge=1, le=256)
+    """Processes; more than one wants PostgreSQL."""
+    model: str = Field("offline", min_length=1)
+    """The model of tenants that name none."""
+    secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = None
+    """Seals the tenants' secrets; several with commas, the newest first."""
+    public_url: Annotated[str, _url("https", "http")] | None = None
+    """Where people reach the server, for links and cookies."""
+    demo: bool = False
+    """Add the sample tenants."""
+    log_level: LogLevel = "info"
+    """JSON log lines of this level and above."""
+    max_body_bytes: int = Field(1_000_000, ge=1_000)
+    """The largest request."""
+    rate_per_minute: int = Field(600, ge=1)
+    """Requests a minute for each tenant that has no limit of its own."""
+    allow_addresses: Hosts = ()
+    """Private addresses, networks or hosts that tools and webhooks may reach all the same."""
+    drain_seconds: float = Field(30, ge=0)
+    """How long turns in flight may take to end when the server is stopped."""
+    smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None
+    """smtp://user:password@host:587 (STARTTLS) or smtps://…:465."""
+    mail_from: str | None = Field(None, pattern=r"^[^\r\n]*[^@\s]@[^@\s]+[^\r\n]*$")
+    """The sender of e-mails."""
+    session_hours: float = Field(12, gt=0, le=24 * 90)
+    """How long an operator stays signed in."""
+    cookie_secure: CookieSecure = "auto"
+    """Send the session cookie over HTTPS only; auto: when the server is reached by HTTPS."""
+    metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
+    """Lets a Prometheus on another machine read /metrics, sent as a bearer token."""
+    trusted_proxies: Proxies = ("127.0.0.1/32", "::1/128")
+    """Proxies whose X-Forwarded headers are believed."""
+
+
+HIDDEN = {"secret_key", "metrics_token"}
+"""Never shown, not even in part."""
+URLS = {"database", "redis", "smtp_url", "public_url"}
+"""May hold a password, which is not shown."""
+
+Origin = Literal["option", "environment", "file", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The settings as far as they could be read, where each came from, and what is wrong with which."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    problems: Mapping[str, str]
+    """By setting; what has to do with the file as a whole is under its path."""
+    file: Path | None
+
+
+def load_settings(config: str | Path | None = None, **overrides: Any) -> Settings:
+    """The settings; what is passed as None counts as not passed. Raises `ConfigError` that names every problem."""
+    reading = read(config, **overrides)
+    if not reading.problems:
+        return reading.settings
+    lines = [f"{named(name, reading)}: {problem}" for name, problem in reading.problems.items()]
+    raise ConfigError("; ".join(lines) + ".", fix="Correct it; `circumspect doctor` shows every setting.")
+
+
+def named(name: str, reading: Reading) -> str:
+    """A setting as the person wrote it."""
+    match reading.origins.get(name):
+        case "environment":
+            return f"{PREFIX}{name.upper()}"
+        case "file":
+            return f"{name} in {reading.file}"
+        case "option":
+            return f"--{name.replace('_', '-')}"
+    return name
+
+
+def read(config: str | Path | None = None, **overrides: Any) -> Reading:
+    """Everything that can be read, and a problem for everything that cannot."""
+    problems: dict[str, str] = {}
+    path = _file(config, problems)
+    filed = _from_file(path, problems) if path else {}
+    given = {name: value for name, value in overrides.items() if value is not None}
+    known = Settings.model_fields
+    for name in given.keys() - known.keys():
+        problems[name] = f"there is no such setting{near(name, known)}"
+    given = {name: value for name, value in given.items() if name in known}
+    set_outside = {name.lower() for name, value in os.environ.items() if value}
+    origins: dict[str, Origin] = {
+        name: "option"
+        if name in given
+        else "environment"
+        if f"{PREFIX}{name}".lower() in set_outside
+        else "file"
+        if name in filed
+        else "default"
+        for name in known
+    }
+    values = {name: value for name, value in filed.items() if origins[name] == "file"} | given
+    return Reading(_validated(values, problems), origins, problems, path)
+
+
+def near(name: str, known: Mapping[str, object] | list[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _validated(values: dict[str, Any], problems: dict[str, str]) -> Settings:
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        wrong = {str(one["loc"][0]): one["msg"].removeprefix("Value error, ") for one in error.errors()}
+    problems |= wrong
+    # A second time with what is right: `doctor` goes on from there. `model_construct` reads no environment.
+    right: dict[str, Any] = {}
+    for name, field in Settings.model_fields.items():
+        if name not in wrong:
+            alone = _alone(name, values)
+            right[name] = field.get_default() if alone is None else alone
+    return Settings.model_construct(**right)
+
+
+def _alone(name: str, values: dict[str, Any]) -> Any:
+    """One setting's value, with nothing else in the way."""
+    variable = f"{PREFIX}{name}".lower()
+    raw = values.get(name)
+    if name not in values:
+        raw = next((value for key, value in os.environ.items() if key.lower() == variable and value), None)
+    if raw is None:
+        return None
+    checked = Settings.__pydantic_validator__.validate_assignment(Settings.model_construct(), name, raw)
+    return getattr(checked, name)
+
+
+def _file(config: str | Path | None, problems: dict[str, str]) -> Path | None:
+    named = config or os.environ.get(CONFIG_VARIABLE)
+    path = Path(named or FILE)
+    if path.is_file():
+        return path
+    if named:
+        problems[str(path)] = "there is no such file"
+    return None
+
+
+def _from_file(path: Path, problems: dict[str, str]) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        problems[str(path)] = f"this is not TOML: {error}"
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        problems[str(path)] = f"it cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}"
+        return {}
+    known = Settings.model_fields
+    for name in found.keys() - known.keys():
+        problems[f"{name} in {path}"] = f"there is no such setting{near(name, known)}"
+    return {name: value for name, value in found.items() if name in known}
+
+
+def shown(name: str, value: object) -> str:
+    """A setting's value for a person's eyes: no key, no password."""
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    if value is None:
+        return ""
+    if name in HIDDEN:
+        return "set, not shown"
+    if name in URLS:
+        return without_password(str(value))
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def without_password(url: str) -> str:
+    """Everything between the scheme and the last `@` of the authority goes, since a badly written URL may have the
+    password anywhere in it; so does the query, which can hold one too."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url
+    head, query, _ = rest.partition("?")
+    _, at, tail = head.rpartition("@")
+    return f"{scheme}://{'…@' if at else ''}{tail}{'?…' if query else ''}"

@@ -1,0 +1,1 @@
+"""The HTTP server: many tenants, many workers. Imports nothing here, so that the command starts quickly."""

@@ -1,0 +1,295 @@
+"""Who is asking: the `Authorization` header or the session cookie in; a `Caller`, an `Operator` or a refusal out.
+
+Routes say what they need and get who it is:
+
+    @router.post("/v1/conversations")
+    async def create(caller: Annotated[Caller, Depends(caller("chat"))]) -> ...
+    @router.get("/v1/escalations")
+    async def listing(who: Annotated[Principal, Depends(either(scope="manage", roles=("operator",)))]) -> ...
+
+Scopes do not contain one another: a key that configures may not talk unless it says so. The role `admin` may do
+everything. The one choice that may surprise: a key that was verified is remembered for three seconds, so a revoked one
+works that much longer; its end date is looked at every time.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import Request
+
+from circumspect.errors import CircumspectError, StoreError
+from circumspect.server import credentials
+from circumspect.stores import SqlStore, access
+from circumspect.stores.access import USED_SECONDS, KnownKey, Role, Scope
+from circumspect.turn import TenantId
+
+if TYPE_CHECKING:
+    from circumspect.server.services import Services
+
+logger = logging.getLogger("circumspect.server")
+
+COOKIE = "circumspect_session"
+REMEMBERED_SECONDS = 3.0
+_MANY = 10_000
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class NotSignedIn(CircumspectError):
+    code = "not_signed_in"
+    status = 401
+    headers: Mapping[str, str] = {"WWW-Authenticate": "Bearer"}
+
+
+class NotPermitted(CircumspectError):
+    code = "not_permitted"
+    status = 403
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A tenant's program. `key` is the key's id."""
+
+    tenant: TenantId
+    key: str
+    scopes: frozenset[Scope]
+
+    @property
+    def name(self) -> str:
+        return f"key:{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A person who signed in. `tenants` are those they may see; None is everyone."""
+
+    id: str
+    name: str
+    role: Role
+    tenants: frozenset[TenantId] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Either of the two, for routes that serve both."""
+
+    name: str
+    """For the log."""
+    tenant_filter: frozenset[TenantId] | None
+    """Whose rows may be seen; None is everyone's."""
+    caller: Caller | None = None
+    operator: Operator | None = None
+
+    def may_see(self, tenant: str) -> bool:
+        return self.tenant_filter is None or tenant in self.tenant_filter
+
+
+CallerOf = Callable[[Request], Awaitable[Caller]]
+OperatorOf = Callable[[Request], Awaitable[Operator]]
+PrincipalOf = Callable[[Request], Awaitable[Principal]]
+
+
+def caller(*scopes: Scope) -> CallerOf:
+    """A tenant's key that has all these scopes; any key, when none is named. Counts against the tenant's rate."""
+
+    async def dependency(request: Request) -> Caller:
+        found = await _caller(request, _bearer(request))
+        _scoped(found, scopes)
+        return found
+
+    return dependency
+
+
+def operator(*roles: Role) -> OperatorOf:
+    """A signed-in operator with one of these roles, or an admin; any operator, when none is named."""
+
+    async def dependency(request: Request) -> Operator:
+        found = await _operator(request)
+        _in_role(found, roles)
+        return found
+
+    return dependency
+
+
+def either(scope: Scope | None = None, roles: tuple[Role, ...] = ()) -> PrincipalOf:
+    """A key with the scope (any key, when none is named), or an operator with one of the roles, or an admin."""
+
+    async def dependency(request: Request) -> Principal:
+        token = _bearer(request)
+        if token and token.startswith("csk_"):
+            key = await _caller(request, token)
+            _scoped(key, () if scope is None else (scope,))
+            return Principal(key.name, frozenset({key.tenant}), caller=key)
+        person = await _operator(request)
+        _in_role(person, roles)
+        return Principal(person.name, person.tenants, operator=person)
+
+    return dependency
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+class Keyring:
+    """Verified keys, remembered for a moment. One for each worker."""
+
+    def __init__(
+        self, store: SqlStore, *, seconds: float = REMEMBERED_SECONDS, tick: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._seconds, self._tick = store, seconds, tick
+        self._known: dict[str, tuple[float, KnownKey]] = {}
+
+    async def verified(self, token: str, now: float) -> KnownKey | None:
+        """The key, if it is one of ours and good at this time. Only what was right is remembered, so that guessing
+        fills no memory."""
+        id_ = credentials.key_id(token)
+        if id_ is None:
+            return None
+        hash_ = credentials.hashed(token)
+        at, known = self._known.get(hash_, (0.0, None))
+        if known is None or self._tick() - at > self._seconds:
+            self._known.pop(hash_, None)
+            known = await self._store.tx(access.key_by_id, id_)
+            if not credentials.same(hash_, known.hash if known else "") or known is None:
+                return None
+            if len(self._known) >= _MANY:
+                self._known.clear()
+            self._known[hash_] = self._tick(), known
+        if not known.row.valid(now):
+            return None
+        if known.row.used_at is None or now - known.row.used_at >= USED_SECONDS:
+            await self._used(hash_, known, now)
+        return known
+
+    async def _used(self, hash_: str, known: KnownKey, now: float) -> None:
+        at, _ = self._known.get(hash_, (self._tick(), known))
+        # Before the write, so that requests that come meanwhile do not write too.
+        self._known[hash_] = at, replace(known, row=replace(known.row, used_at=now))
+        try:
+            await self._store.tx(access.touch_key, known.row.id, now)
+        except StoreError as error:
+            logger.warning("when a key was last used could not be written", extra={"problem": error.problem})
+
+
+async def _caller(request: Request, token: str | None) -> Caller:
+    services = services_of(request)
+    if not token:
+        raise NotSignedIn("There is no API key in the request.", fix="Send it as `Authorization: Bearer csk_…`.")
+    known = await _keyring(request).verified(token, services.clock.now().timestamp())
+    if known is None:
+        raise NotSignedIn(
+            "The API key is not valid.",
+            fix="Check that it is whole, and that it was not revoked and has not expired (`circumspect keys list`).",
+        )
+    found = Caller(known.row.tenant, known.row.id, frozenset(known.row.scopes))
+    await services.limiter.check(f"tenant:{found.tenant}", _rate(known.settings))
+    return found
+
+
+def _rate(settings: Mapping[str, object]) -> int | None:
+    """What the tenant has instead of the server's rate."""
+    rate = settings.get("rate_per_minute")
+    return rate if isinstance(rate, int) and rate > 0 else None
+
+
+def _scoped(found: Caller, scopes: tuple[Scope, ...]) -> None:
+    missing = [scope for scope in scopes if scope not in found.scopes]
+    if missing:
+        raise NotPermitted(
+            f"This API key may not do this: it lacks the scope {' and '.join(missing)}.",
+            fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
+        )
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+async def _operator(request: Request) -> Operator:
+    found, _ = await signed_in(request)
+    return found
+
+
+async def signed_in(request: Request) -> tuple[Operator, float]:
+    """The operator, and when the sign-in ends (seconds since the epoch)."""
+    services = services_of(request)
+    token = session_token(request)
+    if not token or not credentials.is_session(token):
+        raise NotSignedIn("You are not signed in.", fix="Sign in with POST /v1/session.")
+    now = services.clock.now().timestamp()
+    found = await services.store.tx(access.operator_of, credentials.hashed(token), now)
+    if found is None:
+        raise NotSignedIn("You are not signed in any more.", fix="Sign in again with POST /v1/session.")
+    row, until = found
+    tenants = None if row.tenants is None else frozenset(row.tenants)
+    return Operator(row.id, row.name, row.role, tenants), until
+
+
+def session_token(request: Request) -> str | None:
+    """Of the header, else of the cookie; a cookie counts for a change only when the page it came from is ours."""
+    token = _bearer(request)
+    if token:
+        return token
+    token = request.cookies.get(COOKIE)
+    if token and request.method not in _SAFE and not from_here(request):
+        raise NotPermitted(
+            "A change with a session cookie has to come from a page of this server.",
+            fix="Send `Authorization: Bearer ses_…` instead of the cookie.",
+        )
+    return token
+
+
+def from_here(request: Request) -> bool:
+    """Did the browser send this from our own pages? It says so itself over HTTPS and on localhost; over plain HTTP only
+    the origin tells."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    if origin is None:
+        return False
+    public = services_of(request).settings.public_url
+    ours = {f"{request.url.scheme}://{request.headers.get('host', '')}"}
+    if public:
+        parts = urlsplit(public)
+        ours.add(f"{parts.scheme}://{parts.netloc}")
+    return origin in ours
+
+
+def _in_role(found: Operator, roles: tuple[Role, ...]) -> None:
+    if roles and found.role != "admin" and found.role not in roles:
+        raise NotPermitted(
+            f"The role '{found.role}' may not do this.", fix=f"Ask an operator with the role {' or '.join(roles)}."
+        )
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
+
+
+def _bearer(request: Request) -> str | None:
+    headers = request.headers.getlist("authorization")
+    if not headers:
+        return None
+    scheme, _, token = headers[0].partition(" ")
+    if len(headers) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise NotSignedIn(
+            "The Authorization header cannot be read.", fix="Send one, as `Authorization: Bearer KEY-OR-TOKEN`."
+        )
+    return token.strip()
+
+
+def services_of(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+def _keyring(request: Request) -> Keyring:
+    state = request.app.state
+    if not hasattr(state, "keyring"):
+        state.keyring = Keyring(services_of(request).store)
+    ring: Keyring = state.keyring
+    return ring

@@ -1,0 +1,116 @@
+"""create_app: settings in, the ASGI application out. Everything the server serves is put together here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from circumspect import __version__
+from circumspect.config import Settings, load_settings
+from circumspect.ports import Clock, Ids
+from circumspect.server import problems, telemetry
+from circumspect.server.background import in_background
+from circumspect.server.limits import BodyLimit
+from circumspect.server.metrics import Metrics
+from circumspect.server.requests import RequestLog, configure_logs
+from circumspect.server.routes import (
+    admin,
+    approvals,
+    audit,
+    completions,
+    conversations,
+    escalations,
+    health,
+    keys,
+    persons,
+    policies,
+    session,
+)
+from circumspect.server.services import open_services
+from circumspect.server.web import KEY, MEANINGS, OPERATOR, SCHEMES
+
+ROUTERS = (
+    conversations.router,
+    completions.router,
+    escalations.router,
+    approvals.router,
+    admin.router,
+    policies.router,
+    keys.router,
+    persons.router,
+    audit.router,
+    session.router,
+    health.router,
+)
+OPEN = {("post", "/v1/session")}
+"""What asks for no key and does not say so itself."""
+
+
+def create_app(settings: Settings | None = None, *, clock: Clock | None = None, ids: Ids | None = None) -> FastAPI:
+    """Nothing is opened before the server starts. Without settings they come from file and environment."""
+    configured, metrics = settings or load_settings(), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        telemetry.configure()
+        async with (
+            open_services(configured, clock=clock, ids=ids, metrics=metrics) as services,
+            in_background(services),
+        ):
+            app.state.services = services
+            yield
+
+    app = FastAPI(
+        title="Circumspect",
+        version=__version__,
+        summary="A reasoning layer for LLM agents: the model proposes, code disposes.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name.rstrip("_"),
+    )
+    for router in ROUTERS:
+        app.include_router(router)
+    problems.install(app)
+    app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
+    app.add_middleware(RequestLog, observe=metrics.request)
+    app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def worker_app() -> FastAPI:
+    """What each process of `circumspect serve` runs."""
+    settings = load_settings()
+    configure_logs(settings.log_level)
+    return create_app(settings)
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """The API's description, with what the framework does not know: how to sign in, and that every error is ours."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    components = document.setdefault("components", {})
+    components["securitySchemes"] = SCHEMES
+    for name in ("HTTPValidationError", "ValidationError"):
+        components.get("schemas", {}).pop(name, None)
+    problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if "security" not in operation:
+                operation["security"] = [] if (method, path) in OPEN else [*KEY, *OPERATOR]
+                for status in (400, 401, 403, 429, 503):
+                    operation["responses"].setdefault(
+                        str(status), {"description": MEANINGS[status], "content": problem}
+                    )
+            for status, response in operation.get("responses", {}).items():
+                said = response.get("content", {}).get("application/json", {}).get("schema", {})
+                if said.get("$ref", "").endswith("HTTPValidationError"):
+                    operation["responses"][status] = {"description": "A field is wrong.", "content": problem}
+    app.openapi_schema = document
+    return document

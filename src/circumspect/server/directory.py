@@ -1,0 +1,321 @@
+"""Directory: a tenant's id -> its `Setup`, built from what is stored and kept until that changes.
+
+    directory = Directory(store, settings, vault, clock, ids)
+    setup = await directory.setup(tenant)
+
+Whether what is kept is still current is looked up at most once a second and tenant. A configuration that cannot be
+built (a policy that does not load, a tool that cannot be imported, an MCP server that is down) stops its own tenant and
+nobody else: nothing of an older configuration is served instead, because that could be the policy that was just
+tightened. A turn in flight keeps the Setup it began with, and what belongs to that one (connections to MCP servers) is
+closed when the last turn has let go of it. That is why closing hangs on the life of the tools object: whoever can still
+call a tool holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from circumspect.config import Settings
+from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
+from circumspect.models import open_model
+from circumspect.policy.file import Policy
+from circumspect.policy.load import load
+from circumspect.ports import Clock, Ids, Model, Ports
+from circumspect.profiles import PROFILES
+from circumspect.server.vault import Vault, key_path
+from circumspect.stores import SqlStore, access, policies, tenants
+from circumspect.stores.policies import PolicyVersion
+from circumspect.stores.tenants import TenantRow
+from circumspect.tenants.building import build
+from circumspect.tenants.context import ToolContext
+from circumspect.tenants.file import TenantSettings, read_settings
+from circumspect.turn import TenantId, ToolSpec
+from circumspect.work import Setup
+
+logger = logging.getLogger("circumspect.server")
+
+CHECK_SECONDS = 1.0
+RETRY_SECONDS = 5.0
+BUILD_SECONDS = 60.0
+PATIENCE_SECONDS = 5.0
+
+
+class TenantUnavailable(ConfigError):
+    """The tenant is known, and its configuration cannot be used. Nothing is answered for it until it can."""
+
+    code = "tenant_unavailable"
+
+    def again(self) -> TenantUnavailable:
+        """The same anew: an exception that was raised drags its frames along, and what is in them."""
+        return TenantUnavailable(self.problem, fix=self.fix)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is known of one tenant, and since when. Changed under its lock."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    checked: float = float("-inf")
+    revision: int = -1
+    settings: TenantSettings | None = None
+    setup: Setup | None = None
+    problem: TenantUnavailable | None = None
+    tried: float = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    row: TenantRow
+    policy: PolicyVersion | None
+    sealed: Mapping[str, str] = field(repr=False)
+
+
+class Directory:
+    def __init__(
+        self,
+        store: SqlStore,
+        settings: Settings,
+        vault: Vault,
+        clock: Clock,
+        ids: Ids,
+        *,
+        check_seconds: float = CHECK_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        self._store, self._settings, self._vault, self._clock, self._ids = store, settings, vault, clock, ids
+        self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
+        self._kept: dict[TenantId, _Kept] = {}
+        self._building: dict[TenantId, asyncio.Task[Setup]] = {}
+        self._models: dict[str, Model] = {}
+        self._opening = asyncio.Lock()
+        self._opened: set[AsyncExitStack] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._closed = False
+
+    async def setup(self, tenant: TenantId) -> Setup:
+        """Raises `UnknownTenant`, or `TenantUnavailable` with what is wrong with its configuration."""
+        kept = self._kept.get(tenant)
+        if kept is None or kept.setup is None or self._is_old(kept):
+            kept = await self._current(tenant, build=True)
+        if kept.setup is None:
+            raise kept.problem.again() if kept.problem else _unconfigured(tenant)
+        return kept.setup
+
+    async def settings(self, tenant: TenantId) -> TenantSettings:
+        """What the server does for the tenant beside answering. There also while its tools are not."""
+        kept = self._kept.get(tenant)
+        if kept is None or kept.settings is None or self._is_old(kept):
+            kept = await self._current(tenant, build=False)
+        if kept.settings is None:
+            raise kept.problem.again() if kept.problem else _unconfigured(tenant)
+        return kept.settings
+
+    async def setups(self) -> Sequence[Setup]:
+        """Of all tenants that can be served now, for work in the background. Why others cannot is in the log. One whose
+        tools are slow to come is left out this time: nobody waits long for somebody else's server."""
+        wanted = await self._store.tx(tenants.revisions)
+        tasks: dict[TenantId, asyncio.Task[Setup]] = {}
+        for tenant, revision in wanted.items():
+            kept = self._kept.get(tenant)
+            if kept is None or kept.setup is None or kept.revision != revision:
+                tasks[tenant] = self._started(tenant)
+        if tasks:
+            await asyncio.wait(tasks.values(), timeout=PATIENCE_SECONDS)
+        kept_now = (self._kept.get(tenant) for tenant in wanted)
+        return [kept.setup for kept in kept_now if kept is not None and kept.setup is not None]
+
+    def _started(self, tenant: TenantId) -> asyncio.Task[Setup]:
+        """The one task that builds this tenant's setup in the background."""
+        if tenant not in self._building:
+            task = asyncio.create_task(self.setup(tenant))
+            self._building[tenant] = task
+            task.add_done_callback(lambda ended: self._ended(tenant, ended))
+        return self._building[tenant]
+
+    def _ended(self, tenant: TenantId, task: asyncio.Task[Setup]) -> None:
+        self._building.pop(tenant, None)
+        if not task.cancelled():
+            task.exception()  # it was logged where it happened
+
+    async def close(self) -> None:
+        """Lets go of everything, whatever is under way. Closing twice does no harm."""
+        self._closed = True
+        for task in list(self._building.values()):
+            task.cancel()
+        await asyncio.gather(*self._building.values(), return_exceptions=True)
+        self._kept.clear()
+        for stack in list(self._opened):
+            await self._close(stack)
+        await asyncio.gather(*self._closing)
+        for model in self._models.values():
+            closing = getattr(model, "aclose", None)
+            if closing is not None:
+                await closing()
+        self._models.clear()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    # --- keeping ----------------------------------------------------------------------------------------------------
+
+    def _is_old(self, kept: _Kept) -> bool:
+        return asyncio.get_running_loop().time() - kept.checked >= self._check_seconds
+
+    async def _current(self, tenant: TenantId, *, build: bool) -> _Kept:
+        """What is stored now, and with `build` the Setup of it. One task a tenant looks; the others wait for it."""
+        kept = self._kept.setdefault(tenant, _Kept())
+        async with kept.lock:
+            now = asyncio.get_running_loop().time
+            if self._is_old(kept):
+                revision = await self._store.tx(tenants.revision, tenant)
+                if revision is None:
+                    self._kept.pop(tenant, None)
+                    raise UnknownTenant(
+                        f"There is no tenant '{tenant}'.", fix="Create it: circumspect apply tenant.yaml."
+                    )
+                if revision != kept.revision:
+                    kept.revision, kept.settings, kept.setup, kept.problem = -1, None, None, None
+                    kept.tried = float("-inf")
+                kept.checked = now()
+            idle = kept.setup is None and (kept.problem is None or now() - kept.tried >= self._retry_seconds)
+            if (kept.settings is None and kept.problem is None) or (build and idle):
+                await self._fill(tenant, kept, build=build)
+                kept.tried = now()
+        return kept
+
+    async def _fill(self, tenant: TenantId, kept: _Kept, *, build: bool) -> None:
+        stored = await self._store.tx(_read, tenant)
+        if stored is None:
+            raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="Create it: circumspect apply tenant.yaml.")
+        kept.revision, kept.problem = stored.row.revision, None
+        try:
+            if stored.row.settings is None:
+                raise _unconfigured(tenant)
+            kept.settings = read_settings(stored.row.settings)
+            if build:
+                async with asyncio.timeout(BUILD_SECONDS):
+                    kept.setup = await self._built(stored, kept.settings)
+        except TenantUnavailable as problem:
+            kept.problem = problem.again()
+        except CircumspectError as problem:
+            kept.problem = _unavailable(tenant, str(problem))
+        except TimeoutError:
+            kept.problem = _unavailable(tenant, "Its tools could not be reached in time.")
+        except Exception as problem:
+            logger.exception("the configuration of tenant %s cannot be built", tenant)
+            kept.problem = _unavailable(tenant, f"{type(problem).__name__} while it was read.")
+        if kept.problem is not None:
+            logger.warning("%s", kept.problem)
+
+    # --- building ---------------------------------------------------------------------------------------------------
+
+    async def _built(self, stored: _Stored, settings: TenantSettings) -> Setup:
+        tenant = stored.row.tenant
+        context = ToolContext(
+            tenant=tenant.id,
+            language=tenant.language,
+            directory=self._folder(),
+            clock=self._clock,
+            secrets={name: self._vault.unseal(text) for name, text in stored.sealed.items()},
+        )
+        model = await self._model(settings.model or self._settings.model)
+        # The line break makes it a text, whatever it says: a single line could be taken for the name of a file.
+        text, name = f"{stored.policy.text}\n" if stored.policy else "", f"policy of {tenant.id}"
+        policy = await asyncio.to_thread(load, text, name=name) if text else Policy()
+        tools = await build(settings.tools, context, policy=policy, allow=self._settings.allow_addresses)
+        self._opened.add(tools.opened)
+        try:
+            if self._closed:
+                raise _unavailable(tenant.id, "The server is shutting down.")
+            specs = tools.specs()
+            if text:
+                policy = await asyncio.to_thread(load, text, specs=specs, name=name)
+            await self._remember(tenant.id, specs)
+        except BaseException:
+            await self._close(tools.opened)
+            raise
+        loop = asyncio.get_running_loop()
+        weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
+        return Setup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
+
+    async def _model(self, name: str) -> Model:
+        """One for all tenants that name it: they share its connections. In a thread, because a provider's packages take
+        seconds to import."""
+        async with self._opening:
+            if name not in self._models:
+                self._models[name] = await asyncio.to_thread(open_model, name)
+            return self._models[name]
+
+    async def _remember(self, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
+        """What the tools are, for replays: an MCP server may have others today than when the file was applied."""
+        known = await self._store.tool_specs(tenant)
+        changed = {name: spec for name, spec in specs.items() if known.get(name) != spec}
+        if changed:
+            await self._store.put_tools(tenant, changed)
+
+    def _folder(self) -> Path:
+        folder = data_directory(self._settings.database)
+        if folder is not None:
+            return folder
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="circumspect-")
+        return Path(self._temporary.name)
+
+    # --- letting go -------------------------------------------------------------------------------------------------
+
+    def _let_go(self, loop: asyncio.AbstractEventLoop, stack: AsyncExitStack) -> None:
+        """The last turn with these tools is over. This may be any thread, wherever the object happened to be freed."""
+        try:
+            loop.call_soon_threadsafe(self._close_soon, stack)
+        except RuntimeError:  # the loop has ended, and everything on it
+            return
+
+    def _close_soon(self, stack: AsyncExitStack) -> None:
+        task = asyncio.get_running_loop().create_task(self._close(stack))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _close(self, stack: AsyncExitStack) -> None:
+        if stack not in self._opened:
+            return
+        self._opened.discard(stack)
+        try:
+            await stack.aclose()
+        except Exception:
+            logger.warning("a tenant's tools could not be closed", exc_info=True)
+
+
+def data_directory(database: str) -> Path | None:
+    """The folder for files of the tools' own: beside an SQLite database; None when everything is in memory."""
+    beside = key_path(database)
+    if beside is not None:
+        return beside.parent
+    return Path(".circumspect") if database.startswith("postgres") else None
+
+
+def _read(connection: sa.Connection, tenant: TenantId) -> _Stored | None:
+    row = tenants.get(connection, tenant)
+    if row is None:
+        return None
+    return _Stored(row, policies.current(connection, tenant), access.sealed_secrets(connection, tenant))
+
+
+def _unconfigured(tenant: TenantId) -> TenantUnavailable:
+    return _unavailable(tenant, "It was made by a program that brings its own tools.")
+
+
+def _unavailable(tenant: TenantId, problem: str) -> TenantUnavailable:
+    return TenantUnavailable(
+        f"Tenant '{tenant}' cannot be served: {problem}",
+        fix="Correct its file and run: circumspect apply tenant.yaml.",
+    )

@@ -1,0 +1,135 @@
+"""Metrics for Prometheus: what turns came to, what they cost, and what waits.
+
+Counters and histograms are fed after each turn from its result; what only the database knows (how much waits in the
+outbox, which calls nobody knows the outcome of) is asked for when somebody scrapes.
+
+With several workers each of them counts in files of its own (`PROMETHEUS_MULTIPROC_DIR`, which `circumspect serve` sets
+before it starts them), and whichever worker is scraped adds all of them up: a label per worker would make every scrape
+tell of another one, and counters seem to fall.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from circumspect.reasons import ReasonCode
+from circumspect.stores.tables import UNREPORTED, WAITING, escalations, outbox, tool_executions
+from circumspect.turn import TurnResult
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, which nobody reads
+
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+_TURN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_HTTP_SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """One for each app. Creating two in one process is fine; each has its own registry."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.turns = self._counter("turns", "Turns by how they ended.", "tenant", "mode", "outcome")
+        self.reasons = self._counter("reason_codes", "Reason codes of turns.", "tenant", "code")
+        self.critiques = self._counter("critiques", "Second opinions that were asked for.", "tenant")
+        self.context = self._counter("context_fetches", "Context rounds.", "tenant")
+        self.loops = self._counter("context_loops", "Turns handed over because context was asked for again.", "tenant")
+        self.escalations = self._counter("escalations", "Turns that were handed to a person.", "tenant", "code")
+        self.turn_seconds = self._histogram("turn_seconds", "Length of turns.", _TURN_SECONDS, "mode")
+        self.model_seconds = self._histogram("model_call_seconds", "Length of model calls.", _TURN_SECONDS, "model")
+        self.tokens = self._counter("tokens", "Tokens of all model calls.", "tenant", "model", "direction")
+        self.cost = self._counter("cost_usd", "What model calls cost, by list price.", "tenant", "model")
+        self.executions = self._counter("tool_executions", "Tool calls by how they ended.", "tenant", "tool", "state")
+        self.requests = self._counter("http_requests", "HTTP requests.", "method", "route", "status")
+        self.request_seconds = self._histogram("http_request_seconds", "Length of requests.", _HTTP_SECONDS, "route")
+
+    def _counter(self, name: str, help_: str, *labels: str) -> Counter:
+        return Counter(f"circumspect_{name}", help_, labels, registry=self.registry)
+
+    def _histogram(self, name: str, help_: str, buckets: Sequence[float], *labels: str) -> Histogram:
+        return Histogram(f"circumspect_{name}", help_, labels, buckets=buckets, registry=self.registry)
+
+    def turn(self, tenant: str, result: TurnResult, seconds: float) -> None:
+        usage, reasons = result.usage, result.reason_codes
+        self.turns.labels(tenant, usage.mode, result.outcome).inc()
+        self.turn_seconds.labels(usage.mode).observe(seconds)
+        for code in reasons:
+            self.reasons.labels(tenant, code.value).inc()
+        if usage.critiques:
+            self.critiques.labels(tenant).inc(usage.critiques)
+        if usage.context_rounds:
+            self.context.labels(tenant).inc(usage.context_rounds)
+        if ReasonCode.CONTEXT_LOOP_DETECTED in reasons:
+            self.loops.labels(tenant).inc()
+        if result.outcome == "escalated" or ReasonCode.ESCALATED_TO_HUMAN in reasons:
+            self.escalations.labels(tenant, reasons[0].value if reasons else "").inc()
+        for call in usage.calls:
+            self.model_seconds.labels(call.model).observe(call.seconds)
+            self.tokens.labels(tenant, call.model, "input").inc(call.input_tokens)
+            self.tokens.labels(tenant, call.model, "output").inc(call.output_tokens)
+            self.cost.labels(tenant, call.model).inc(call.cost_usd)
+        for entry in result.entries:
+            if entry.kind == "tool" and "state" in entry.meta:
+                self.executions.labels(tenant, str(entry.meta["tool"]), str(entry.meta["state"])).inc()
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        self.requests.labels(method, route, str(status)).inc()
+        self.request_seconds.labels(route).observe(seconds)
+
+    def exposed(self, waiting: Waiting) -> bytes:
+        """The text that Prometheus reads."""
+        counted = self.registry
+        if os.environ.get(MULTIPROCESS):
+            counted = CollectorRegistry()
+            MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+        asked = CollectorRegistry()
+        asked.register(waiting)
+        return generate_latest(counted) + generate_latest(asked)
+
+
+class Waiting:
+    """What is in the database at this moment. A collector of values that are known already."""
+
+    def __init__(self, outbox_depth: int, outbox_age: float, open_: Mapping[str, int], unknown: int) -> None:
+        self.outbox_depth, self.outbox_age, self.open, self.unknown = outbox_depth, outbox_age, open_, unknown
+
+    def collect(self) -> Iterable[Metric]:
+        yield _gauge("outbox_depth", "Notifications that wait to leave.", self.outbox_depth)
+        yield _gauge("outbox_oldest_seconds", "Age of the oldest notification that waits.", self.outbox_age)
+        yield _gauge("calls_of_unknown_outcome", "Calls that a person has to look at.", self.unknown)
+        waiting = GaugeMetricFamily("circumspect_escalations_waiting", "Escalations by state.", labels=["state"])
+        for state, number in self.open.items():
+            waiting.add_metric([state], number)
+        yield waiting
+
+
+def _gauge(name: str, help_: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"circumspect_{name}", help_, value=value)
+
+
+def waiting(connection: sa.Connection, now: float) -> Waiting:
+    count = sa.func.count
+    depth, oldest = connection.execute(
+        sa.select(count(), sa.func.min(outbox.c.created_at)).select_from(outbox).where(sa.text(WAITING))
+    ).one()
+    unknown: Any = connection.execute(
+        sa.select(count())
+        .select_from(tool_executions)
+        .where(sa.text(UNREPORTED), tool_executions.c.state == "indeterminate")
+    ).scalar_one()
+    states = dict.fromkeys(("open", "taken"), 0)
+    states |= {
+        row.state: row.number
+        for row in connection.execute(
+            sa.select(escalations.c.state, count().label("number"))
+            .where(escalations.c.state.in_(("open", "taken")))
+            .group_by(escalations.c.state)
+        )
+    }
+    return Waiting(depth, max(0.0, now - oldest) if oldest else 0.0, states, unknown)

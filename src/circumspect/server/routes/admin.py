@@ -1,0 +1,304 @@
+"""`/v1/admin/…`: tenants, plans, tools, usage, and the log of what operators did.
+
+Operators of role admin see the tenants they are given; a tenant's key with scope `admin` its own. What a tenant pays
+for (its plan) is for operators only. Every change is written into the log in the transaction that makes it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Path, Query, Request
+from starlette.responses import Response
+
+from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.policy.explain import explain
+from circumspect.policy.file import Policy
+from circumspect.server.access import NotPermitted, Operator, Principal, either, operator, services_of
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.schemas import (
+    TENANT,
+    ActionShown,
+    Page,
+    PlanGiven,
+    PlanShown,
+    TenantChange,
+    TenantShown,
+    ToolShown,
+    UsageRowShown,
+)
+from circumspect.server.web import (
+    OPERATOR,
+    After,
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    needs_one_of,
+    one_tenant,
+    page_after,
+    paged,
+    resource,
+    visible,
+    when,
+)
+from circumspect.stores import access, admin, tenants
+from circumspect.stores.admin import UsageRow
+from circumspect.stores.tables import usage as usage_table
+from circumspect.stores.tenants import TenantRow
+from circumspect.turn import Plan, TenantId, ToolSpec
+
+router = resource("administration")
+Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
+Counting = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+Admin = Annotated[Operator, Depends(operator("admin"))]
+TenantPath = Annotated[str, Path(pattern=TENANT)]
+PlanPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+# --- tenants --------------------------------------------------------------------------------------------------------
+
+
+@router.get("/v1/admin/tenants", **described(Page[TenantShown]))
+async def list_tenants(
+    request: Request,
+    who: Administering,
+    after: Annotated[str | None, Query(pattern=TENANT, description="`next` of the page before.")] = None,
+    limit: Limit = 50,
+) -> Response:
+    """By id."""
+    seen = visible(who, None)
+    rows = [
+        row
+        for row in await services_of(request).store.tx(tenants.get_all)
+        if (seen is None or row.tenant.id in seen) and (after is None or row.tenant.id > after)
+    ]
+    following = str(rows[limit - 1].tenant.id) if len(rows) > limit else None
+    return answer({"items": [tenant_shown(row) for row in rows[:limit]], "next": following})
+
+
+@router.get("/v1/admin/tenants/{tenant_id}", **described(TenantShown, 404))
+async def get_tenant(request: Request, who: Administering, tenant_id: TenantPath) -> Response:
+    """One tenant."""
+    row = await services_of(request).store.tx(tenants.get, one_tenant(who, tenant_id))
+    if row is None:
+        raise not_found("tenant")
+    return answer(tenant_shown(row))
+
+
+@router.patch("/v1/admin/tenants/{tenant_id}", **described(TenantShown, 400, 404))
+async def change_tenant(request: Request, who: Administering, tenant_id: TenantPath, given: TenantChange) -> Response:
+    """Change the plan (operators only), the language or the share of adaptive conversations."""
+    services = services_of(request)
+    tenant = one_tenant(who, tenant_id)
+    if given.plan is not None and who.operator is None:
+        raise NotPermitted("A tenant does not change its own plan.", fix="Ask an operator.")
+    said = given.model_dump(exclude_none=True)
+    change = action(services, who.name, "change_tenant")
+
+    def body(connection: sa.Connection) -> TenantRow:
+        row = tenants.get(connection, tenant, lock=True)
+        if row is None:
+            raise not_found("tenant")
+        changed = row.tenant
+        if given.plan is not None:
+            plan = admin.get_plan(connection, given.plan)
+            if plan is None:
+                raise HttpProblem(422, "invalid", "There is no such plan.", fix="GET /v1/admin/plans lists them.")
+            changed = replace(changed, plan=plan)
+        if given.language is not None:
+            changed = replace(changed, language=given.language)
+        if given.adaptive_share is not None:
+            changed = replace(changed, adaptive_share=given.adaptive_share)
+        tenants.put(connection, changed, row.settings or {})
+        change.log(connection, tenant, tenant, said)
+        after = tenants.get(connection, tenant)
+        assert after is not None
+        return after
+
+    return answer(tenant_shown(await services.store.tx(body)))
+
+
+def tenant_shown(row: TenantRow) -> dict[str, Any]:
+    tenant, business = row.tenant, row.tenant.business
+    return {
+        "id": tenant.id,
+        "plan": tenant.plan.name,
+        "mode": tenant.plan.mode,
+        "language": tenant.language,
+        "adaptive_share": tenant.adaptive_share,
+        "enabled_tools": None if tenant.tools is None else sorted(tenant.tools),
+        "business": {
+            "name": business.name,
+            "description": business.description,
+            "hours": business.hours,
+            "phone": business.phone,
+            "email": business.email,
+        },
+        "revision": row.revision,
+    }
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/v1/admin/plans", **described(list[PlanShown], security=OPERATOR))
+async def list_plans(request: Request, who: Admin) -> Response:
+    """By name."""
+    return answer([_plan_shown(plan) for plan in await services_of(request).store.plans()])
+
+
+@router.put("/v1/admin/plans/{plan_name}", **described(PlanShown, 400, security=OPERATOR))
+async def put_plan(request: Request, who: Admin, plan_name: PlanPath, given: PlanGiven) -> Response:
+    """Make or change a plan. Its mode and multiplier hold for every tenant that has it."""
+    services = services_of(request)
+    if who.tenants is not None:
+        raise NotPermitted("A plan holds for all tenants.", fix="Ask an operator who may see all of them.")
+    plan = Plan(plan_name, given.mode, given.multiplier)
+    change = action(services, who.name, "put_plan")
+
+    def body(connection: sa.Connection) -> None:
+        tenants.put_plan(connection, plan)
+        change.log(connection, None, plan.name, given.model_dump())
+
+    await services.store.tx(body)
+    return answer(_plan_shown(plan))
+
+
+def _plan_shown(plan: Plan) -> dict[str, Any]:
+    return {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier}
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/v1/admin/tools", **described(list[ToolShown], 404))
+async def list_tools(request: Request, who: Counting, tenant: TenantQuery = None) -> Response:
+    """A tenant's tools, and what its policy does to a call of each, in words."""
+    needs_one_of(who, "read", "admin")
+    services = services_of(request)
+    name = one_tenant(who, tenant)
+    enabled: frozenset[str] | None = frozenset()
+    policy = Policy()
+    try:
+        setup = await services.directory.setup(name)
+        specs, policy, enabled = setup.ports.tools.specs(), setup.policy, setup.tenant.tools
+    except UnknownTenant:
+        raise not_found("tenant") from None
+    except ConfigError:  # it cannot be served now: what its tools were last known to be
+        specs = await services.store.tool_specs(name)
+    return answer([_tool_shown(spec, policy, name, enabled) for _, spec in sorted(specs.items())])
+
+
+def _tool_shown(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: frozenset[str] | None) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "effect": spec.effect,
+        "recovery": spec.recovery,
+        "enabled": enabled is None or spec.name in enabled,
+        "configured": spec.configured,
+        "open_world": spec.open_world,
+        "explanation": explain(policy, spec.name, spec, tenant).splitlines(),
+    }
+
+
+# --- usage ----------------------------------------------------------------------------------------------------------
+
+
+@router.get(
+    "/v1/admin/usage",
+    **described(
+        None,
+        404,
+        responses={
+            200: {
+                "model": Page[UsageRowShown],
+                "description": "By tenant, month, mode and model; with `Accept: text/csv` as a table.",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        },
+    ),
+)
+async def get_usage(
+    request: Request,
+    who: Counting,
+    tenant: TenantQuery = None,
+    period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
+) -> Response:
+    """What was used and what it cost."""
+    needs_one_of(who, "read", "admin")
+    rows = await services_of(request).store.tx(_usage, visible(who, tenant), period)
+    shown = [_usage_shown(row) for row in rows]
+    if "text/csv" not in request.headers.get("accept", ""):
+        return answer({"items": shown, "next": None})
+    out = io.StringIO()
+    table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
+    table.writeheader()
+    table.writerows(shown)
+    return Response(out.getvalue(), media_type="text/csv", headers={"Content-Disposition": "attachment"})
+
+
+def _usage(connection: sa.Connection, seen: frozenset[TenantId] | None, period: str | None) -> Sequence[UsageRow]:
+    columns = usage_table.c
+    query = sa.select(usage_table).order_by(columns.tenant, columns.period, columns.mode, columns.model)
+    if seen is not None:
+        query = query.where(columns.tenant.in_(sorted(seen)))
+    if period is not None:
+        query = query.where(columns.period == period)
+    return [UsageRow(*row) for row in connection.execute(query)]
+
+
+def _usage_shown(row: UsageRow) -> dict[str, Any]:
+    return {
+        "tenant": row.tenant,
+        "period": row.period,
+        "mode": row.mode,
+        "model": row.model,
+        "messages": row.messages,
+        "critiques": row.critiques,
+        "context_fetches": row.context_fetches,
+        "escalations": row.escalations,
+        "model_calls": row.model_calls,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "cost_usd": row.cost,
+        "billed_usd": row.billed,
+    }
+
+
+# --- the log --------------------------------------------------------------------------------------------------------
+
+
+@router.get("/v1/admin/log", **described(Page[ActionShown], 404))
+async def list_log(
+    request: Request, who: Administering, tenant: TenantQuery = None, after: After = None, limit: Limit = 50
+) -> Response:
+    """What operators and keys did, the newest first."""
+    place = page_after(after)
+    rows = await services_of(request).store.tx(
+        access.list_actions,
+        allowed=visible(who, tenant),
+        before=(place.at, place.id) if place else None,
+        limit=limit + 1,
+    )
+    return answer(paged(rows, limit, _action_shown, lambda row: (row.at, row.id)))
+
+
+def _action_shown(row: access.LogRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": when(row.at),
+        "by": row.operator,
+        "action": row.action,
+        "tenant": row.tenant,
+        "subject": row.subject,
+        "detail": row.detail,
+    }

@@ -1,0 +1,116 @@
+"""`POST /v1/audit`: transcripts in, one line a proposed call out, then a summary. The same as `circumspect audit`.
+
+The body is JSON (`{"transcripts": […], "policy": "…"}`) or the lines themselves (`application/x-ndjson`). Nothing is
+stored, no model is asked, nothing is run. The tenant's own policy judges unless another is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from circumspect.lab.audit import Auditor, line_of
+from circumspect.lab.summary import Summary
+from circumspect.lab.tool_defs import Specs, Toolbox
+from circumspect.lab.transcripts import Problem as Unreadable
+from circumspect.lab.transcripts import read_stream
+from circumspect.policy.file import Policy
+from circumspect.policy.load import load
+from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.problems import HttpProblem
+from circumspect.server.requests import about, read_json
+from circumspect.server.schemas import AuditGiven
+from circumspect.server.web import KEY, described, resource
+from circumspect.stores import policies
+from circumspect.stores.codec import dumps
+from circumspect.turn import TenantId
+
+router = resource("audit")
+Auditing = Annotated[Caller, Depends(caller("read"))]
+LINES = "application/x-ndjson"
+_EXAMPLE = (
+    '{"id":"c1","index":1,"call":0,"tool":"cancel_order","verdict":"ask","reason_codes":["DESTRUCTIVE_NO_CONFIRM"],'
+    '"rules":["destructive_calls_are_confirmed"],"grounding":{"order_id":{"from":"user","message":0}}}\n'
+    '{"summary":{"conversations":1,"calls":1,"held":1}}\n'
+)
+_OPENAPI = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": AuditGiven.model_json_schema(ref_template="#/components/schemas/{model}")},
+            LINES: {"schema": {"type": "string", "description": "One transcript a line."}},
+        },
+    }
+}
+
+
+@router.post(
+    "/v1/audit",
+    **described(
+        None,
+        400,
+        413,
+        415,
+        security=KEY,
+        openapi_extra=_OPENAPI,
+        responses={
+            200: {
+                "description": "One JSON line for each proposed call, unsupported claim or unreadable piece; the last "
+                "line is the summary.",
+                "content": {LINES: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+            }
+        },
+    ),
+)
+async def audit(request: Request, who: Auditing) -> Response:
+    """What would have been held in conversations of an agent, and why."""
+    services = services_of(request)
+    about(tenant=who.tenant)
+    lines, text = await _given(request)
+    stored = await services.store.tx(policies.current, who.tenant) if text is None else None
+    specs = await services.store.tool_specs(who.tenant)
+    text = stored.text if stored else None if text == "guess" else text
+    async with services.computing:
+        found = await asyncio.to_thread(_audited, lines, text, specs, services.clock.now(), who.tenant)
+    return Response(found, media_type=LINES)
+
+
+async def _given(request: Request) -> tuple[bytes, str | None]:
+    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in (LINES, "application/jsonl"):
+        return body, None
+    if kind != "application/json":
+        raise HttpProblem(
+            415,
+            "unsupported_media_type",
+            "The body is neither JSON nor lines of JSON.",
+            fix=f"Send `Content-Type: application/json` or `{LINES}`.",
+        )
+    try:
+        given = AuditGiven.model_validate(read_json(body))
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False, include_input=False)]
+        raise RequestValidationError(found) from None
+    return "".join(f"{dumps(one)}\n" for one in given.transcripts).encode(), given.policy
+
+
+def _audited(lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId) -> bytes:
+    # The line break keeps a text from being taken for the name of a file.
+    policy: Policy | None = load(f"{text}\n", name=f"policy of {tenant}") if text is not None else None
+    auditor, summary, out = Auditor(policy, specs or None, now=now), Summary(), io.BytesIO()
+    for one in read_stream(io.BytesIO(lines), "transcripts", folder=None, lines=True, toolbox=Toolbox()):
+        rows: Any = (one,) if isinstance(one, Unreadable) else auditor.of(one)
+        for row in rows:
+            summary.add(row)
+            out.write(line_of(row))
+    out.write(orjson.dumps({"summary": summary.to_json()}) + b"\n")
+    return out.getvalue()

@@ -1,0 +1,245 @@
+"""`/v1/conversations`: begin one, say something, read what was said.
+
+A message is answered as JSON, or as server-sent events to those who ask for them. Either way the turn runs to its end
+when the client goes away, and the same `Idempotency-Key` gets the stored answer.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Header, Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.server.requests import about
+from circumspect.server.schemas import ConversationShown, MessageShown, NewConversation, NewMessage, Page, TurnShown
+from circumspect.server.streams import Stream, lost_body
+from circumspect.server.turns import is_lost
+from circumspect.server.web import (
+    KEY,
+    Action,
+    After,
+    IdPath,
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    needs_one_of,
+    page_after,
+    paged,
+    resource,
+    visible,
+    when,
+)
+from circumspect.stores import people, privacy
+from circumspect.stores.people import Conversation, get_conversation, list_conversations
+from circumspect.turn import ConversationId, Incoming, Message, TurnId, TurnResult
+
+router = resource("conversations")
+Chatting = Annotated[Caller, Depends(caller("chat"))]
+Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+Deleting = Annotated[Principal, Depends(either("admin", ("admin",)))]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key again gets the first answer, and runs nothing.",
+    ),
+]
+
+
+@router.post("/v1/conversations", **described(ConversationShown, 400, 404, status=201, security=KEY))
+async def create_conversation(request: Request, who: Chatting, given: NewConversation) -> Response:
+    """Begin a conversation. With an id of your own that is known already, you get that conversation."""
+    services = services_of(request)
+    about(tenant=who.tenant)
+    setup = await services.directory.setup(who.tenant)
+    id_ = ConversationId(given.id or services.ids.new("conv"))
+    made = await services.store.tx(
+        people.create_conversation,
+        who.tenant,
+        id_,
+        setup.tenant.mode_of(id_),
+        services.clock.now(),
+        person=given.person,
+        language=given.language,
+    )
+    return answer(_shown(made), 201)
+
+
+@router.get("/v1/conversations", **described(Page[ConversationShown], 404))
+async def list_conversations_(
+    request: Request,
+    who: Reading,
+    tenant: TenantQuery = None,
+    person: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """The most recently used first."""
+    needs_one_of(who, "chat", "read")
+    store = services_of(request).store
+    rows = await store.tx(list_conversations, visible(who, tenant), page_after(after), limit + 1, person=person)
+    return answer(paged(rows, limit, _shown, lambda row: (row.updated_at, row.id)))
+
+
+@router.get("/v1/conversations/{conversation_id}", **described(ConversationShown, 404))
+async def get_conversation_(
+    request: Request, who: Reading, conversation_id: IdPath, tenant: TenantQuery = None
+) -> Response:
+    """One conversation."""
+    needs_one_of(who, "chat", "read")
+    found = await services_of(request).store.tx(get_conversation, visible(who, tenant), ConversationId(conversation_id))
+    return answer(_shown(found))
+
+
+@router.delete("/v1/conversations/{conversation_id}", **described(None, 404, 409, status=204))
+async def delete_conversation(
+    request: Request, who: Deleting, conversation_id: IdPath, tenant: TenantQuery = None
+) -> Response:
+    """Delete a conversation with everything that was said, thought and done in it. Usage stays counted."""
+    services = services_of(request)
+    await services.store.tx(
+        _delete,
+        visible(who, tenant),
+        ConversationId(conversation_id),
+        action(services, who.name, "delete_conversation"),
+    )
+    return Response(status_code=204)
+
+
+_STREAMED = {
+    200: {
+        "model": TurnShown,
+        "description": "What the turn came to; or, with `Accept: text/event-stream`, events: `started`, `step`, "
+        "`text`, then `done` with the whole result or `error`.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'event: started\ndata: {"turn_id":"turn_5c0f","conversation_id":"c1"}\n\n'
+                'event: step\ndata: {"kind":"checking"}\n\n'
+                'event: text\ndata: {"text":"Should I cancel order 12345?"}\n\n'
+                'event: done\ndata: {"turn_id":"turn_5c0f","outcome":"asked","reply":"…"}\n\n',
+            }
+        },
+    }
+}
+
+
+@router.post(
+    "/v1/conversations/{conversation_id}/messages", **described(None, 400, 404, security=KEY, responses=_STREAMED)
+)
+async def send_message(
+    request: Request, who: Chatting, conversation_id: IdPath, given: NewMessage, key: Key = None
+) -> Response:
+    """Say something as the user, and get the agent's answer. Messages to one conversation are answered in order."""
+    services = services_of(request)
+    conversation = ConversationId(conversation_id)
+    setup = await services.directory.setup(who.tenant)
+    await services.store.tx(get_conversation, frozenset({who.tenant}), conversation)
+    incoming = Incoming(
+        tenant=who.tenant,
+        conversation=conversation,
+        turn=TurnId(services.ids.new("turn")),
+        text=given.content,
+        at=services.clock.now(),
+        key=key,
+        person=given.person,
+        language=given.language,
+    )
+    about(tenant=who.tenant, turn=incoming.turn)
+    if wants_events(request):
+        stream = Stream()
+        task = services.turns.start(incoming, setup, stream)
+        task.add_done_callback(lambda done: stream.end(done, turn_shown))
+        return stream.response(incoming)
+    result = await services.turns.take(incoming, setup)
+    return answered(result)
+
+
+@router.get("/v1/conversations/{conversation_id}/messages", **described(Page[MessageShown], 404))
+async def list_messages(
+    request: Request,
+    who: Reading,
+    conversation_id: IdPath,
+    tenant: TenantQuery = None,
+    internal: Annotated[
+        bool, Query(description="Also what was thought and decided: scope `read`, or operators.")
+    ] = False,
+    after: Annotated[
+        str | None, Query(max_length=20, pattern=r"^[0-9]+$", description="`next` of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="How many at most.")] = 200,
+) -> Response:
+    """What was said, oldest first."""
+    needs_one_of(who, *(("read",) if internal else ("chat", "read")))
+    store = services_of(request).store
+    found = await store.tx(get_conversation, visible(who, tenant), ConversationId(conversation_id))
+    last = min(int(after), 2**31 - 1) if after else -1
+    rows = await store.messages(found.tenant, found.id, internal=internal, after=last, limit=limit + 1)
+    kept = rows[:limit]
+    following = str(kept[-1].seq) if len(rows) > limit else None
+    return answer({"items": [_said(row, internal) for row in kept], "next": following})
+
+
+# --- shown ----------------------------------------------------------------------------------------------------------
+
+
+def wants_events(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def turn_shown(result: TurnResult) -> dict[str, Any]:
+    return result.to_json()
+
+
+def answered(result: TurnResult) -> Response:
+    if is_lost(result):
+        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
+    return answer(turn_shown(result))
+
+
+def _shown(row: Conversation) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "tenant": row.tenant,
+        "mode": row.mode,
+        "language": row.language,
+        "person": row.person,
+        "paused_by": row.paused_by,
+        "created_at": when(row.created_at),
+        "updated_at": when(row.updated_at),
+    }
+
+
+def _said(row: Message, internal: bool) -> dict[str, Any]:
+    by = {"user": "user", "internal": "system"}.get(row.role) or (
+        "person" if row.meta.get("by") == "person" else "agent"
+    )
+    shown: dict[str, Any] = {
+        "seq": row.seq,
+        "turn_id": row.turn,
+        "role": row.role,
+        "kind": row.kind,
+        "content": row.content,
+        "at": when(row.at),
+        "by": by,
+    }
+    if internal:
+        shown |= {"reason_code": row.reason, "meta": row.meta}
+    return shown
+
+
+# --- deletion -------------------------------------------------------------------------------------------------------
+
+
+def _delete(connection: sa.Connection, tenants: people.Tenants, conversation: ConversationId, change: Action) -> None:
+    found = get_conversation(connection, tenants, conversation)
+    privacy.forget(connection, found.tenant, conversation)
+    change.log(connection, found.tenant, conversation)

@@ -1,0 +1,158 @@
+"""`/v1/escalations`: conversations that wait for a person. Take one, answer in it, hand it back, resolve it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import Depends, Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import Principal, either, services_of
+from circumspect.server.requests import about
+from circumspect.server.schemas import EscalationShown, Page, PersonsReply, Said
+from circumspect.server.web import (
+    After,
+    IdPath,
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    page_after,
+    paged,
+    resource,
+    visible,
+    when,
+)
+from circumspect.stores import people
+from circumspect.stores.people import EscalationRow
+from circumspect.turn import TurnId
+
+router = resource("escalations")
+Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
+Working = Annotated[Principal, Depends(either("manage", ("operator",)))]
+
+
+@router.get("/v1/escalations", **described(Page[EscalationShown], 404))
+async def list_escalations(
+    request: Request,
+    who: Looking,
+    tenant: TenantQuery = None,
+    state: Annotated[
+        Literal["open", "taken", "resolved"] | None, Query(description="Only those in this state.")
+    ] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    store = services_of(request).store
+    rows = await store.tx(people.list_escalations, visible(who, tenant), state, page_after(after), limit + 1)
+    return answer(paged(rows, limit, shown, lambda row: (row.created_at, row.id)))
+
+
+@router.get("/v1/escalations/{escalation_id}", **described(EscalationShown, 404))
+async def get_escalation(request: Request, who: Looking, escalation_id: IdPath) -> Response:
+    """One escalation."""
+    row = await services_of(request).store.tx(people.get_escalation, visible(who, None), escalation_id)
+    return answer(shown(row))
+
+
+@router.post("/v1/escalations/{escalation_id}/take", **described(EscalationShown, 404, 409))
+async def take_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+    """Take the conversation over: the agent is silent until you hand it back or resolve the escalation."""
+    now = services_of(request).clock.now()
+    return await _acted(
+        request, who, escalation_id, "take_over", lambda connection, row: _taken(connection, who, row, now)
+    )
+
+
+@router.post("/v1/escalations/{escalation_id}/hand-back", **described(EscalationShown, 404, 409))
+async def hand_back_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+    """Let the agent answer again. The escalation stays yours until it is resolved."""
+    return await _acted(
+        request,
+        who,
+        escalation_id,
+        "hand_back",
+        lambda connection, row: people.hand_back(
+            connection, visible(who, None), row.tenant, row.conversation, who.name
+        ),
+    )
+
+
+@router.post("/v1/escalations/{escalation_id}/resolve", **described(EscalationShown, 404, 409))
+async def resolve_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+    """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
+    now = services_of(request).clock.now()
+    return await _acted(
+        request, who, escalation_id, "resolve", lambda connection, row: _resolved(connection, who, row, now)
+    )
+
+
+@router.post("/v1/escalations/{escalation_id}/reply", **described(Said, 400, 404, 409, status=201))
+async def reply_to_escalation(request: Request, who: Working, escalation_id: IdPath, given: PersonsReply) -> Response:
+    """Answer the user as a person. You have to have taken the conversation over."""
+    services = services_of(request)
+    turn, now = TurnId(services.ids.new("turn")), services.clock.now()
+    change = action(services, who.name, "reply")
+
+    def body(connection: sa.Connection) -> dict[str, Any]:
+        seen = visible(who, None)
+        row = people.get_escalation(connection, seen, escalation_id)
+        seq = people.person_says(connection, seen, row.tenant, row.conversation, who.name, given.content, turn, now)
+        change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
+        return {"seq": seq, "conversation_id": row.conversation}
+
+    return answer(await services.store.tx(body), 201)
+
+
+def _taken(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
+    people.take_over(connection, visible(who, None), row.id, who.name, now)
+
+
+def _resolved(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
+    people.resolve(connection, visible(who, None), row.id, who.name, now)
+
+
+async def _acted(
+    request: Request,
+    who: Principal,
+    escalation: str,
+    did: str,
+    act: Callable[[sa.Connection, EscalationRow], None],
+) -> Response:
+    """Do it and write down who did, in one transaction."""
+    services = services_of(request)
+    change = action(services, who.name, did)
+
+    def body(connection: sa.Connection) -> EscalationRow:
+        row = people.get_escalation(connection, visible(who, None), escalation)
+        act(connection, row)
+        change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
+        return people.get_escalation(connection, visible(who, None), escalation)
+
+    row = await services.store.tx(body)
+    about(tenant=row.tenant)
+    return answer(shown(row))
+
+
+def shown(row: EscalationRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "tenant": row.tenant,
+        "conversation_id": row.conversation,
+        "turn_id": row.turn,
+        "execution_id": row.execution,
+        "reason_code": row.reason,
+        "summary": row.summary,
+        "suggestion": row.suggestion,
+        "state": row.state,
+        "created_at": when(row.created_at),
+        "taken_by": row.taken_by,
+        "taken_at": when(row.taken_at),
+        "resolved_by": row.resolved_by,
+        "resolved_at": when(row.resolved_at),
+    }

@@ -1,0 +1,110 @@
+"""`/healthz`, `/readyz`, `/metrics`: for machines that look after machines."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+
+import sqlalchemy as sa
+from fastapi import Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from circumspect.config import Settings
+from circumspect.errors import StoreError
+from circumspect.server.access import NotPermitted, NotSignedIn, services_of
+from circumspect.server.metrics import waiting
+from circumspect.server.schemas import Health, Problem, Readiness
+from circumspect.server.web import answer, described, resource
+from circumspect.stores.schema import HEAD
+
+router = resource("health")
+READY_SECONDS = 5.0
+
+
+@router.get("/healthz", **described(Health, security=()))
+async def healthz() -> Response:
+    """The process is alive. Says nothing of what it depends on, so that a database restart kills no worker."""
+    return answer({"status": "ok"})
+
+
+@router.get(
+    "/readyz",
+    **described(
+        Readiness, security=(), responses={503: {"model": Readiness, "description": "Send requests elsewhere."}}
+    ),
+)
+async def readyz(request: Request) -> Response:
+    """Can requests be served here? The database decides; Redis and the model are reported."""
+    services = services_of(request)
+    database = "ok"
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            version = await services.store.tx(_version)
+        if version != HEAD:
+            database = f"schema {version or 'missing'}, {HEAD} is needed"
+    except StoreError:
+        database = "cannot be reached"
+    except TimeoutError:
+        database = "does not answer"
+    settings = services.settings
+    redis = "not configured" if not settings.redis else "ok" if services.limiter.shared else "not used at the moment"
+    ready = database == "ok"
+    return answer(
+        {
+            "status": "ready" if ready else "not_ready",
+            "database": database,
+            "redis": redis,
+            "model": settings.model.partition("@")[0],
+            "turns_in_flight": len(services.turns),
+        },
+        200 if ready else 503,
+    )
+
+
+@router.get(
+    "/metrics",
+    **described(
+        None,
+        security=({"metrics": []}, {}),
+        responses={
+            200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            401: {"model": Problem, "description": "The token is missing or wrong."},
+            403: {"model": Problem, "description": "Not from this machine, and no token is configured."},
+        },
+    ),
+)
+async def metrics(request: Request) -> Response:
+    """Prometheus metrics. They name tenants: open on this machine, elsewhere with the `metrics_token`."""
+    services = services_of(request)
+    _permitted(request, services.settings)
+    now = services.clock.now().timestamp()
+    found = await services.store.tx(waiting, now)
+    text = await asyncio.to_thread(services.metrics.exposed, found)
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+def _permitted(request: Request, settings: Settings) -> None:
+    secret = getattr(settings, "metrics_token", None)
+    given = request.headers.get("authorization", "").partition(" ")[2].strip()
+    if secret is not None:
+        if not hmac.compare_digest(given.encode(), secret.get_secret_value().encode()):
+            raise NotSignedIn("The metrics token is missing or wrong.", fix="Send `Authorization: Bearer TOKEN`.")
+        return
+    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    if forwarded or not _is_here(request.client.host if request.client else ""):
+        raise NotPermitted(
+            "Metrics are shown on this machine only.", fix="Set CIRCUMSPECT_METRICS_TOKEN to scrape from elsewhere."
+        )
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("", "testclient")
+
+
+def _version(connection: sa.Connection) -> str | None:
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()

@@ -1,0 +1,194 @@
+"""`/v1/admin/policies`: a tenant's policy by version. Check a text, put it, compare two versions, go back to one.
+
+A text is put only when it is sound against the tenant's tools, and only on top of the version that its author saw.
+Going back adds one more version with the old text, so the past stays what it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Path, Query, Request
+from starlette.responses import Response
+
+from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.policy.diff import changes
+from circumspect.policy.file import Policy
+from circumspect.policy.load import check, load
+from circumspect.server.access import Principal, either, services_of
+from circumspect.server.problems import not_found
+from circumspect.server.schemas import (
+    ChangeShown,
+    Checked,
+    Page,
+    PolicyPut,
+    PolicyShown,
+    PolicyText,
+    PolicyWhole,
+    RollBack,
+)
+from circumspect.server.services import Services
+from circumspect.server.web import (
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    needs_one_of,
+    one_tenant,
+    resource,
+    when,
+)
+from circumspect.stores import policies
+from circumspect.stores.policies import PolicyVersion
+from circumspect.turn import TenantId, ToolSpec
+
+router = resource("policies")
+Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
+Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@router.get("/v1/admin/policies", **described(Page[PolicyShown], 404))
+async def list_policies(
+    request: Request,
+    who: Reading,
+    tenant: TenantQuery = None,
+    after: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="`next` of the page before.")] = None,
+    limit: Limit = 50,
+) -> Response:
+    """Every version a tenant ever had, the one in force first."""
+    needs_one_of(who, "read", "admin")
+    store, name = services_of(request).store, one_tenant(who, tenant)
+    rows = await store.tx(policies.versions, name, before=after, limit=limit + 1)
+    following = str(rows[limit - 1].version) if len(rows) > limit else None
+    return answer({"items": [shown(row) for row in rows[:limit]], "next": following})
+
+
+@router.put("/v1/admin/policies", **described(PolicyWhole, 400, 404, 409))
+async def put_policy(request: Request, who: Administering, given: PolicyPut, tenant: TenantQuery = None) -> Response:
+    """Put a policy in force. Refused with every finding and its line when it is not sound."""
+    services, name = services_of(request), one_tenant(who, tenant)
+    return answer(whole(await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")))
+
+
+@router.post("/v1/admin/policies/check", **described(Checked, 400, 404))
+async def check_policy(request: Request, who: Administering, given: PolicyText, tenant: TenantQuery = None) -> Response:
+    """Is the text sound? Changes nothing."""
+    services, name = services_of(request), one_tenant(who, tenant)
+    specs = await _specs(services, name)
+    async with services.computing:
+        policy, findings = await asyncio.to_thread(check, _as_text(given.text), specs=specs)
+    broken = policy is None or any(one.level == "error" for one in findings)
+    rows = [{"level": one.level, "line": one.line, "problem": one.problem, "fix": one.fix or ""} for one in findings]
+    return answer({"ok": not broken, "hash": None if broken or policy is None else policy.hash, "findings": rows})
+
+
+@router.post("/v1/admin/policies/rollback", **described(PolicyWhole, 400, 404, 409))
+async def roll_back_policy(
+    request: Request, who: Administering, given: RollBack, tenant: TenantQuery = None
+) -> Response:
+    """Put an earlier text in force again, as a new version."""
+    services, name = services_of(request), one_tenant(who, tenant)
+    before = await _version(services, name, given.version)
+    note = given.note or f"back to version {given.version}"
+    return answer(whole(await _put(services, who, name, before.text, note, given.if_version, "roll_back_policy")))
+
+
+@router.get("/v1/admin/policies/diff", **described(list[ChangeShown], 404))
+async def diff_policies(
+    request: Request,
+    who: Reading,
+    old: Annotated[int, Query(alias="from", ge=0, le=2**31 - 1, description="A version; 0 is no policy at all.")],
+    new: Annotated[int, Query(alias="to", ge=1, le=2**31 - 1)],
+    tenant: TenantQuery = None,
+) -> Response:
+    """What changed between two versions, in words; what was loosened says so."""
+    needs_one_of(who, "read", "admin")
+    services, name = services_of(request), one_tenant(who, tenant)
+    texts = [None if number == 0 else (await _version(services, name, number)).text for number in (old, new)]
+    async with services.computing:
+        found = await asyncio.to_thread(_compared, *texts)
+    return answer([{"where": one.where, "what": one.what, "direction": one.direction} for one in found])
+
+
+@router.get("/v1/admin/policies/current", **described(PolicyWhole, 404))
+async def get_current_policy(request: Request, who: Reading, tenant: TenantQuery = None) -> Response:
+    """The version in force, with its text."""
+    needs_one_of(who, "read", "admin")
+    found = await services_of(request).store.tx(policies.current, one_tenant(who, tenant))
+    if found is None:
+        raise not_found("policy")
+    return answer(whole(found))
+
+
+@router.get("/v1/admin/policies/{version}", **described(PolicyWhole, 404))
+async def get_policy(request: Request, who: Reading, version: Number, tenant: TenantQuery = None) -> Response:
+    """One version, with its text."""
+    needs_one_of(who, "read", "admin")
+    return answer(whole(await _version(services_of(request), one_tenant(who, tenant), version)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+async def _put(
+    services: Services, who: Principal, tenant: TenantId, text: str, note: str, if_version: int | None, did: str
+) -> PolicyVersion:
+    text, now = _as_text(text), services.clock.now()
+    specs = await _specs(services, tenant)
+    async with services.computing:
+        policy = await asyncio.to_thread(load, text, specs=specs, name=f"policy of {tenant}")
+    change = action(services, who.name, did)
+
+    def body(connection: sa.Connection) -> PolicyVersion:
+        made = policies.put_policy(
+            connection, tenant, text, policy.hash, at=now, note=note, created_by=who.name, if_version=if_version
+        )
+        change.log(connection, tenant, f"version {made.version}", {"note": note})
+        return made
+
+    return await services.store.tx(body)
+
+
+def _as_text(text: str) -> str:
+    """With a line break at its end it is a text to the loader, never the name of a file."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _compared(old: str | None, new: str | None) -> list[Any]:
+    return changes(*(Policy() if text is None else load(_as_text(text)) for text in (old, new)))
+
+
+async def _specs(services: Services, tenant: TenantId) -> Mapping[str, ToolSpec]:
+    """Of the tools as they are now; as they were last known when the tenant cannot be served."""
+    try:
+        return (await services.directory.setup(tenant)).ports.tools.specs()
+    except UnknownTenant:
+        raise not_found("tenant") from None
+    except ConfigError:
+        return await services.store.tool_specs(tenant)
+
+
+async def _version(services: Services, tenant: TenantId, number: int) -> PolicyVersion:
+    found = await services.store.tx(policies.version, tenant, number)
+    if found is None:
+        raise not_found("policy version")
+    return found
+
+
+def shown(row: PolicyVersion) -> dict[str, Any]:
+    return {
+        "version": row.version,
+        "hash": row.hash,
+        "note": row.note,
+        "created_by": row.created_by,
+        "created_at": when(row.created_at),
+    }
+
+
+def whole(row: PolicyVersion) -> dict[str, Any]:
+    return {**shown(row), "text": row.text}

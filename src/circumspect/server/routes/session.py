@@ -1,0 +1,153 @@
+"""`/v1/session`: sign in, sign out, who am I.
+
+A token comes back in the answer, for programs, or in an HttpOnly cookie, for browsers; never in both, so that a script
+in a page cannot read what its cookie holds.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from fastapi import Depends, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from circumspect.server import credentials
+from circumspect.server.access import (
+    COOKIE,
+    NotPermitted,
+    NotSignedIn,
+    Principal,
+    either,
+    from_here,
+    services_of,
+    session_token,
+    signed_in,
+)
+from circumspect.server.credentials import LONGEST_PASSWORD
+from circumspect.server.signin import sign_in, sign_out
+from circumspect.server.web import OPERATOR, described, resource
+from circumspect.stores.access import Role, Scope
+
+ATTEMPTS_PER_MINUTE = 20
+"""From one address, for whatever names."""
+
+router = resource("session")
+
+
+class Credentials(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    password: str = Field(min_length=1, max_length=LONGEST_PASSWORD)
+    cookie: bool = Field(False, description="Set a session cookie instead of returning the token.")
+
+
+class OperatorShown(BaseModel):
+    kind: Literal["operator"] = "operator"
+    id: str
+    name: str
+    role: Role
+    tenants: list[str] | None = Field(description="Whom the operator may see; null is everyone.")
+    expires_at: datetime
+
+
+class CallerShown(BaseModel):
+    kind: Literal["key"] = "key"
+    id: str
+    tenant: str
+    scopes: list[Scope]
+
+
+class Session(OperatorShown):
+    token: str | None = Field(description="Send it as `Authorization: Bearer …`; null when a cookie was set.")
+
+
+@router.post("/v1/session", **described(Session, 400, 401, 403, 429, 503, status=201, security=()))
+async def create_session(request: Request, response: Response, given: Credentials) -> Session:
+    """Sign in as an operator."""
+    services = services_of(request)
+    if request.headers.get("sec-fetch-site") is not None and not from_here(request):
+        raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
+    await services.limiter.check(f"sign-in:{_from(request)}", ATTEMPTS_PER_MINUTE)
+    made = await sign_in(
+        services.store,
+        services.ids,
+        given.name,
+        given.password,
+        services.clock.now(),
+        services.settings.session_hours,
+    )
+    if made is None:
+        raise NotSignedIn(
+            "The name or the password is wrong, or the account is locked for a while.",
+            fix="Try again; after several failures wait a few minutes.",
+        )
+    if given.cookie:
+        set_cookie(request, response, made.token)
+    response.headers["Cache-Control"] = "no-store"
+    row = made.operator
+    return Session(
+        id=row.id,
+        name=row.name,
+        role=row.role,
+        tenants=None if row.tenants is None else sorted(row.tenants),
+        expires_at=made.until,
+        token=None if given.cookie else made.token,
+    )
+
+
+@router.get("/v1/session", **described(OperatorShown | CallerShown))
+async def get_session(
+    request: Request, response: Response, who: Annotated[Principal, Depends(either())]
+) -> Annotated[OperatorShown | CallerShown, Field(discriminator="kind")]:
+    """Who am I? For operators and for API keys."""
+    response.headers["Cache-Control"] = "no-store"
+    if who.caller is not None:
+        return CallerShown(id=who.caller.key, tenant=who.caller.tenant, scopes=sorted(who.caller.scopes))
+    person, until = await signed_in(request)
+    return OperatorShown(
+        id=person.id,
+        name=person.name,
+        role=person.role,
+        tenants=None if person.tenants is None else sorted(person.tenants),
+        expires_at=datetime.fromtimestamp(until, UTC),
+    )
+
+
+@router.delete("/v1/session", **described(status=204, security=OPERATOR))
+async def delete_session(request: Request, response: Response) -> None:
+    """Sign out. Signing out twice, or with a sign-in that has ended, is no mistake."""
+    services = services_of(request)
+    token = session_token(request)
+    if not token or token.startswith("csk_"):
+        raise NotSignedIn("You are not signed in.", fix="There is nothing to end; a key is ended by revoking it.")
+    if credentials.is_session(token):
+        await sign_out(services.store, services.ids, token, services.clock.now())
+    response.delete_cookie(COOKIE, path="/", secure=_secure(request), httponly=True, samesite="lax")
+
+
+def set_cookie(request: Request, response: Response, token: str) -> None:
+    """Lasts as long as the browser is open; when the sign-in ends is for the server to know."""
+    response.set_cookie(COOKIE, token, path="/", secure=_secure(request), httponly=True, samesite="lax")
+
+
+def _from(request: Request) -> str:
+    """The caller's address; of IPv6 the network, since whoever has one address there has all of it."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
+
+
+def _secure(request: Request) -> bool:
+    settings = services_of(request).settings
+    match settings.cookie_secure:
+        case "always":
+            return True
+        case "never":
+            return False
+    return request.url.scheme == "https" or (settings.public_url or "").startswith("https://")

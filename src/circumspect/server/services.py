@@ -1,0 +1,55 @@
+"""Services: what a worker has open while it serves. Routes read it from `request.app.state.services`.
+
+Opened before the first request and closed after the last turn; nothing in it is a global.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from circumspect.clock import RandomIds, SystemClock
+from circumspect.config import Settings
+from circumspect.ports import Clock, Ids
+from circumspect.server.directory import Directory
+from circumspect.server.limits import Limiter, open_limiter
+from circumspect.server.metrics import Metrics
+from circumspect.server.turns import Turns
+from circumspect.server.vault import Vault, open_vault
+from circumspect.stores import SqlStore
+
+
+@dataclass(frozen=True)
+class Services:
+    settings: Settings
+    store: SqlStore
+    directory: Directory
+    vault: Vault
+    limiter: Limiter
+    clock: Clock
+    ids: Ids
+    metrics: Metrics
+    turns: Turns
+    computing: asyncio.Semaphore
+    """One long computation at a time for each worker: conversations go on meanwhile."""
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None, metrics: Metrics | None = None
+) -> AsyncIterator[Services]:
+    """On the way out turns in flight have `drain_seconds` to end; then everything is closed, the store last."""
+    clock, ids, metrics = clock or SystemClock(), ids or RandomIds(), metrics or Metrics()
+    async with AsyncExitStack() as opened:
+        vault = open_vault(settings)
+        store = await SqlStore.open(settings.database)
+        opened.push_async_callback(store.close)
+        limiter = open_limiter(settings)
+        opened.push_async_callback(limiter.close)
+        directory = Directory(store, settings, vault, clock, ids)
+        opened.push_async_callback(directory.close)
+        turns = Turns(metrics)
+        opened.push_async_callback(turns.drain, settings.drain_seconds)
+        yield Services(settings, store, directory, vault, limiter, clock, ids, metrics, turns, asyncio.Semaphore(1))

@@ -1,0 +1,107 @@
+"""A turn as server-sent events: `started`, `step`, `text`, then `done` or `error`.
+
+`step` says what kind of thing is being looked at and nothing of what was found: the journal is for operators. `text`
+pieces joined are the reply that `done` has whole, whether or not the model could stream it. A comment goes out when
+nothing else did for a while, so that proxies keep the connection. A client that goes away ends the stream, never the
+turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from starlette.responses import StreamingResponse
+
+from circumspect.errors import CircumspectError
+from circumspect.server.problems import body_of
+from circumspect.server.turns import is_lost
+from circumspect.stores.codec import dumps
+from circumspect.turn import Entry, Incoming, Json, Kind, TurnResult
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 15.0
+HEADERS = {"Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
+STEPS: Mapping[Kind, str] = {
+    "assessment": "thinking",
+    "model": "thinking",
+    "context": "reading",
+    "policy": "checking",
+    "critique": "reviewing",
+    "tool": "acting",
+    "intent": "confirming",
+}
+"""What a user may know of a step. Kinds that are not here are not told."""
+
+
+class Stream:
+    """A `Listener` whose events wait here until the connection takes them."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[str, object] | None] = asyncio.Queue()
+        self._said = ""
+
+    def entry(self, entry: Entry) -> None:
+        step = STEPS.get(entry.kind)
+        if step:
+            self._queue.put_nowait(("step", {"kind": step}))
+
+    def text(self, piece: str) -> None:
+        if piece:
+            self._said += piece
+            self._queue.put_nowait(("text", {"text": piece}))
+
+    def end(self, task: asyncio.Task[TurnResult], shown: Callable[[TurnResult], Mapping[str, Json]]) -> None:
+        """The turn is over, in whatever way."""
+        if task.cancelled():
+            self._fail("interrupted", "The turn was broken off.", "Send it again with the same Idempotency-Key.")
+        elif isinstance(error := task.exception(), CircumspectError):
+            self._queue.put_nowait(("error", body_of(error)))
+        elif error is not None:
+            log.error("turn failed", exc_info=error)
+            self._fail("internal", "Something of ours failed.", "Send it again with the same Idempotency-Key.")
+        elif is_lost(task.result()):
+            self._queue.put_nowait(("error", lost_body(task.result())))
+        else:
+            result = task.result()
+            if result.reply.startswith(self._said):
+                self.text(result.reply[len(self._said) :])
+            self._queue.put_nowait(("done", shown(result)))
+        self._queue.put_nowait(None)
+
+    def _fail(self, code: str, problem: str, fix: str) -> None:
+        self._queue.put_nowait(("error", {"code": code, "problem": problem, "fix": fix}))
+
+    def response(self, incoming: Incoming) -> StreamingResponse:
+        started = {"turn_id": incoming.turn, "conversation_id": incoming.conversation}
+        return StreamingResponse(self._events(started), media_type="text/event-stream", headers=HEADERS)
+
+    async def _events(self, started: Mapping[str, str]) -> AsyncIterator[bytes]:
+        yield _event("started", started)
+        while True:
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    item = await self._queue.get()
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if item is None:
+                return
+            yield _event(*item)
+
+
+def _event(name: str, data: object) -> bytes:
+    """JSON has no line breaks of its own, so one `data:` line is enough."""
+    return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
+
+
+def lost_body(result: TurnResult) -> dict[str, Json]:
+    """What is said when the database could not be had: the words for the user are there all the same."""
+    return {
+        "code": "not_stored",
+        "problem": "The message could not be stored; nothing ran.",
+        "fix": "Send it again in a moment, with the same Idempotency-Key.",
+        "reply": result.reply,
+    }

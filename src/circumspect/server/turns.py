@@ -1,0 +1,93 @@
+"""Turns under way: an `Incoming` in, a task that will have its `TurnResult` out.
+
+A turn belongs to no connection. Whoever asked may go away: it is finished and stored all the same, and the same
+`Idempotency-Key` then gets its result. When the server stops, turns in flight are waited for; one that takes too long
+is broken off, which the pipeline records, so that its key may run it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+from circumspect.pipeline import run_turn
+from circumspect.ports import Listener
+from circumspect.reasons import ReasonCode
+from circumspect.server import telemetry
+from circumspect.server.metrics import Metrics
+from circumspect.turn import Incoming, TurnResult
+from circumspect.work import Setup
+
+
+class Turns:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._tasks: set[asyncio.Task[TurnResult]] = set()
+        self._late = False
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(
+        self,
+        incoming: Incoming,
+        setup: Setup,
+        listener: Listener | None = None,
+        after: Callable[[TurnResult], Awaitable[None]] | None = None,
+    ) -> asyncio.Task[TurnResult]:
+        """`after` belongs to the turn: it is waited for like the rest of it."""
+        task = asyncio.create_task(self._run(incoming, setup, listener, after), name=incoming.turn)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def take(
+        self, incoming: Incoming, setup: Setup, after: Callable[[TurnResult], Awaitable[None]] | None = None
+    ) -> TurnResult:
+        """The result, when somebody waits for it. Being cancelled ends the waiting, not the turn."""
+        try:
+            return await asyncio.shield(self.start(incoming, setup, after=after))
+        except asyncio.CancelledError:
+            self._late = True  # only a server that has waited long enough for its requests cancels them
+            raise
+
+    async def drain(self, seconds: float) -> int:
+        """Wait for all of them, then break off the rest and wait for their record. How many were broken off."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=0 if self._late else seconds)
+        rest = list(self._tasks)
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        return len(rest)
+
+    async def _run(
+        self,
+        incoming: Incoming,
+        setup: Setup,
+        listener: Listener | None,
+        after: Callable[[TurnResult], Awaitable[None]] | None,
+    ) -> TurnResult:
+        began = perf_counter()
+        if telemetry.is_on():
+            with telemetry.turn_span(incoming, setup) as span:
+                result = await run_turn(incoming, telemetry.traced(setup), listener)
+                telemetry.describe(span, result)
+        else:
+            result = await run_turn(incoming, setup, listener)
+        if result.turn == incoming.turn:  # else it was answered before, and counted then
+            self._metrics.turn(incoming.tenant, result, perf_counter() - began)
+        if after:
+            await after(result)
+        return result
+
+    def _ended(self, task: asyncio.Task[TurnResult]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be waiting for it any more
+
+
+def is_lost(result: TurnResult) -> bool:
+    """The conversation could not be opened: nothing was stored and nothing ran, so the message has to come again."""
+    return result.outcome == "failed" and ReasonCode.STORE_FAILED in result.reason_codes and not result.entries

@@ -1,0 +1,148 @@
+"""Secrets at rest: text in, sealed text out, and back. The secret key comes from the settings or from a file.
+
+Sealing is Fernet (AES and HMAC) with a key derived from the secret key. Several secret keys may be given, the newest
+first: the first seals, all of them open. The one choice that may surprise: beside an SQLite database the key is made on
+first use (`secret.key`, readable by its owner only), because one file without the other is of no use to a thief of
+either; with PostgreSQL there may be many workers on many machines, so there the key has to be given.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from circumspect.config import MAKE_KEY, SHORTEST_SECRET, Settings, secret_keys
+from circumspect.errors import ConfigError
+from circumspect.stores import SqlStore, access
+from circumspect.turn import TenantId
+
+KEY_FILE = "secret.key"
+_PURPOSE = b"circumspect: secrets of tenants"
+
+logger = logging.getLogger("circumspect.server")
+
+
+class Vault:
+    def __init__(self, secret_key: str | Sequence[str]) -> None:
+        keys = (secret_key,) if isinstance(secret_key, str) else tuple(secret_key)
+        if not keys:
+            raise ConfigError("There is no secret key.", fix=f"Make one with: {MAKE_KEY}")
+        self._fernet = MultiFernet([Fernet(_derived(key)) for key in keys])
+
+    def seal(self, text: str) -> str:
+        return self._fernet.encrypt(text.encode("utf-8", "surrogatepass")).decode()
+
+    def unseal(self, sealed: str) -> str:
+        try:
+            return self._fernet.decrypt(sealed.encode()).decode("utf-8", "surrogatepass")
+        except (InvalidToken, UnicodeError):
+            raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
+
+    def resealed(self, sealed: str) -> str:
+        """The same secret, sealed with the first key."""
+        try:
+            return self._fernet.rotate(sealed.encode()).decode()
+        except (InvalidToken, UnicodeError):
+            raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
+
+    async def secrets_of(self, store: SqlStore, tenant: TenantId) -> Mapping[str, str]:
+        """A tenant's secrets, opened, by name."""
+        sealed = await store.tx(access.sealed_secrets, tenant)
+        return {name: self.unseal(text) for name, text in sealed.items()}
+
+
+_OTHER_KEY = (
+    "Set CIRCUMSPECT_SECRET_KEY to the key it was sealed with (several with commas, the newest first), "
+    "or give the secret again with `circumspect apply`."
+)
+
+
+def _derived(secret_key: str) -> bytes:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret_key.encode())
+    return base64.urlsafe_b64encode(derived)
+
+
+def open_vault(settings: Settings) -> Vault:
+    """With the key of the settings, or of the file beside an SQLite database, which is made if there is none."""
+    if settings.secret_key is not None:
+        return Vault(secret_keys(settings.secret_key))
+    path = key_path(settings.database)
+    if path is None:
+        if _in_memory(settings.database):
+            return Vault(secrets.token_urlsafe(32))
+        raise ConfigError(
+            "There is no secret key, and tenants' secrets are not stored without one.",
+            fix=f"Set CIRCUMSPECT_SECRET_KEY for every worker; make one with: {MAKE_KEY}",
+        )
+    return Vault(_read(path) if path.exists() else _made(path))
+
+
+def key_path(database: str) -> Path | None:
+    """Where the key of this database is kept when the settings have none; None when it has to be given."""
+    if _in_memory(database):
+        return None
+    if "://" not in database:
+        return Path(database).parent / KEY_FILE
+    if not database.startswith("sqlite"):
+        return None
+    path = database.partition("://")[2].partition("?")[0].removeprefix("/")
+    return Path(path).parent / KEY_FILE
+
+
+def _in_memory(database: str) -> bool:
+    return database in (":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:")
+
+
+def open_to_others(path: Path) -> bool:
+    """Can anybody but its owner read the file? Always no where files have no such bits."""
+    return os.name == "posix" and bool(path.stat().st_mode & 0o077)
+
+
+def _read(path: Path) -> tuple[str, ...]:
+    try:
+        keys = tuple(path.read_text("utf-8").split())
+        if open_to_others(path):
+            logger.warning("the secret key's file can be read by others: chmod 600 %s", path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"The secret key in {path} cannot be read.", fix="Make the file readable for the user who runs the server."
+        ) from error
+    if not keys or any(len(key) < SHORTEST_SECRET for key in keys):
+        raise ConfigError(
+            f"The file {path} holds no usable secret key.",
+            fix=f"Put the key back from a backup. If no secret was ever stored, delete the file: each line needs "
+            f"{SHORTEST_SECRET} characters or more.",
+        )
+    return keys
+
+
+def _made(path: Path) -> tuple[str, ...]:
+    """Written aside and linked into place: whoever comes second finds a whole key, never half of one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(prefix=f".{KEY_FILE}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, path)
+        finally:
+            Path(aside).unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"No secret key can be kept in {path.parent}: {error.strerror}.",
+            fix="Make the folder writable, or set CIRCUMSPECT_SECRET_KEY.",
+        ) from error
+    return _read(path)

@@ -1,0 +1,51 @@
+"""Rows that a test needs and that only a long story would make: an escalation, an approval that waits."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+import sqlalchemy as sa
+from tests.server.house import House
+
+from circumspect.stores import SqlStore
+from circumspect.stores.tables import escalations, intents
+from circumspect.turn import ToolCall
+
+
+def escalation(house: House, tenant: str, conversation: str, summary: str = "help") -> str:
+    id_ = f"esc_{secrets.token_hex(6)}"
+
+    def body(connection: sa.Connection) -> None:
+        connection.execute(
+            sa.insert(escalations).values(
+                id=id_, tenant=tenant, conversation=conversation, turn="turn_x", reason_code="ESCALATED_TO_HUMAN",
+                summary=summary, state="open", created_at=time.time(),
+            )
+        )  # fmt: skip
+
+    async def add(store: SqlStore) -> None:
+        await store.tx(body)
+
+    house.stored(add)
+    return id_
+
+
+def approval(house: House, tenant: str, conversation: str, order: str = "12345") -> str:
+    id_, call = f"intent_{secrets.token_hex(6)}", ToolCall("cancel_order", {"order_id": order, "reason": ""})
+
+    def body(connection: sa.Connection) -> None:
+        connection.execute(
+            sa.insert(intents).values(
+                id=id_, tenant=tenant, conversation=conversation, kind="approval", state="pending",
+                call={"tool": call.tool, "arguments": dict(call.arguments), "id": ""}, hash=call.hash,
+                tool_version="v", policy_version="p", principal="user", nonce="n", question="Shall it run?",
+                question_hash="q", question_seq=0, created_at=time.time(), expires_at=time.time() + 3600,
+            )
+        )  # fmt: skip
+
+    async def add(store: SqlStore) -> None:
+        await store.tx(body)
+
+    house.stored(add)
+    return id_

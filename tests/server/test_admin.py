@@ -1,0 +1,191 @@
+"""Administration over HTTP: policies by version, keys shown once, usage counted, everything in the log."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from tests.server.house import OURS, House, is_a_problem, say
+
+READ_ONLY = "version: 1\ntools:\n  get_order_status: {effect: read}\n"
+LOOSE = (
+    "version: 1\ntools:\n  get_order_status: {effect: read}\n  cancel_order: {effect: destructive, confirm: always}\n"
+)
+
+
+def test_a_policy_is_put_compared_and_taken_back(both: House) -> None:
+    client = both.key("shop-he")
+    first = client.get("/v1/admin/policies/current").json()
+    put = client.put("/v1/admin/policies", json={"text": READ_ONLY, "if_version": first["version"], "note": "less"})
+    assert put.status_code == 200, put.text
+    assert put.json()["version"] == first["version"] + 1
+    assert put.json()["text"] == READ_ONLY
+    stale = client.put("/v1/admin/policies", json={"text": LOOSE, "if_version": first["version"]})
+    is_a_problem(stale, 409, "policy_changed")
+    client.put("/v1/admin/policies", json={"text": LOOSE})
+    changes = client.get(f"/v1/admin/policies/diff?from={first['version'] + 1}&to={first['version'] + 2}").json()
+    assert any("cancel_order" in one["where"] for one in changes), changes
+    back = client.post("/v1/admin/policies/rollback", json={"version": first["version"]})
+    assert back.json()["text"].strip() == first["text"].strip()
+    assert back.json()["version"] == first["version"] + 3
+    listed = client.get("/v1/admin/policies?limit=2").json()
+    assert [one["version"] for one in listed["items"]] == [first["version"] + 3, first["version"] + 2]
+    more = client.get(f"/v1/admin/policies?after={listed['next']}").json()
+    assert [one["version"] for one in more["items"]] == [first["version"] + 1, first["version"]]
+    log = [one["action"] for one in client.get("/v1/admin/log").json()["items"]]
+    assert log[:3] == ["roll_back_policy", "put_policy", "put_policy"]
+
+
+def test_a_policy_that_is_not_sound_is_refused_with_every_finding(house: House) -> None:
+    client = house.key()
+    before = client.get("/v1/admin/policies/current").json()["version"]
+    wrong = "version: 1\ntools:\n  cancel_order: {efect: destructive}\n  nobody_knows: {effect: read}\n"
+    body = is_a_problem(client.put("/v1/admin/policies", json={"text": wrong}), 422, "policy")
+    assert any("efect" in one for one in body["findings"])
+    checked = client.post("/v1/admin/policies/check", json={"text": wrong}).json()
+    assert checked["ok"] is False
+    assert any(one["line"] == 3 for one in checked["findings"])
+    assert client.post("/v1/admin/policies/check", json={"text": READ_ONLY}).json()["ok"] is True
+    assert client.get("/v1/admin/policies/current").json()["version"] == before
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "/etc/hostname", "policy.yaml", "../../secret.key"])
+def test_a_policy_text_is_never_taken_for_the_name_of_a_file(house: House, name: str) -> None:
+    client = house.key()
+    answer = client.post("/v1/admin/policies/check", json={"text": name})
+    assert answer.json()["ok"] is False
+    assert "no file" not in answer.text
+    assert "root:" not in answer.text
+    audited = client.post("/v1/audit", json={"transcripts": [], "policy": name})
+    is_a_problem(audited, 422, "policy")
+
+
+def test_a_key_works_until_it_is_revoked_and_is_shown_once(house: House) -> None:
+    client = house.key()
+    made = client.post("/v1/admin/keys", json={"name": "till 7", "scopes": ["chat"]})
+    assert made.status_code == 201
+    assert made.headers["cache-control"] == "no-store"
+    key = made.json()["key"]
+    till = house.client(key)
+    assert till.get("/v1/conversations").status_code == 200
+    assert key.split("_")[2] not in client.get("/v1/admin/keys").text
+    rotated = client.post(f"/v1/admin/keys/{made.json()['id']}/rotate", json={"overlap_hours": 1}).json()
+    assert rotated["scopes"] == ["chat"]
+    assert house.client(rotated["key"]).get("/v1/conversations").status_code == 200
+    assert client.delete(f"/v1/admin/keys/{rotated['id']}").json()["revoked_at"]
+    assert client.delete(f"/v1/admin/keys/{rotated['id']}").status_code == 200
+    is_a_problem(client.post(f"/v1/admin/keys/{rotated['id']}/rotate", json={}), 409)
+
+
+def test_usage_is_counted_and_comes_as_json_or_as_a_table(both: House) -> None:
+    client = both.key()
+    talk = both.conversation(client)
+    before = sum(row["messages"] for row in client.get("/v1/admin/usage").json()["items"])
+    say(client, talk, "what are your opening hours?")
+    rows = client.get("/v1/admin/usage").json()["items"]
+    assert sum(row["messages"] for row in rows) == before + 1
+    assert {row["tenant"] for row in rows} == {OURS}
+    table = client.get("/v1/admin/usage", headers={"Accept": "text/csv"})
+    assert table.headers["content-type"].startswith("text/csv")
+    read = list(csv.DictReader(io.StringIO(table.text)))
+    assert [row["model"] for row in read] == [row["model"] for row in rows]
+    assert client.get("/v1/admin/usage?period=1999-01").json()["items"] == []
+    everyone = both.operator("root").get("/v1/admin/usage").json()["items"]
+    assert {OURS} <= {row["tenant"] for row in everyone}
+
+
+def test_plans_are_the_operators_and_hold_for_every_tenant(house: House) -> None:
+    root = house.operator("root")
+    assert {"free", "pro", "enterprise"} <= {plan["name"] for plan in root.get("/v1/admin/plans").json()}
+    made = root.put("/v1/admin/plans/gold", json={"mode": "adaptive", "multiplier": 2})
+    assert made.json() == {"name": "gold", "mode": "adaptive", "multiplier": 2}
+    is_a_problem(house.operator("noa").put("/v1/admin/plans/gold", json={"mode": "standard"}), 403)
+    is_a_problem(house.operator("their-admin").put("/v1/admin/plans/gold", json={"mode": "standard"}), 403)
+    is_a_problem(house.key().patch("/v1/admin/tenants/shop", json={"plan": "gold"}), 403)
+    is_a_problem(root.patch("/v1/admin/tenants/shop", json={"plan": "nothing"}), 422)
+    before = root.get("/v1/admin/tenants/shop").json()
+    changed = root.patch("/v1/admin/tenants/shop", json={"plan": "gold", "adaptive_share": 0.5}).json()
+    assert (changed["plan"], changed["adaptive_share"]) == ("gold", 0.5)
+    assert changed["revision"] > before["revision"]
+    root.patch("/v1/admin/tenants/shop", json={"plan": before["plan"], "adaptive_share": 1})
+    is_a_problem(root.get("/v1/admin/tenants/nobody"), 404)
+
+
+def test_tenants_come_by_id_and_in_pages(house: House) -> None:
+    root = house.operator("root")
+    first = root.get("/v1/admin/tenants?limit=2").json()
+    assert [one["id"] for one in first["items"]] == ["shop", "shop-he"]
+    assert [one["id"] for one in root.get(f"/v1/admin/tenants?after={first['next']}").json()["items"]] == ["shop-ru"]
+    assert [one["id"] for one in house.key().get("/v1/admin/tenants").json()["items"]] == ["shop"]
+
+
+def test_tools_are_explained_in_words(house: House) -> None:
+    tools = {one["name"]: one for one in house.key().get("/v1/admin/tools").json()}
+    assert tools["cancel_order"]["effect"] == "destructive"
+    assert tools["cancel_order"]["enabled"] is True
+    assert tools["cancel_order"]["explanation"]
+    is_a_problem(house.operator("root").get("/v1/admin/tools"), 422, "tenant_needed")
+    assert house.operator("root").get("/v1/admin/tools?tenant=shop").status_code == 200
+
+
+def test_a_persons_data_is_handed_over_and_deleted(both: House) -> None:
+    client = both.key()
+    talk = both.conversation(client, person="cust-9")
+    say(client, talk, "hello, it is me")
+    kept = client.get("/v1/admin/persons/cust-9").json()
+    assert [one["id"] for one in kept["conversations"]] == [talk]
+    assert "hello, it is me" in str(kept)
+    is_a_problem(both.key(OURS, "chat", "read", "manage").delete("/v1/admin/persons/cust-9"), 403)
+    assert client.delete("/v1/admin/persons/cust-9").json() == {"conversations": 1}
+    is_a_problem(client.get(f"/v1/conversations/{talk}"), 404)
+    assert client.get("/v1/admin/persons/cust-9").json()["conversations"] == []
+
+
+# --- audit ----------------------------------------------------------------------------------------------------------
+
+TRANSCRIPT = {
+    "id": "c1",
+    "messages": [
+        {"role": "user", "content": "what about my order 12345?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "1",
+                    "type": "function",
+                    "function": {"name": "cancel_order", "arguments": '{"order_id": "12345"}'},
+                }
+            ],
+        },
+    ],
+}
+
+
+def test_an_audit_says_what_would_have_been_held(house: House) -> None:
+    client = house.key()
+    answer = client.post("/v1/audit", json={"transcripts": [TRANSCRIPT]})
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    import orjson
+
+    lines = [orjson.loads(line) for line in answer.text.splitlines()]
+    assert lines[0]["tool"] == "cancel_order"
+    assert lines[0]["verdict"] in ("ask", "escalate", "deny")
+    assert lines[-1]["summary"]["calls"] == 1
+    raw = orjson.dumps(TRANSCRIPT) + b"\n{broken\n"
+    same = client.post("/v1/audit", content=raw, headers={"Content-Type": "application/x-ndjson"})
+    again = [orjson.loads(line) for line in same.text.splitlines()]
+    assert again[0] == lines[0]
+    assert again[1]["kind"] == "malformed"
+    is_a_problem(client.post("/v1/audit", content=b"x", headers={"Content-Type": "text/plain"}), 415)
+    is_a_problem(client.post("/v1/audit", json={"transcripts": "x"}), 422)
+    is_a_problem(house.key(OURS, "chat").post("/v1/audit", json={"transcripts": []}), 403)
+
+
+def test_an_audit_opens_no_files_of_the_server(house: House, tmp_path) -> None:
+    secret = tmp_path / "tools.json"
+    secret.write_text('[{"type": "function", "function": {"name": "secret_tool"}}]')
+    answer = house.key().post("/v1/audit", json={"transcripts": [{**TRANSCRIPT, "tools": str(secret)}]})
+    assert "secret_tool" not in answer.text
+    assert answer.status_code == 200

@@ -1,0 +1,147 @@
+"""Escalations and approvals: a person takes over, answers, hands back; a colleague decides on exactly what was shown."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.server.house import House, is_a_problem, say
+from tests.server.rows import escalation
+
+FOUR_EYES = """\
+version: 1
+tools:
+  get_order_status: {effect: read}
+  cancel_order: {effect: destructive, confirm: four_eyes}
+"""
+
+
+@pytest.fixture(scope="module")
+def four_eyes(both: House) -> House:
+    put = both.key().put("/v1/admin/policies", json={"text": FOUR_EYES, "note": "four eyes"})
+    assert put.status_code == 200, put.text
+    # The policy takes a moment to reach the worker.
+    until = time.monotonic() + 10
+    while "colleague" not in both.key().get("/v1/admin/tools").text:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return both
+
+
+def test_a_person_takes_over_answers_and_hands_back(both: House) -> None:
+    client, noa = both.key(), both.operator("noa")
+    talk = both.conversation(client)
+    say(client, talk, "hello")
+    id_ = escalation(both, "shop", talk)
+    assert id_ in [one["id"] for one in noa.get("/v1/escalations?state=open").json()["items"]]
+    is_a_problem(noa.post(f"/v1/escalations/{id_}/reply", json={"content": "hi"}), 409)
+    taken = noa.post(f"/v1/escalations/{id_}/take").json()
+    assert (taken["state"], taken["taken_by"]) == ("taken", "noa")
+    assert client.get(f"/v1/conversations/{talk}").json()["paused_by"] == "noa"
+    silent = say(client, talk, "what are your opening hours?")
+    assert "WITH_A_PERSON" in silent["reason_codes"]
+    assert silent["usage"]["model_calls"] == 0
+    said = noa.post(f"/v1/escalations/{id_}/reply", json={"content": "Hello, this is Noa."})
+    assert said.status_code == 201
+    seen = client.get(f"/v1/conversations/{talk}/messages").json()["items"]
+    assert (seen[-1]["content"], seen[-1]["by"]) == ("Hello, this is Noa.", "person")
+    assert seen[-1]["seq"] == said.json()["seq"]
+    assert noa.post(f"/v1/escalations/{id_}/hand-back").status_code == 200
+    assert say(client, talk, "what are your opening hours?")["outcome"] == "answered"
+    resolved = noa.post(f"/v1/escalations/{id_}/resolve").json()
+    assert (resolved["state"], resolved["resolved_by"]) == ("resolved", "noa")
+    log = [one["action"] for one in both.operator("root").get("/v1/admin/log?tenant=shop").json()["items"]]
+    assert log[:4] == ["resolve", "hand_back", "reply", "take_over"]
+
+
+def test_two_people_cannot_take_the_same_conversation(both: House) -> None:
+    client = both.key()
+    id_ = escalation(both, "shop", both.conversation(client))
+    people = [both.operator("noa"), both.operator("root"), both.key("shop", "manage")]
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda one: one.post(f"/v1/escalations/{id_}/take").status_code, people))
+    assert sorted(answers) == [200, 409, 409]
+
+
+def test_a_reviewer_looks_and_does_not_touch(both: House) -> None:
+    client, rita = both.key(), both.operator("rita")
+    id_ = escalation(both, "shop", both.conversation(client))
+    assert rita.get(f"/v1/escalations/{id_}").status_code == 200
+    is_a_problem(rita.post(f"/v1/escalations/{id_}/take"), 403)
+
+
+def test_an_operator_sees_only_their_tenants(both: House) -> None:
+    client, theirs = both.key(), both.operator("theirs")
+    id_ = escalation(both, "shop", both.conversation(client))
+    is_a_problem(theirs.get(f"/v1/escalations/{id_}"), 404)
+    is_a_problem(theirs.post(f"/v1/escalations/{id_}/take"), 404)
+    is_a_problem(theirs.get("/v1/escalations?tenant=shop"), 404)
+    assert {one["tenant"] for one in theirs.get("/v1/escalations").json()["items"]} <= {"shop-ru"}
+
+
+def test_an_approved_call_runs_once_exactly_as_shown(four_eyes: House) -> None:
+    client, noa = four_eyes.key(), four_eyes.operator("noa")
+    talk = four_eyes.conversation(client)
+    held = wait_for_four_eyes(four_eyes, talk, "12350")
+    shown = noa.get(f"/v1/approvals/{held}").json()
+    assert shown["tool"] == "cancel_order"
+    assert shown["arguments"]["order_id"] == "12350"
+    assert shown["state"] == "pending"
+    is_a_problem(noa.post(f"/v1/approvals/{held}/approve", json={"hash": "another"}), 409, "changed")
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(
+            pool.map(lambda _: noa.post(f"/v1/approvals/{held}/approve", json={"hash": shown["hash"]}), range(4))
+        )
+    done = [one.json() for one in answers if one.status_code == 200]
+    assert sum("EXECUTED_SUCCESSFULLY" in one["turn"]["reason_codes"] for one in done) == 1
+    after = noa.get(f"/v1/approvals/{held}").json()
+    assert (after["state"], after["settled_by"]) == ("consumed", "noa")
+    is_a_problem(noa.post(f"/v1/approvals/{held}/approve", json={"hash": shown["hash"]}), 409, "settled")
+    said = client.get(f"/v1/conversations/{talk}/messages").json()["items"]
+    assert [one["by"] for one in said] == ["user", "agent", "agent"], said
+
+
+def test_a_denied_call_does_not_run(four_eyes: House) -> None:
+    client, manager = four_eyes.key(), four_eyes.key("shop", "manage")
+    talk = four_eyes.conversation(client)
+    held = wait_for_four_eyes(four_eyes, talk, "12349")
+    shown = manager.get(f"/v1/approvals/{held}").json()
+    denied = manager.post(f"/v1/approvals/{held}/deny", json={"hash": shown["hash"]})
+    assert denied.status_code == 200, denied.text
+    assert denied.json()["approval"]["state"] == "denied"
+    assert "EXECUTED_SUCCESSFULLY" not in denied.json()["turn"]["reason_codes"]
+
+
+def test_an_edited_call_waits_anew(four_eyes: House) -> None:
+    client, noa = four_eyes.key(), four_eyes.operator("noa")
+    talk = four_eyes.conversation(client)
+    held = wait_for_four_eyes(four_eyes, talk, "12348")
+    shown = noa.get(f"/v1/approvals/{held}").json()
+    edited = noa.post(
+        f"/v1/approvals/{held}/edit",
+        json={"hash": shown["hash"], "arguments": {**shown["arguments"], "reason": "customer moved"}},
+    )
+    assert edited.status_code == 200, edited.text
+    pending = edited.json()["turn"]["pending"]
+    assert pending["kind"] == "approval"
+    assert pending["intent_id"] != held
+    assert pending["arguments"]["reason"] == "customer moved"
+    assert noa.get(f"/v1/approvals/{held}").json()["state"] != "pending"
+    assert noa.get(f"/v1/approvals/{pending['intent_id']}").json()["state"] == "pending"
+
+
+def test_waiting_approvals_are_listed_in_pages(four_eyes: House) -> None:
+    client, noa = four_eyes.key(), four_eyes.operator("noa")
+    made = {wait_for_four_eyes(four_eyes, four_eyes.conversation(client), "12347") for _ in range(3)}
+    first = noa.get("/v1/approvals?limit=2").json()
+    rest = noa.get("/v1/approvals", params={"after": first["next"]}).json()
+    assert made <= {one["id"] for one in first["items"] + rest["items"]}
+    assert len(first["items"]) == 2
+
+
+def wait_for_four_eyes(house: House, talk: str, order: str) -> str:
+    """The id of an approval that a conversation led to."""
+    held = say(house.key(), talk, f"cancel order {order}")
+    assert held["pending"]["kind"] == "approval", held
+    return str(held["pending"]["intent_id"])

@@ -1,0 +1,168 @@
+"""`circumspect serve` as a process: what it prints, what it survives, how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+COMMAND = [sys.executable, "-m", "circumspect", "serve"]
+
+
+@contextmanager
+def serving(folder: Path, *options: str, **surroundings: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The process, its address, and what it printed before it was ready."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CIRCUMSPECT_")}
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env={**clean, **surroundings},
+        start_new_session=True,
+    )  # fmt: skip
+    printed = ""
+    try:
+        assert process.stdout
+        for line in process.stdout:
+            printed += line
+            if line.startswith("Press Ctrl-C"):
+                break
+        found = re.search(r"listens on (http://\S+)", printed)
+        assert found, printed + (process.stderr.read() if process.stderr else "")
+        ready(found[1])
+        yield process, found[1], printed
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def ready(url: str) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{url}/readyz", trust_env=False, verify=False).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("it never got ready")
+
+
+def test_the_demo_prints_a_line_that_works_and_keeps_its_key(tmp_path: Path) -> None:
+    with serving(tmp_path, "--demo") as (process, url, printed):
+        key = tmp_path / ".circumspect" / "demo.key"
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        assert key.read_text().strip() in printed
+        assert "offline demo model" in printed
+        line = printed[printed.index("  curl") :].split("\n\n")[0]
+        said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=30)
+        assert '"outcome":"asked"' in said.stdout, said
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert out.strip().endswith("Stopped.")
+        assert process.returncode == 0
+        assert "Traceback" not in err
+    with serving(tmp_path, "--demo") as (_, _, again):
+        assert key.read_text().strip() in again
+
+
+def test_a_busy_port_is_one_message(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.returncode == 2
+    assert f"Cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert "--port" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--model", "nobody:knows"], "nobody"),
+        (["--database", "mysql://x/y"], "mysql"),
+        (["--database", "postgresql://nobody@127.0.0.1:1/x"], "CIRCUMSPECT_SECRET_KEY"),
+        (["--config", "missing.toml"], "missing.toml"),
+        (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
+    ],
+)
+def test_a_wrong_setting_is_one_message_before_anything_starts(tmp_path: Path, options: list[str], words: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--port", "0", *options],
+        capture_output=True, text=True, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Path) -> None:
+    with serving(tmp_path, "--demo", "--workers", "2") as (process, url, _):
+        key = (tmp_path / ".circumspect" / "demo.key").read_text().strip()
+        client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False, verify=False)
+
+        def workers() -> set[int]:
+            found = set()
+            for one in psutil.Process(process.pid).children():
+                with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                    if "spawn_main" in " ".join(one.cmdline()):
+                        found.add(one.pid)
+            return found
+
+        def say(number: int) -> None:
+            for _ in range(number):
+                # A connection of its own each time: the kernel deals them out to both workers.
+                answer = httpx.post(
+                    f"{url}/v1/conversations/demo/messages",
+                    json={"content": "what are your opening hours?"},
+                    headers={"Authorization": f"Bearer {key}"},
+                    trust_env=False,
+                    verify=False,
+                    timeout=30,
+                )
+                assert answer.status_code == 200, answer.text
+
+        def counted() -> float:
+            text = client.get("/metrics").text
+            found = re.findall(r'^circumspect_turns_total\{.*outcome="answered".*\} (\S+)$', text, re.M)
+            return sum(map(float, found))
+
+        say(6)
+        assert {counted() for _ in range(4)} == {6}
+        before = workers()
+        assert len(before) == 2
+        victim = min(before)
+        os.kill(victim, signal.SIGKILL)
+        end = time.monotonic() + 30
+        while len(workers() - {victim}) < 2:
+            assert time.monotonic() < end, "no new worker came"
+            time.sleep(0.1)
+        ready(url)
+        say(6)
+        assert counted() == 12
+        client.close()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+        assert f"[{victim}] died" in err
+        assert "Traceback" not in err
