@@ -18,6 +18,7 @@ from circumspect.cli import VERBS, cli
 from circumspect.cli.chat import COMMANDS as CHAT
 from circumspect.policy.load import schema
 from circumspect.reasons import ReasonCode
+from circumspect.tenants.reading import schema as tenant_file
 from circumspect.turn import LANGUAGES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -38,6 +39,10 @@ def reason_codes() -> str:
             lines.append(f"| `{code}` | {meanings} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def tenant_schema() -> str:
+    return orjson.dumps(tenant_file(), option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def policy_schema() -> str:
@@ -139,6 +144,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reason-codes.md": reason_codes,
     "cli.md": commands,
     "policy.schema.json": policy_schema,
+    "tenant.schema.json": tenant_schema,
 }
 
 
