@@ -1,0 +1,17 @@
+"""Guardians: is this message about something harmful? A model, a moderation service, or rules that need neither."""
+
+from circumspect.guardian.opening import open_guardian
+from circumspect.guardian.port import CATEGORIES, Category, Guardian, GuardianUnavailable, Screening
+from circumspect.guardian.rules import RuleGuardian
+from circumspect.guardian.together import Together
+
+__all__ = [
+    "CATEGORIES",
+    "Category",
+    "Guardian",
+    "GuardianUnavailable",
+    "RuleGuardian",
+    "Screening",
+    "Together",
+    "open_guardian",
+]

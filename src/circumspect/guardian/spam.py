@@ -1,0 +1,111 @@
+"""spam_score: a message -> how much it looks like spam, 0 to 1, and why.
+
+Advertising words, links, capitals, repetition, keyboard mash. No single harmless habit reaches the .7 at which a turn
+is blocked: a link, capitals and three exclamation marks together are still a customer in a hurry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+
+from circumspect.locales.wordlists import patterns, said, spoken
+from circumspect.turn import Language
+
+LONGEST = 20_000
+_LINK = re.compile(
+    r"https?://\S+|www\.\S+|\b(?:bit\.ly|t\.me|goo\.gl|tinyurl\.com|wa\.me)/\S+|\b[\w-]{1,63}\.(?:ru|com|xyz|top|click|info|biz"
+    r"|shop|online)/\S+",
+    re.IGNORECASE,
+)
+_ADDRESS = ("://", "@", "www.")
+_HANDLE = re.compile(r"(?<!\S)@[a-z]\w{3,}", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]+")
+_SHOUT = re.compile(r"!{3,}|[$€₽₪]{2,}|🔥{2,}|💰+")
+_ROWS = (
+    "qwertyuiop",
+    "asdfghjkl",
+    "zxcvbnm",
+    "йцукенгшщзхъ",
+    "фывапролджэ",
+    "ячсмитьбю",
+    "קראטוןםפ",
+    "שדגכעיחלךף",
+    "זסבהנמצתץ",
+)
+_NEAR = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in map("".join, pairwise(way)))
+_VOWELS = re.compile(r"[aeiouyаеиоуыэюяё]")
+_NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщъь]{5,}")
+
+WEIGHTS: Mapping[str, tuple[float, ...]] = {
+    "promo": (0.4, 0.65, 0.8, 0.9),
+    "links": (0.25, 0.45, 0.5, 0.6),
+    "handle": (0.3,),
+    "capitals": (0.2,),
+    "shouting": (0.15,),
+    "repetition": (0.75,),
+    "gibberish": (0.75,),
+}
+"""How much each sign counts, by how often it is seen; the last one for all that come after."""
+
+
+def spam_score(text: str, language: Language) -> float:
+    """1 minus the product of what each sign leaves over: signs add up, and never beyond 1."""
+    left = 1.0
+    for weight in signs(text, language).values():
+        left *= 1.0 - weight
+    return round(1.0 - left, 3)
+
+
+def signs(text: str, language: Language) -> dict[str, float]:
+    """The signs that were seen, with their weights."""
+    text = text[:LONGEST]
+    counts = {
+        "promo": _promises(text, language),
+        "links": len(_LINK.findall(text)),
+        "handle": len(_HANDLE.findall(text)),
+        "capitals": int(_shouted(text)),
+        "shouting": len(_SHOUT.findall(text)),
+        "repetition": int(_repeated(text)),
+        "gibberish": int(_mashed(text)),
+    }
+    return {name: WEIGHTS[name][min(seen, len(WEIGHTS[name])) - 1] for name, seen in counts.items() if seen}
+
+
+def _promises(text: str, language: Language) -> int:
+    heard = said(text)
+    return len({hit[0] for one in spoken(text, language) for hit in patterns("guardian", one)["promo"].finditer(heard)})
+
+
+def _shouted(text: str) -> bool:
+    letters = [letter for letter in _LETTER.findall(text) if letter.lower() != letter.upper()]
+    return len(letters) >= 15 and sum(map(str.isupper, letters)) > 0.7 * len(letters)
+
+
+def _repeated(text: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(text)]
+    if len(words) >= 8 and Counter(words).most_common(1)[0][1] > 0.6 * len(words):
+        return True
+    lines = [line.strip() for line in text.splitlines() if len(line.strip()) > 10]
+    if len(lines) >= 4 and Counter(lines).most_common(1)[0][1] > 0.6 * len(lines):
+        return True
+    # One phrase over and over: few different words in a long message.
+    return len(words) >= 30 and len(set(words)) < 0.2 * len(words)
+
+
+def _mashed(text: str) -> bool:
+    plain = " ".join(part for part in text.split() if not any(sign in part for sign in _ADDRESS))
+    words = [word.lower() for word in _WORD.findall(plain) if len(word) >= 4]
+    odd = sum(map(_odd, words))
+    return odd > 0.5 * len(words) and (odd >= 3 or any(len(word) >= 9 for word in words if _odd(word)))
+
+
+def _odd(word: str) -> bool:
+    """Nobody's word: neighbouring keys, or a heap of consonants. Hebrew writes no vowels: there only the keys tell."""
+    near = sum(first + second in _NEAR for first, second in pairwise(word))
+    if len(word) >= 5 and near >= 0.6 * (len(word) - 1):
+        return True
+    return not "א" <= word[0] <= "ת" and (bool(_NO_VOWEL.search(word)) or not _VOWELS.search(word))
