@@ -48,6 +48,7 @@ SHOWN = {
         "(acted: CONFIRMED_BY_USER",
         'POST /orders/12345/cancel {"order":"12345","reason":"asked for in the chat"} with our token, with a key',
     ],
+    "knowledge.py": ["guide.md says 30 days", "terms.md says 14 days"],
     "mcp_tool.py": [
         "calendar_clear_day: effect destructive",
         "calendar_forward_everything: effect None",

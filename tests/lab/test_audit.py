@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 from tests.lab.audit_talk import SHOP, Talk, codes, conversation, last, policy, rulings, written
 
-from circumspect.lab.audit import Ruled, Unsupported, audit, line_of
+from circumspect.lab.audit import Auditor, Ruled, Unsupported, audit, line_of
+from circumspect.lab.rulebook import AUDIT_RULES, FIRST
 from circumspect.lab.summary import Summary
+from circumspect.lab.transcripts import Transcript, read
 
 ORDER = {"order_id": "A10077", "status": "open", "items": [{"sku": "X1"}], "paid_with": "card_7001"}
 OTHER = {"order_id": "B20088", "status": "open", "items": [{"sku": "Y2"}], "paid_with": "card_7001"}
@@ -263,3 +266,55 @@ def Talk_copy(talk: Talk) -> Talk:
     copy = Talk()
     copy.messages, copy.open = list(talk.messages), list(talk.open)
     return copy
+
+
+CAREFUL = """
+version: 1
+facts: {get_order: {key: order_id}}
+tools:
+  get_order: {effect: read}
+  get_customer: {effect: read, deny: Not today.}
+  cancel_order:
+    effect: write
+    requires: [get_order]
+    limits: [{count: 1}]
+    deny_unless: [{if: "facts.get_order[args.order_id].total > 10.0", because: Too small.}]
+  change_items:
+    effect: write
+    confirm: never
+    when:
+      - {if: "size(args.items) > 1", then: four_eyes, because: Many.}
+      - {if: "args.card_id == 'card_7001'", then: confirm, because: That card.}
+  send_money: {effect: write, confirm: four_eyes}
+"""
+
+
+def test_rules_that_are_not_asked_about_a_tool_would_have_said_nothing(tmp_path: Path) -> None:
+    talk = looked_up().calls("get_customer", customer_id="C1").returns("Error: none").calls("no_such_tool")
+    talk = talk.calls("cancel_order", order_id="A10077", reason="mistake").returns("done")
+    talk = talk.calls("cancel_order", order_id="A10078", reason="mistake").calls("read_page", url="https://example.com")
+    talk = talk.calls("change_items", order_id="A10077", items=[{"sku": "1"}, {"sku": "2"}], card_id="card_7001")
+    talk = talk.calls("change_items", order_id="A10077", items=[], card_id="card_7002").calls(
+        "send_money", recipient="x"
+    )
+    path = written(tmp_path / "t.jsonl", conversation(talk))
+    # A rule under another name is always asked.
+    renamed = [one if one.name in FIRST else replace(one, name=f"{one.name} ") for one in AUDIT_RULES]
+    for rules in (policy(CAREFUL), policy(), None):
+        some = [row for row in audit([path], rules) if isinstance(row, Ruled)]
+        all_of_them = [row for row in audit([path], rules, rules=renamed) if isinstance(row, Ruled)]
+        assert [(row.verdict, row.rules) for row in some] == [
+            (row.verdict, tuple(name.strip() for name in row.rules)) for row in all_of_them
+        ]
+
+
+def test_without_tool_definitions_nothing_is_kept_of_each_call(tmp_path: Path) -> None:
+    talk = Talk()
+    for number in range(30):
+        talk = talk.calls("get_order", order_id=f"A{number}").returns("none")
+    path = written(tmp_path / "t.jsonl", {"id": "c", "messages": talk.messages})
+    auditor = Auditor(policy())
+    for one in read([path]):
+        assert isinstance(one, Transcript)
+        assert len(list(auditor.of(one))) == 30
+    assert len(auditor.covered) == 1

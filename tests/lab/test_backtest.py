@@ -17,6 +17,7 @@ from tests.stores import postgres_server
 
 from circumspect import Agent, cli, samples
 from circumspect.lab import backtest as lab
+from circumspect.lab import stored
 from circumspect.lab.backtest import Summary, backtest
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
@@ -307,7 +308,7 @@ def calls_cancel():
 @pytest.fixture
 async def week(shop, clock, monkeypatch):
     """Seven conversations on seven days, read in pages of two."""
-    monkeypatch.setattr(lab, "PAGE", 2)
+    monkeypatch.setattr(stored, "PAGE", 2)
     chat = shop()
     for day in range(7):
         chat.name = f"day{day}"
@@ -351,7 +352,7 @@ async def test_decisions_before_since_are_not_counted_though_the_conversation_we
 
 @pytest.mark.postgres
 async def test_on_postgresql_the_same_is_found(clock, monkeypatch):
-    monkeypatch.setattr(lab, "PAGE", 1)
+    monkeypatch.setattr(stored, "PAGE", 1)
     sample = samples.load("shop", directory=None, now=clock.now())
     with contextlib.ExitStack() as stack:
         try:

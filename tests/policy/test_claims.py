@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from circumspect.policy.claims import claims_in, unsupported_claims
+from circumspect.policy.claims import MARKS, VERBS, claims_in, unsupported_claims
 from circumspect.turn import Happened, ToolCall, ToolSpec
 
 
@@ -87,3 +87,16 @@ def test_reporting_a_status_that_a_lookup_returned_is_fine() -> None:
 def test_a_tool_that_only_reads_backs_nothing_whatever_it_is_called() -> None:
     specs = {"cancel_preview": ToolSpec("cancel_preview", effect="read")}
     assert unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_preview")], specs)
+
+
+def test_no_verb_is_overlooked_by_the_first_glance() -> None:
+    verbs = [verb for verbs in VERBS.values() for verb in verbs.replace("l?", "l").replace("-?", "-").split("|")]
+    assert [verb for verb in verbs if not any(mark in verb for mark in MARKS)] == []
+    for verb in verbs:
+        for reply in (
+            f"I have {verb} it.",
+            f"We {verb} your order.",
+            f"It has been {verb}.",
+            f"Successfully {verb} it.",
+        ):
+            assert claims_in(reply), reply

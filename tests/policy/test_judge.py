@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from circumspect.policy.arguments import missing
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import judge, rule
-from circumspect.policy.rules import RULES
+from circumspect.policy.rules import HARD_STOPS, RULES
 from circumspect.reasons import ReasonCode
 from circumspect.turn import (
     SEVERITY,
@@ -109,3 +110,46 @@ def test_denials_hold_in_every_mode(mode):
     assert judge(facts(mode=mode, spec=None), RULES)[0].kind == "deny"
     assert judge(facts(mode=mode, effect=None), RULES)[0].kind == "deny"
     assert judge(facts(mode=mode, call=ToolCall("cancel_order", {"order_id": 7})), RULES)[0].kind == "ask"
+
+
+FORM = ToolSpec(
+    "change_address",
+    parameters={
+        "type": "object",
+        "properties": {
+            "address1": {"type": "string"},
+            "address2": {"type": "string"},
+            "city": {"type": "string"},
+            "note": {"type": "string", "description": "A word for the driver. May be empty."},
+            "door": {"type": "string", "minLength": 1, "description": "Optional."},
+            "items": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+            "date": {"type": "string", "format": "date"},
+        },
+        "required": ["address1", "address2", "city", "note", "door"],
+    },
+    effect="write",
+)
+FILLED = {"address1": "12 Main Street", "address2": "4 B", "city": "Haifa", "note": "ring", "door": "2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_missing"), [("address1", True), ("address2", False), ("city", True), ("note", False), ("door", True)]
+)
+def test_a_blank_counts_as_given_only_where_the_schema_or_the_name_leaves_it_open(name, is_missing):
+    for blank in ("", "  "):
+        assert missing(FORM, {**FILLED, name: blank}) == ((name,) if is_missing else ())
+    assert missing(FORM, {key: value for key, value in FILLED.items() if key != name}) == (name,)
+
+
+@pytest.mark.parametrize("items", ["sku 7", {"sku": "7"}, [7], [{"sku": 7}]])
+def test_a_list_of_the_wrong_build_goes_back_to_the_model(items):
+    verdict, findings = judge(facts(spec=FORM, call=ToolCall("change_address", {**FILLED, "items": items})), RULES)
+    assert isinstance(verdict, Deny)
+    assert "items" in verdict.problem
+    assert not HARD_STOPS.intersection(finding.reason for finding in findings if finding.verdict.kind == "deny")
+
+
+def test_a_value_of_the_wrong_form_is_asked_of_the_user():
+    verdict, _ = judge(facts(spec=FORM, call=ToolCall("change_address", {**FILLED, "date": "soon"})), RULES)
+    assert isinstance(verdict, Ask)
+    assert verdict.invalid == {"date": "format:date"}

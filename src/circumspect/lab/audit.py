@@ -13,30 +13,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Any
 
 from circumspect.lab.draft_policy import guess
-from circumspect.lab.messages import Proposed, Returned, Unknown, Words, has_failed, result_value, steps
+from circumspect.lab.messages import Proposed, Returned, Unknown, Words, has_failed, proposed, result_value, steps
 from circumspect.lab.rulebook import AUDIT_RULES, FIRST, can_speak
+from circumspect.lab.rulings import Row, Ruled, Unsupported, line_of, said
 from circumspect.lab.tool_defs import Specs, Toolbox
 from circumspect.lab.transcripts import Problem, ProblemKind, Transcript, read
+from circumspect.policy import conditions
 from circumspect.policy.arguments import materialised
-from circumspect.policy.claims import Claim, unsupported_claims
+from circumspect.policy.claims import unsupported_claims
+from circumspect.policy.conditions import Known
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy, ToolPolicy, effect_of
 from circumspect.policy.judge import Rule, judge
-from circumspect.policy.tracing import Ledger, Traced, attach, trace
+from circumspect.policy.tracing import Ledger, attach, trace
 from circumspect.policy.transcript_rules import exchange_of
 from circumspect.reasons import ReasonCode
 from circumspect.turn import (
     Deny,
+    Effect,
     Finding,
     Happened,
     Heard,
-    Json,
-    JsonObject,
     Session,
     ToolCall,
     ToolSpec,
@@ -44,79 +44,12 @@ from circumspect.turn import (
     strictest,
 )
 
+__all__ = ("Auditor", "Row", "Ruled", "Unsupported", "audit", "line_of")
+
 Rules = tuple[Rule, ...]
-Said = Literal["allow", "ask", "escalate", "deny"]
 MESSAGE_LIMIT = 200_000
 """A longer message is read up to here, and said to be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ruled:
-    """One proposed call and what would have become of it."""
-
-    id: str
-    index: int
-    """Of the message that proposed it."""
-    call: int
-    """Its position in that message."""
-    tool: str
-    verdict: Said
-    findings: tuple[Finding, ...]
-    grounding: tuple[Traced, ...]
-    arguments: JsonObject
-    effect: str
-    path: str
-    line: int
-    question: str = ""
-    answer: str = ""
-    """The last exchange before the call, in words: what a reader needs to judge the verdict."""
-    label: Any = None
-
-    @property
-    def reason_codes(self) -> tuple[ReasonCode, ...]:
-        return tuple(dict.fromkeys(finding.reason for finding in self.findings if finding.reason))
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        return tuple(finding.rule for finding in self.findings)
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "index": self.index,
-            "call": self.call,
-            "tool": self.tool,
-            "verdict": self.verdict,
-            "reason_codes": [str(code) for code in self.reason_codes],
-            "rules": list(self.rules),
-            "grounding": {
-                one.argument: {"from": one.origin, "message": one.index, **({"field": one.field} if one.field else {})}
-                for one in self.grounding
-            },
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Unsupported:
-    """A reply that claims something no call did."""
-
-    id: str
-    index: int
-    claim: Claim
-    path: str
-    line: int
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "index": self.index,
-            "claim": self.claim.sentence,
-            "action": self.claim.action,
-            "reason_codes": [str(ReasonCode.UNSUPPORTED_CLAIM)],
-        }
-
-
-Row = Ruled | Unsupported | Problem
+KNOWN_TOOLS = 4096
 
 
 @dataclass(frozen=True)
@@ -129,34 +62,41 @@ class Auditor:
     rules: Sequence[Rule] = AUDIT_RULES
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     claims: bool = True
-    guessed: dict[str, ToolPolicy] = field(default_factory=dict)
-    applicable: dict[tuple[str, int, int], tuple[ToolSpec | None, ToolPolicy | None, Rules, Rules]] = field(
-        default_factory=dict
-    )
+    covered: dict[tuple[str, int], _Covered] = field(default_factory=dict)
     last: list[_Conversation] = field(default_factory=list)
     """The conversation before, in case the next one goes on from it."""
 
-    def judged(self, facts: Facts) -> tuple[Verdict, tuple[Finding, ...]]:
+    def judged(self, facts: Facts, covered: _Covered) -> tuple[Verdict, tuple[Finding, ...]]:
         """What the rules say, those about the call as such before those about the conversation."""
-        first, rest = self._applicable(facts)
-        verdict, findings = judge(facts, first)
+        verdict, findings = judge(facts, covered.first)
         if verdict.kind == "deny":
             return verdict, findings
-        more = judge(facts, rest)[1]
-        if more:
-            findings = (*findings, *more)
-        return strictest([finding.verdict for finding in findings]), findings
+        later, more = judge(facts, covered.rest)
+        return strictest((verdict, later)) if findings else later, (*findings, *more)
 
-    def _applicable(self, facts: Facts) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-        """The rules that can have anything to say about this tool, found once: most tools have few settings."""
-        key = (facts.call.tool, id(facts.spec), id(facts.policy))
-        known = self.applicable.get(key)
-        if known is None or known[0] is not facts.spec or known[1] is not facts.policy:
-            rules = [one for one in self.rules if can_speak(one, facts)]
-            first = tuple(one for one in rules if one.name in FIRST)
-            rest = tuple(one for one in rules if one.name not in FIRST)
-            known = self.applicable[key] = (facts.spec, facts.policy, first, rest)
-        return known[2], known[3]
+    def cover(self, tool: str, specs: Specs | None) -> _Covered:
+        """What is known about a tool before anybody calls it, found once."""
+        spec = specs.get(tool) if specs is not None else None
+        known = self.covered.get((tool, id(spec)))
+        if known is None or known.declared is not spec:
+            if len(self.covered) >= KNOWN_TOOLS:
+                self.covered.clear()
+            known = self.covered[tool, id(spec)] = self._covered(tool, spec, specs is None and bool(tool))
+        return known
+
+    def _covered(self, tool: str, declared: ToolSpec | None, undeclared: bool) -> _Covered:
+        spec = ToolSpec(tool) if undeclared else declared
+        policy = self.policy.of(tool, None) if self.policy is not None else guess(spec).policy if spec else None
+        effect = effect_of(spec, policy)
+        rules = [one for one in self.rules if can_speak(one, spec, policy, effect)]
+        return _Covered(
+            declared,
+            spec,
+            policy,
+            effect,
+            tuple(one for one in rules if one.name in FIRST),
+            tuple(one for one in rules if one.name not in FIRST),
+        )
 
     def of(self, transcript: Transcript) -> Iterator[Row]:
         """Everything there is to say about one conversation, in order."""
@@ -165,14 +105,17 @@ class Auditor:
         self.last[:] = [conversation]
         return conversation.rows()
 
-    def policy_of(self, tool: str, spec: ToolSpec | None) -> ToolPolicy | None:
-        if self.policy is not None:
-            return self.policy.of(tool, None)
-        if spec is None:
-            return None
-        if tool not in self.guessed:
-            self.guessed[tool] = guess(spec).policy
-        return self.guessed[tool]
+
+@dataclass(frozen=True, slots=True)
+class _Covered:
+    """A tool, what holds for it, and the rules that can have anything to say about a call of it."""
+
+    declared: ToolSpec | None
+    spec: ToolSpec | None
+    policy: ToolPolicy | None
+    effect: Effect | None
+    first: Rules
+    rest: Rules
 
 
 def audit(
@@ -205,7 +148,9 @@ class _Conversation:
         self.transcript = transcript
         self.specs = transcript.specs if transcript.specs is not None else auditor.specs
         self.events: list[Heard | Happened] = []
+        self.happened: list[Happened] = []
         self.ledger = Ledger()
+        self.known = Known()
         self.open: dict[str, ToolCall] = {}
         self.words = ""
         self.read = 0
@@ -232,7 +177,7 @@ class _Conversation:
         while self.read < len(messages):
             index = self.read
             self.read += 1
-            if only is not None and self._plainly(messages[index], index):
+            if self._plainly(messages[index], index, only is None):
                 continue
             try:
                 found = steps(messages[index])
@@ -254,32 +199,57 @@ class _Conversation:
         if only is not None:
             yield self._ruled(only, len(messages), 0)
 
-    def _plainly(self, message: Any, index: int) -> bool:
+    def _plainly(self, message: Any, index: int, rule_on: bool) -> bool:
         """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""
         if type(message) is not dict:
             return False
         role, content = message.get("role"), message.get("content")
+        if role == "assistant":
+            if rule_on:
+                return False
+            if calls := message.get("tool_calls"):
+                return not content and self._plain_call(message, calls)
         if type(content) is not str or not content or len(content) > MESSAGE_LIMIT:
             return False
         if role == "user":
             self.words = content
-            event: Heard | Happened = Heard("user", content, index)
-            raw = None
+            heard = Heard("user", content, index)
+            self.events.append(heard)
+            self.ledger.add(heard)
         elif role == "assistant":
-            if message.get("tool_calls") or "function_call" in message:
+            if "function_call" in message:
                 return False
-            event, raw = Heard("assistant", content, index), None
-        elif role == "tool" and message.get("tool_call_id") in self.open and "error" not in message:
-            call = self.open.pop(message["tool_call_id"])
-            value = result_value(content)
-            ok = message.get("status") != "error" and not has_failed(content, value)
-            event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
-            raw = content if value is not content else None
+            self.events.append(Heard("assistant", content, index))
+        elif role == "tool" and "error" not in message:
+            key = message.get("tool_call_id")
+            call = self.open.pop(key, None) if type(key) is str else None
+            if call is None:
+                return False
+            self._returned(call, content, message.get("status") == "error", index)
         else:
             return False
-        self.events.append(event)
-        self.ledger.add(event, raw)
         return True
+
+    def _plain_call(self, message: dict[str, Any], calls: Any) -> bool:
+        """Note the one call of a message that holds nothing else."""
+        if type(calls) is not list or len(calls) != 1 or "function_call" in message or "invalid_tool_calls" in message:
+            return False
+        call = calls[0]
+        function = call.get("function") if type(call) is dict else None
+        if type(function) is not dict:
+            return False
+        proposal = proposed(function.get("name"), function.get("arguments"), call.get("id"))
+        self.open[proposal.call.id] = proposal.call
+        return True
+
+    def _returned(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
+        value = result_value(content)
+        ok = not failed and not has_failed(content, value)
+        event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
+        self.events.append(event)
+        self.happened.append(event)
+        self.known.add(event)
+        self.ledger.add(event, content if value is not content else None)
 
     def _heard(self, words: Words, index: int, rule_on: bool) -> Sequence[Row]:
         rows: list[Row] = []
@@ -294,10 +264,9 @@ class _Conversation:
         if words.speaker == "user":
             self.words = text
         elif rule_on and self.auditor.claims and self.specs:
-            done = [event for event in self.events if isinstance(event, Happened)]
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in unsupported_claims(text, None, done, self.specs)
+                for claim in unsupported_claims(text, None, self.happened, self.specs)
             )
         heard = Heard(words.speaker, text, index)
         self.events.append(heard)
@@ -315,11 +284,7 @@ class _Conversation:
         if len(content) > MESSAGE_LIMIT:
             rows = (self._long(len(content), index),)
             content = content[:MESSAGE_LIMIT]
-        value = result_value(content)
-        ok = not returned.failed and not has_failed(content, value)
-        event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
-        self.events.append(event)
-        self.ledger.add(event, content if value is not content else None)
+        self._returned(call, content, returned.failed, index)
         return rows
 
     def _is_untrusted(self, tool: str) -> bool:
@@ -328,21 +293,15 @@ class _Conversation:
         spec = self.specs.get(tool) if self.specs else None
         return spec is not None and spec.open_world
 
-    def _spec(self, tool: str) -> ToolSpec | None:
-        if self.specs is None:
-            return ToolSpec(tool) if tool else None
-        return self.specs.get(tool)
-
     def _ruled(self, proposed: Proposed, index: int, position: int) -> Ruled:
-        spec = self._spec(proposed.call.tool)
-        policy = self.auditor.policy_of(proposed.call.tool, spec)
-        effect = effect_of(spec, policy)
         call = proposed.call
-        if spec is not None:
-            call = ToolCall(call.tool, materialised(spec, call.arguments), call.id)
-        session = attach(Session(tuple(self.events)), self.ledger)
-        facts = Facts(call, spec, policy, effect, "adaptive", self.auditor.now, self.words, session=session)
-        verdict, findings = self.auditor.judged(facts)
+        covered = self.auditor.cover(call.tool, self.specs)
+        spec, effect = covered.spec, covered.effect
+        if spec is not None and (full := materialised(spec, call.arguments)) is not call.arguments:
+            call = ToolCall(call.tool, full, call.id)
+        session = conditions.attach(attach(Session(tuple(self.events)), self.ledger), self.known)
+        facts = Facts(call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session)
+        verdict, findings = self.auditor.judged(facts, covered)
         if proposed.problem:
             unreadable = Finding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
             verdict, findings = unreadable.verdict, (unreadable, *findings)
@@ -375,15 +334,3 @@ class _Conversation:
     def _long(self, length: int, index: int) -> Problem:
         problem = f"the message has {length:,} characters; the first {MESSAGE_LIMIT:,} were read"
         return self._noted("long_message", problem, index)
-
-
-def line_of(row: Row) -> bytes:
-    """A row as one line of JSON. Only rulings carry a verdict."""
-    return orjson.dumps(row.to_json(), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
-
-
-def said(verdict: Verdict) -> Said:
-    """Our verdict in the words of the output: a confirmation is a question; a colleague's approval is a handover."""
-    if verdict.kind == "confirm":
-        return "escalate" if verdict.by == "colleague" else "ask"
-    return verdict.kind

@@ -13,34 +13,40 @@ repeat itself, the call is reported as one that cannot be replayed, with the rea
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
 
-import sqlalchemy as sa
-
+from circumspect.lab.flips import (
+    LOOSENED,
+    RAN,
+    STRICTNESS,
+    TIGHTENED,
+    Case,
+    Change,
+    Fate,
+    Said,
+    Side,
+    Summary,
+    Visited,
+    shortened,
+)
 from circumspect.lab.replay import SECOND_OPINION, Again, Record, Ruling, rule_again, rulings
+from circumspect.lab.stored import Elsewhere, count, records, tenants_of
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
-from circumspect.reasons import ReasonCode
-from circumspect.stores import SqlStore, codec
-from circumspect.stores.tables import conversations, intents, messages, tool_executions, turns
+from circumspect.stores import SqlStore
 from circumspect.turn import (
     SEVERITY,
     Confirm,
-    ConversationId,
     Deny,
     Execution,
     Finding,
     Intent,
     IntentId,
-    Json,
     Mode,
     Profile,
     TenantId,
@@ -50,24 +56,19 @@ from circumspect.turn import (
     Verdict,
 )
 
-Said = Literal["allow", "confirm", "approve", "ask", "escalate", "deny"]
-Change = Literal["let_through", "looser", "held", "stricter", "opinion_dropped", "opinion_asked"]
-"""Would run with nobody asked; would be held more mildly; ran, and would be held or asked about; would be held more
-strictly, and did not run anyway; would be let through as before, but without or with a second opinion."""
-Fate = Literal["confirmed", "approved", "ran", "refused", "failed", "unknown", "unanswered", "held"]
-
-STRICTNESS: Mapping[Said, int] = {"allow": 0, "confirm": 1, "approve": 2, "ask": 3, "escalate": 4, "deny": 5}
-LOOSENED: tuple[Change, ...] = ("let_through", "looser")
-TIGHTENED: tuple[Change, ...] = ("held", "stricter")
-CHANGES: tuple[Change, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinion_asked")
-RAN: tuple[Fate, ...] = ("confirmed", "approved", "ran", "failed", "unknown")
-LOOK_UP_FIRST = (ReasonCode.FACT_NEEDED, ReasonCode.REQUIREMENT_NOT_MET)
-QUESTIONS: tuple[Said, ...] = ("confirm", "approve", "ask")
-
-PAGE = 20
-"""How many conversations are read at once."""
-KEPT = 3
-"""How many cases a summary remembers for each kind of change and rule."""
+__all__ = (
+    "LOOSENED",
+    "TIGHTENED",
+    "Case",
+    "Change",
+    "Fate",
+    "Summary",
+    "Visited",
+    "backtest",
+    "count",
+    "shortened",
+    "tenants_of",
+)
 
 _SPEC_RULES = frozenset(
     (
@@ -83,99 +84,6 @@ _UNGOVERNED = _SPEC_RULES | {
     "nothing_runs_twice_in_a_turn",
 }
 """Rules whose answer no policy file can change."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What was, or would be, decided, and who had the last word."""
-
-    verdict: Said
-    rule: str = ""
-    reason: ReasonCode | None = None
-    sentence: str = ""
-    """What the rule wants to be so."""
-    problem: str = ""
-    """What the policy file, or the rule, says about this very call; only denials have it, and only new ones."""
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "verdict": self.verdict,
-            "rule": self.rule,
-            "reason_code": None if self.reason is None else str(self.reason),
-            "sentence": self.sentence,
-            "problem": self.problem,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One ruling under both policies."""
-
-    tenant: TenantId
-    conversation: ConversationId
-    turn: TurnId
-    seq: int
-    """Of the journal's entry in the conversation."""
-    at: datetime
-    call: ToolCall
-    after_yes: bool
-    """It was ruled on once more after the user's yes."""
-    then: Side
-    now: Side | None
-    """None when it cannot be replayed."""
-    change: Change | None
-    fate: Fate
-    open: bool = False
-    """A second opinion would be asked for now, and none is stored."""
-    verified: bool = False
-    """Under the policy it was made with, replay gives what is stored."""
-    problem: str = ""
-    """Why it cannot be replayed."""
-
-    @property
-    def detour(self) -> bool:
-        """It would be held only until the model has looked something up: no person is asked, and it can go on."""
-        return self.change in TIGHTENED and self.now is not None and self.now.reason in LOOK_UP_FIRST
-
-    @property
-    def needless(self) -> Literal["known", "presumed"] | None:
-        """A right call would be held: a person had said so, or it ran unasked and nothing speaks against it."""
-        if self.change not in TIGHTENED or self.detour:
-            return None
-        return "known" if self.fate in ("confirmed", "approved") else "presumed" if self.fate == "ran" else None
-
-    @property
-    def spoke(self) -> Side:
-        """Whoever made the difference: the new objection, or the old one that is gone."""
-        return self.then if self.change in LOOSENED or self.now is None else self.now
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "tenant": self.tenant,
-            "conversation": self.conversation,
-            "turn": self.turn,
-            "seq": self.seq,
-            "at": self.at.isoformat(),
-            "tool": self.call.tool,
-            "arguments": shortened(self.call.arguments),
-            "after_yes": self.after_yes,
-            "change": self.change,
-            "then": self.then.to_json(),
-            "now": None if self.now is None else self.now.to_json(),
-            "second_opinion_open": self.open,
-            "fate": self.fate,
-            "needless": self.needless,
-            "detour": self.detour,
-            **({"cannot_be_replayed": self.problem} if self.problem else {}),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Visited:
-    """A conversation that was looked at, with every ruling in it."""
-
-    conversation: ConversationId
-    cases: tuple[Case, ...]
 
 
 async def backtest(
@@ -195,32 +103,9 @@ async def backtest(
     `specs` are the tools enabled for the tenant. `verify` is the policy that the conversations were played under: what
     was ruled under it is ruled under it again, and must come out the same.
     """
-    lens = _Lens(policy, verify, specs, rules, _Elsewhere(store, tenant))
-    async for record in _records(store, tenant, since, limit):
+    lens = _Lens(policy, verify, specs, rules, Elsewhere(store, tenant))
+    async for record in records(store, tenant, since, limit):
         yield Visited(record.conversation, tuple([case async for case in _cases(record, lens, since, profiles)]))
-
-
-async def tenants_of(store: SqlStore) -> tuple[TenantId, ...]:
-    """Everyone who has stored conversations."""
-    return await store.tx(_tenants)
-
-
-async def count(store: SqlStore, tenant: TenantId, since: datetime | None = None, limit: int | None = None) -> int:
-    """How many conversations a backtest will visit."""
-    found = await store.tx(_count, tenant, since)
-    return found if limit is None else min(found, limit)
-
-
-def shortened(value: Json, most: int = 200) -> Json:
-    """The same shape with long texts and long lists cut."""
-    match value:
-        case str():
-            return value if len(value) <= most else value[: most - 1] + "…"
-        case Mapping():
-            return {key: shortened(item, most) for key, item in list(value.items())[:50]}
-        case Sequence():
-            return [shortened(item, most) for item in value[:20]]
-    return value
 
 
 # --- one conversation -----------------------------------------------------------------------------------------------
@@ -234,7 +119,7 @@ class _Lens:
     verify: Policy | None
     specs: Mapping[str, ToolSpec]
     rules: Sequence[Rule]
-    elsewhere: _Elsewhere
+    elsewhere: Elsewhere
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:
@@ -376,243 +261,3 @@ def _ended(one: Execution | None) -> Fate:
     if one is None:
         return "held"
     return "ran" if one.state == "succeeded" else "failed" if one.state == "failed" else "unknown"
-
-
-# --- what it came to ------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Tally:
-    """A kind of change by one rule."""
-
-    change: Change
-    rule: str
-    reason: ReasonCode | None
-    sentence: str
-    calls: int = 0
-    needless: int = 0
-    cases: list[Case] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Json]:
-        reason = None if self.reason is None else str(self.reason)
-        return {
-            "change": self.change,
-            "rule": self.rule,
-            "reason_code": reason,
-            "calls": self.calls,
-            "needless": self.needless,
-        }
-
-
-@dataclass
-class Summary:
-    """Counts, and a few cases of each kind: constant in memory however many conversations there are."""
-
-    conversations: int = 0
-    calls: int = 0
-    verified: int = 0
-    unreplayed: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Why calls could not be replayed."""
-    changes: Counter[Change] = field(default_factory=Counter)
-    needless: Counter[str] = field(default_factory=Counter)
-    """`known` and `presumed`."""
-    questions: Counter[str] = field(default_factory=Counter)
-    """`then`, `now`, `dropped` and, of those, `dropped_yes`: the ones that had been answered with yes."""
-    tallies: dict[tuple[Change, str, ReasonCode | None], Tally] = field(default_factory=dict)
-    first: datetime | None = None
-    last: datetime | None = None
-
-    def add(self, visited: Visited) -> None:
-        self.conversations += 1
-        for case in visited.cases:
-            self._add(case)
-
-    def _add(self, case: Case) -> None:
-        self.calls += 1
-        self.first = min(self.first or case.at, case.at)
-        self.last = max(self.last or case.at, case.at)
-        self.verified += case.verified
-        if case.problem:
-            self.unreplayed += 1
-            self.reasons[case.problem] += 1
-        self.questions["then"] += case.then.verdict in QUESTIONS
-        self.questions["now"] += (case.now or case.then).verdict in QUESTIONS
-        if case.change is None:
-            return
-        self.changes[case.change] += 1
-        if case.needless:
-            self.needless[case.needless] += 1
-        if case.then.verdict in QUESTIONS and case.change == "let_through":
-            self.questions["dropped"] += 1
-            self.questions["dropped_yes"] += case.fate in ("confirmed", "approved")
-        self._keep(case, case.change)
-
-    def _keep(self, case: Case, change: Change) -> None:
-        spoke = case.spoke
-        key = (change, spoke.rule, spoke.reason)
-        tally = self.tallies.get(key)
-        if tally is None:
-            tally = self.tallies[key] = Tally(*key, spoke.sentence)
-        tally.calls += 1
-        tally.needless += case.needless is not None
-        if len(tally.cases) < KEPT:
-            tally.cases.append(case)
-
-    @property
-    def days(self) -> float:
-        """From the first ruling to the last; at least one."""
-        if self.first is None or self.last is None:
-            return 1.0
-        return max(1.0, (self.last - self.first) / timedelta(days=1))
-
-    @property
-    def flips(self) -> int:
-        return sum(self.changes[change] for change in (*LOOSENED, *TIGHTENED))
-
-    def ranked(self) -> list[Tally]:
-        """What lets more through first; within a kind, the most frequent."""
-        return sorted(self.tallies.values(), key=lambda one: (CHANGES.index(one.change), -one.calls, one.rule))
-
-    def cases(self) -> Iterator[Case]:
-        return (case for tally in self.ranked() for case in tally.cases)
-
-    def to_json(self) -> dict[str, Json]:
-        needless = sum(self.needless.values())
-        return {
-            "summary": True,
-            "conversations": self.conversations,
-            "calls": self.calls,
-            "from": self.first.isoformat() if self.first else None,
-            "to": self.last.isoformat() if self.last else None,
-            "days": round(self.days, 2),
-            "changes": {change: self.changes[change] for change in CHANGES},
-            "needless": {"known": self.needless["known"], "presumed": self.needless["presumed"]},
-            "needless_per_day": round(needless / self.days, 2),
-            "questions": {name: self.questions[name] for name in ("then", "now", "dropped", "dropped_yes")},
-            "questions_per_day": {name: round(self.questions[name] / self.days, 2) for name in ("then", "now")},
-            "by_rule": [tally.to_json() for tally in self.ranked()],
-            "verified": self.verified,
-            "cannot_be_replayed": self.unreplayed,
-            "why_not": dict(self.reasons.most_common(20)),
-        }
-
-
-# --- reading --------------------------------------------------------------------------------------------------------
-
-
-async def _records(
-    store: SqlStore, tenant: TenantId, since: datetime | None, limit: int | None
-) -> AsyncIterator[Record]:
-    """Page by page, from where the page before ended. One that is used meanwhile moves to the front and is left out."""
-    last: tuple[float, str] | None = None
-    left = limit
-    while left is None or left > 0:
-        page, last = await store.tx(_page, tenant, since, last, PAGE if left is None else min(PAGE, left))
-        for record in page:
-            yield record
-        if not page:
-            return
-        left = None if left is None else left - len(page)
-
-
-def _page(
-    connection: sa.Connection, tenant: TenantId, since: datetime | None, last: tuple[float, str] | None, size: int
-) -> tuple[list[Record], tuple[float, str] | None]:
-    columns = conversations.c
-    query = sa.select(columns.id, columns.updated_at).where(columns.tenant == tenant)
-    if since is not None:
-        query = query.where(columns.updated_at >= codec.epoch(since))
-    if last is not None:
-        query = query.where(sa.tuple_(columns.updated_at, columns.id) < sa.tuple_(*last))
-    rows: Sequence[Any] = connection.execute(
-        query.order_by(columns.updated_at.desc(), columns.id.desc()).limit(size)
-    ).all()
-    if not rows:
-        return [], last
-    which = {"tenant": tenant, "ids": [row.id for row in rows]}
-    said, ran, asked, played = (
-        _by_conversation(connection, query, which) for query in (_MESSAGES, _EXECUTIONS, _INTENTS, _TURNS)
-    )
-    records = [
-        Record(
-            tenant=tenant,
-            conversation=ConversationId(row.id),
-            messages=[codec.message(one) for one in said.get(row.id, ())],
-            executions=[codec.execution(one) for one in ran.get(row.id, ())],
-            intents=[codec.intent(one) for one in asked.get(row.id, ())],
-            turns={one.id: (one.mode, one.language) for one in played.get(row.id, ())},
-        )
-        for row in rows
-    ]
-    return records, (rows[-1].updated_at, rows[-1].id)
-
-
-def _theirs(table: sa.Table) -> sa.ColumnElement[bool]:
-    some = table.c.conversation.in_(sa.bindparam("ids", expanding=True))
-    return sa.and_(table.c.tenant == sa.bindparam("tenant"), some)
-
-
-_MESSAGES = sa.select(messages).where(_theirs(messages)).order_by("seq")
-_EXECUTIONS = sa.select(tool_executions).where(_theirs(tool_executions)).order_by("started_at", "id")
-_INTENTS = sa.select(intents).where(_theirs(intents)).order_by("created_at", "id")
-# By id, which is what turns are found by; in the mode that the turn ended up in, not the one it was opened with.
-_TURNS = sa.select(
-    turns.c.id, turns.c.conversation, turns.c.language, turns.c.result["usage"]["mode"].as_string().label("mode")
-).where(
-    turns.c.id.in_(sa.select(messages.c.turn).where(_theirs(messages), messages.c.kind == "policy")),
-    turns.c.result.is_not(None),
-)
-
-
-def _by_conversation(
-    connection: sa.Connection, query: sa.Select[Any], which: Mapping[str, Any]
-) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for row in connection.execute(query, which):
-        found.setdefault(row.conversation, []).append(row)
-    return found
-
-
-def _count(connection: sa.Connection, tenant: TenantId, since: datetime | None) -> int:
-    query = sa.select(sa.func.count()).select_from(conversations).where(conversations.c.tenant == tenant)
-    if since is not None:
-        query = query.where(conversations.c.updated_at >= codec.epoch(since))
-    return int(connection.execute(query).scalar_one())
-
-
-def _tenants(connection: sa.Connection) -> tuple[TenantId, ...]:
-    query = sa.select(conversations.c.tenant).distinct().order_by(conversations.c.tenant)
-    return tuple(TenantId(row.tenant) for row in connection.execute(query))
-
-
-class _Elsewhere:
-    """Calls in all conversations within a stretch of time, for limits over one. The last stretch is kept: conversations
-    come the newest first, so the next one is likely to need the same, or what came just before."""
-
-    def __init__(self, store: SqlStore, tenant: TenantId) -> None:
-        self._store = store
-        self._tenant = tenant
-        self._kept: dict[frozenset[str], tuple[datetime, datetime, list[Execution], list[datetime]]] = {}
-
-    async def __call__(self, tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]:
-        key = frozenset(tools)
-        kept = self._kept.get(key)
-        if kept is None or since < kept[0] or until > kept[1]:
-            first = since - (until - since)
-            found = await self._store.tx(_between, self._tenant, key, codec.epoch(first), codec.epoch(until))
-            kept = self._kept[key] = (first, until, found, [one.started_at for one in found])
-        _, _, found, began = kept
-        return found[bisect_left(began, since) : bisect_right(began, until)]
-
-
-def _between(
-    connection: sa.Connection, tenant: TenantId, tools: frozenset[str], since: float, until: float
-) -> list[Execution]:
-    columns = tool_executions.c
-    query = (
-        sa.select(tool_executions)
-        .where(columns.tenant == tenant, columns.tool.in_(sorted(tools)), columns.started_at.between(since, until))
-        .order_by(columns.started_at, columns.id)
-    )
-    return [codec.execution(row) for row in connection.execute(query)]

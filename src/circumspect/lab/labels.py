@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import orjson
 
 from circumspect.errors import ConfigError
-from circumspect.lab.audit import Ruled
+from circumspect.lab.rulings import Ruled
 from circumspect.turn import Json
 
 Expected = Literal["PROCEED", "HOLD", "ASK_USER", "BLOCK"]

@@ -182,16 +182,16 @@ def _calls(message: Mapping[str, Any]) -> Iterator[Step]:
 
 def proposed(name: Any, arguments: Any, identity: Any) -> Proposed:
     """A call as it was written down, its arguments read when they are text."""
-    tool, key = (name if isinstance(name, str) else ""), (identity if isinstance(identity, str) else "")
-    if isinstance(arguments, dict):
+    tool, key = (name if type(name) is str else ""), (identity if type(identity) is str else "")
+    if type(arguments) is dict:
         return Proposed(ToolCall(tool, arguments, key))
-    if arguments is None or arguments == "":
-        return Proposed(ToolCall(tool, {}, key))
-    if isinstance(arguments, str):
+    if type(arguments) is str and arguments:
         value = _parsed(arguments)
-        if isinstance(value, Mapping):
+        if type(value) is dict:
             return Proposed(ToolCall(tool, value, key))
         return Proposed(ToolCall(tool, {}, key), "the arguments are not a JSON object")
+    if not arguments and (arguments is None or arguments == ""):
+        return Proposed(ToolCall(tool, {}, key))
     return Proposed(ToolCall(tool, {}, key), f"the arguments are of type {type(arguments).__name__}, not an object")
 
 
@@ -229,6 +229,6 @@ def result_value(content: str) -> Json:
 
 def has_failed(content: str, value: Json) -> bool:
     """The tool said no: an error text, or an object whose `error` is set."""
-    if isinstance(value, Mapping):
+    if type(value) is dict:
         return bool(value.get("error")) or value.get("success") is False
     return content[:5].lower() == "error"

@@ -17,9 +17,9 @@ from importlib.resources import files
 
 import orjson
 
-from circumspect.lab.audit import Ruled
 from circumspect.lab.labels import Score
 from circumspect.lab.report_text import clean, many
+from circumspect.lab.rulings import Ruled
 from circumspect.lab.summary import VERDICTS, Summary, evidence
 
 _WORDS: Mapping[str, str] = {

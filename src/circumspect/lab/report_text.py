@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from circumspect.lab.audit import Ruled
 from circumspect.lab.labels import Score
+from circumspect.lab.rulings import Ruled
 from circumspect.lab.summary import VERDICTS, Summary, evidence
 
 BAR = 28

@@ -7,11 +7,14 @@ at any further. A rule that cannot have anything to say about a tool is not aske
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from circumspect.policy.facts import Facts
+from circumspect.policy.file import ToolPolicy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
 from circumspect.policy.transcript_rules import TRANSCRIPT_RULES
-from circumspect.turn import Allow
+from circumspect.turn import Allow, Effect, ToolCall, ToolSpec
 
 _LIVE_ONLY = frozenset(
     (
@@ -56,30 +59,41 @@ _ABOUT_CHANGES = frozenset(
         "nothing_goes_where_strangers_say",
     )
 )
-_ABOUT_CONDITIONS = frozenset(
-    (
-        "its_conditions_hold",
-        "what_its_conditions_depend_on_is_known",
-        "special_calls_are_approved",
-        "the_user_said_yes_to_what_is_special",
-    )
-)
+_ABOUT_CONDITIONS = frozenset(("its_conditions_hold", "what_its_conditions_depend_on_is_known"))
 _ABOUT_THE_TOOL = frozenset(
-    ("the_tool_is_configured", "somebody_said_what_the_tool_does", "the_policy_leaves_the_tool_on")
+    ("the_tool_exists", "the_tool_is_configured", "somebody_said_what_the_tool_does", "the_policy_leaves_the_tool_on")
 )
 
 
-def can_speak(one: Rule, facts: Facts) -> bool:
+def can_speak(one: Rule, spec: ToolSpec | None, policy: ToolPolicy | None, effect: Effect | None) -> bool:
     """False for a rule that has nothing to say about any call of this tool, whatever the conversation."""
-    policy = facts.policy
     if one.name in _ABOUT_CHANGES:
-        return facts.effect in ("write", "destructive")
-    if one.name in _ABOUT_CONDITIONS:
-        return policy is not None and bool(policy.deny_unless or policy.when)
-    if one.name == "what_it_requires_was_called_before":
-        return policy is not None and bool(policy.requires)
-    if one.name == "limits_are_kept":
-        return policy is not None and bool(policy.limits)
+        return effect in ("write", "destructive")
     if one.name in _ABOUT_THE_TOOL:
-        return not isinstance(one.check(facts), Allow)
+        bare = Facts(ToolCall(spec.name if spec else ""), spec, policy, effect, "adaptive", datetime.min)
+        return not isinstance(one.check(bare), Allow)
+    if policy is None:
+        return one.name not in _ABOUT_THE_POLICY
+    if one.name in _ABOUT_CONDITIONS:
+        return bool(policy.deny_unless or policy.when)
+    match one.name:
+        case "what_it_requires_was_called_before":
+            return bool(policy.requires)
+        case "limits_are_kept":
+            return bool(policy.limits)
+        case "a_colleague_approved":
+            return policy.confirm == "four_eyes"
+        case "special_calls_are_approved":
+            return any(one.then == "four_eyes" for one in policy.when)
+        case "the_user_said_yes_to_what_is_special":
+            return any(one.then == "confirm" for one in policy.when)
     return True
+
+
+_ABOUT_THE_POLICY = _ABOUT_CONDITIONS | {
+    "what_it_requires_was_called_before",
+    "limits_are_kept",
+    "a_colleague_approved",
+    "special_calls_are_approved",
+    "the_user_said_yes_to_what_is_special",
+}

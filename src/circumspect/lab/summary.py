@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from circumspect.lab.audit import Row, Ruled, Said, Unsupported
 from circumspect.lab.rulebook import AUDIT_RULES
+from circumspect.lab.rulings import Row, Ruled, Said, Unsupported
 from circumspect.lab.transcripts import Problem
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Json

@@ -10,6 +10,7 @@ goes on; only a file that cannot be opened at all is an error.
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from circumspect.lab.tool_defs import BadTools, Specs, Toolbox, specs_of
 from circumspect.turn import Json
 
 LINE_LIMIT = 1 << 28
+UNPACKED = 1 << 18
 _STREAMED = ("simulations", "conversations", "transcripts", "results", "runs", "traces", "data")
 _MESSAGES = ("messages", "traj", "trajectory", "history", "items", "input")
 
@@ -96,7 +98,8 @@ def _opened(path: Path) -> IO[bytes]:
     stream = path.open("rb")
     if stream.read(2) == b"\x1f\x8b":
         stream.close()
-        return cast("IO[bytes]", gzip.open(path, "rb"))
+        # A line at a time out of a large buffer: the module's own is refilled several times a line.
+        return io.BufferedReader(cast("io.RawIOBase", gzip.open(path, "rb")), UNPACKED)
     stream.seek(0)
     return stream
 
@@ -222,7 +225,7 @@ class _Reader:
         except orjson.JSONDecodeError as problem:
             yield self._malformed(line, number, problem)
             return
-        if isinstance(value, list) and value and _is_conversation(value[0]):
+        if type(value) is list and value and _is_conversation(value[0]):
             for one in value:
                 yield from self.conversation(one, number)
         else:

@@ -122,9 +122,10 @@ def _may_be_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
     """The schema takes a blank and says so, or the parameter is a further line of something, as address2 is."""
     schema = spec.properties.get(name, {})
     said = schema.get("description")
-    says_so = "minLength" in schema or schema.get("default") == "" or (isinstance(said, str) and _OPTIONAL.search(said))
+    allowed = schema.get("minLength") == 0 or schema.get("default") == ""
+    says_so = allowed or (isinstance(said, str) and _OPTIONAL.search(said))
     return (
         schema.get("type") == "string"
         and bool(says_so or _FURTHER.search(name))
-        and not any(error.instance_path[:1] == [name] for error in validator(spec).iter_errors(arguments))
+        and not any(error.instance_path[:1] == [name] for error in validator(spec).iter_errors({**arguments, name: ""}))
     )

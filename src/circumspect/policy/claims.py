@@ -30,7 +30,7 @@ class Claim:
     verb: str
 
 
-_DONE: Mapping[Action, str] = {
+VERBS: Mapping[Action, str] = {
     "delete": "cancell?ed|deleted|removed|voided|terminated|deactivated|unsubscribed|revoked",
     "pay": "refunded|reimbursed|credited|charged|paid|transferred|compensated|issued",
     "send": "sent|e-?mailed|forwarded|notified|posted|published|messaged",
@@ -41,6 +41,9 @@ _DONE: Mapping[Action, str] = {
     "create": "created|added|scheduled|registered|opened|set up|placed|submitted|initiated|processed|completed|filed",
     "invite": "invited|granted|shared",
 }
+MARKS = ("ed", "sent", "paid", "set up", "reset")
+"""Each of the verbs above has one of these in it."""
+_SPEAKER = ("i ", "i'", "we ", "we'")
 _DONE_RU: Mapping[Action, str] = {
     "delete": r"отмен(?:ил[аи]?|[её]н[аоы]?)|удал(?:ил[аи]?|[её]н[аоы]?)|аннулирован[аоы]?",
     "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?"
@@ -82,19 +85,19 @@ _FIRST = {
         rf"\b(?:i|we)(?:'ve| have)\s+{_ADVERB}(?P<verb>{verbs})\b(?!{_OWN_NOTES})"
         rf"|\b(?:i|we)\s+{_ADVERB}(?P<past>{verbs})\s+(?:the|your|an?|both|all|it|them|that|this)\b(?!{_OWN_NOTES})"
     )
-    for action, verbs in _DONE.items()
+    for action, verbs in VERBS.items()
 }
 _PASSIVE = {
     action: re.compile(
         rf"\b(?:has been|have been|is now|are now|has now been|have now been)\s+{_ADVERB}(?P<verb>{verbs})\b"
     )
-    for action, verbs in _DONE.items()
+    for action, verbs in VERBS.items()
 }
 _SHORT = {
     action: re.compile(rf"^(?:done|all done|great news)?[!,.:\s]*(?:successfully )(?P<verb>{verbs})\b")
-    for action, verbs in _DONE.items()
+    for action, verbs in VERBS.items()
 }
-_OTHERS = {action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in _DONE}
+_OTHERS = {action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in VERBS}
 _NOT_A_CLAIM = re.compile(
     r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot"
     r"|can't|to be|please"
@@ -134,12 +137,12 @@ def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Ac
     if effect == "read" or actions == {"open"}:
         return frozenset()
     # A tool that changes something in a way that its name does not tell may have done any of it.
-    return actions or (frozenset(_DONE) if effect else frozenset())
+    return actions or (frozenset(VERBS) if effect else frozenset())
 
 
 def _is_supported(claim: Claim, ran: Collection[Happened], specs: Mapping[str, ToolSpec] | None) -> bool:
     """A call of that kind succeeded, on one of the records that the sentence names; or a result says the same."""
-    action = next(name for name in _DONE if name == claim.action)
+    action = next(name for name in VERBS if name == claim.action)
     ids = {match.group().lower() for match in _ID.finditer(claim.sentence)} if action in ("delete", "change") else set()
     for event in ran:
         if event.ok and _does(event, specs) & _SUPPORTS[action] and (not ids or _touches(event, ids)):
@@ -167,8 +170,7 @@ def _claims(reply: str) -> Iterator[Claim]:
         if not piece.strip() or piece.rstrip().endswith("?"):
             continue
         sentence = folded(_QUOTED.sub(" ", piece).replace("*", ""))
-        first = _first(sentence, _FIRST) or _first(sentence, _SHORT)
-        found = first or _first(sentence, _PASSIVE) or _first(sentence, _OTHERS)
+        found = _english(sentence) or (None if sentence.isascii() else _first(sentence, _OTHERS))
         if found is None:
             continue
         action, verb, at = found
@@ -176,6 +178,15 @@ def _claims(reply: str) -> Iterator[Claim]:
         if _NOT_A_CLAIM.search(sentence[:at]):
             continue
         yield Claim(piece.strip(), action, verb)
+
+
+def _english(sentence: str) -> tuple[Action, str, int] | None:
+    """Most sentences are told by a word that is not in them, without trying every pattern."""
+    if "ed" not in sentence and not any(mark in sentence for mark in MARKS):
+        return None
+    first = _first(sentence, _FIRST) if any(word in sentence for word in _SPEAKER) else None
+    short = _first(sentence, _SHORT) if first is None and "successfully " in sentence else None
+    return first or short or (_first(sentence, _PASSIVE) if "been" in sentence or "now" in sentence else None)
 
 
 def _first(sentence: str, patterns: Mapping[Action, re.Pattern[str]]) -> tuple[Action, str, int] | None:

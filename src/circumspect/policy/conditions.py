@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -72,19 +72,22 @@ HOLDS, FAILS, UNKNOWN = Outcome("holds"), Outcome("fails"), Outcome("unknown")
 
 
 class Known:
-    """A session, indexed. It is kept with the session, lives as long, and refers to nothing that refers back."""
+    """A session, indexed. It lives as long as the session, or the conversation, and holds nothing that refers back."""
 
     __slots__ = ("_read", "by_tool", "examined")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, events: Iterable[Happened] = ()) -> None:
         self.by_tool: dict[str, list[Happened]] = {}
         """Successful calls of trusted tools."""
-        for event in session.happened:
-            if event.ok and event.trusted:
-                self.by_tool.setdefault(event.call.tool, []).append(event)
+        for event in events:
+            self.add(event)
         self._read: dict[int, Any] = {}
         self.examined: tuple[tuple[Any, ...], Any] | None = None
         """What the rules last found out about a call of this session, and all that it depended on."""
+
+    def add(self, event: Happened) -> None:
+        if event.ok and event.trusted:
+            self.by_tool.setdefault(event.call.tool, []).append(event)
 
     def result(self, event: Happened) -> Any:
         """What came back, read once."""
@@ -97,8 +100,14 @@ class Known:
 def known(session: Session) -> Known:
     found: Known | None = session.__dict__.get("_known")
     if found is None:
-        found = session.__dict__["_known"] = Known(session)
+        found = session.__dict__["_known"] = Known(session.happened)
     return found
+
+
+def attach(session: Session, known: Known) -> Session:
+    """Give a session the index that has grown along with it, so that it is not made again."""
+    session.__dict__["_known"] = known
+    return session
 
 
 def readable(result: Json) -> Any:
@@ -176,14 +185,15 @@ class View:
 
     def _pruned(self, value: Any, wanted: Wanted, decimal: bool) -> Any:
         """The value with only those parts that are read."""
-        if wanted is None or type(value) in _SIMPLE:
+        kind = type(value)
+        if wanted is None or kind in _SIMPLE:
             return _plain(value, decimal)
-        if isinstance(value, list | tuple):
+        if kind is list or kind is tuple:
             if len(value) > _LONGEST or not wanted.keys() <= _MANY:
                 return _plain(value, decimal)
-            inner = merged(wanted.get(EACH, {}), wanted.get(ANY, {}))
+            inner = wanted.get(EACH, {}) if ANY not in wanted else merged(wanted.get(EACH, {}), wanted[ANY])
             return [item if type(item) in _SIMPLE else self._pruned(item, inner, decimal) for item in value]
-        if not isinstance(value, Mapping):
+        if kind is not dict and not isinstance(value, Mapping):
             return _plain(value, decimal)
         if ANY in wanted:
             inner = wanted[ANY] if wanted.keys() <= _MANY else None
@@ -283,7 +293,7 @@ def _key(call: ToolCall, source: FactSource | None) -> Json:
 
 def _at(value: Any, key: Any) -> Any:
     try:
-        if type(value) is dict or isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, (_Facts, _Newest, Mapping)):
             return value[key]
         if isinstance(value, Sequence) and not isinstance(value, str) and type(key) is int and key >= 0:
             return value[key]
@@ -302,7 +312,7 @@ def _plain(value: Any, decimal: bool, depth: int = 0) -> Any:
         raise ExpressionError(f"{type(value).__name__} is no JSON value")
     if depth > _DEEPEST or len(value) > _LONGEST:
         raise ExpressionError("too much to look at")
-    if isinstance(value, list | tuple):
+    if not isinstance(value, dict | Mapping):
         return [_plain(item, decimal, depth + 1) for item in value]
     return {key: _plain(item, decimal, depth + 1) for key, item in value.items()}
 

@@ -3,15 +3,20 @@
 The library (Google's own CEL, `cel-expr-python`) parses, type-checks and evaluates. From the syntax tree that it hands
 out we learn what a condition reads, so that an evaluation converts the one field it names and not the whole
 conversation, and so that a missing fact can be named. The library is imported on first use.
+
+What may surprise: a condition remembers what it came to. It is a pure function of the few values it reads, and the same
+record is asked about again and again. Kept is a digest of the values, never the values.
 """
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,6 +29,9 @@ ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")
 """What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
 FUNCTIONS = ("time", "sum", "zip", "mentions")
 _DEEPEST_LET = 16
+_REMEMBERED = 512
+_LONGEST_KEY = 4096
+"""Whatever reads more than this is mostly words, and words do not come again."""
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%"}
 
 
@@ -43,14 +51,25 @@ class Program:
     kind: str
     """What it gives, by the library's name: BOOL, or DYN when that depends on the values."""
     expression: Any
+    answers: dict[bytes, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def evaluate(self, values: Mapping[str, Any]) -> bool | str:
         """True, False, or why it cannot be decided."""
+        key = _key(values)
+        known = self.answers.get(key)
+        if known is not None:
+            return known
         try:
             answer = self.expression.eval(data=values).value()
         except Exception as problem:  # whatever the library trips over: it was not decided
             return str(problem)
-        return answer if isinstance(answer, bool) else str(answer)
+        if not isinstance(answer, bool):
+            return str(answer)
+        if key:
+            if len(self.answers) >= _REMEMBERED:
+                self.answers.clear()
+            self.answers[key] = answer
+        return answer
 
     def compute(self, values: Mapping[str, Any]) -> Any:
         """The value, as plain Python. Raises `ExpressionError`."""
@@ -61,6 +80,15 @@ class Program:
         if answer.type().name() == "ERROR":
             raise ExpressionError(str(answer.value()))
         return answer.plain_value()
+
+
+def _key(values: Any) -> bytes:
+    """A digest in which types count, too: 1 is not 1.0. Empty when the values have none."""
+    try:
+        data = marshal.dumps(values, 2)  # the last version that writes equal values alike, wherever they are stored
+    except ValueError:
+        return b""  # a moment, or something bottomless
+    return blake2b(data, digest_size=16).digest() if len(data) <= _LONGEST_KEY else b""
 
 
 def program(source: str, scope: Scope) -> Program:

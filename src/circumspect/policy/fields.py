@@ -38,7 +38,7 @@ class Result:
         """The JSON text that `value` was read from, when there is one."""
 
     @cached_property
-    def _plain(self) -> str:
+    def plain(self) -> str:
         """The text in lower case, when a field can be found in it as it is written: JSON with nothing escaped."""
         return self.raw.lower() if self.raw and self.raw.isascii() and "\\u" not in self.raw else ""
 
@@ -47,7 +47,7 @@ class Result:
 
         Looked for in the text first: most results are never indexed at all.
         """
-        if text := self._plain:
+        if text := self.plain:
             at = text.find(f'"{form}"')
             while at >= 0:
                 if text[at - 1 : at] != "\\":
@@ -57,13 +57,6 @@ class Result:
                 return _number_field(text, form)
         path = self.fields.get(form)
         return "" if path is None else ".".join(path) or "(result)"
-
-    def lacks(self, quoted: str, forms: Sequence[str]) -> bool:
-        """True when no field can hold the value: a quick look before the careful one."""
-        text = self._plain
-        if not text:
-            return False
-        return quoted not in text if quoted else not any(form in text for form in forms)
 
     def marks(self, key: str) -> Mapping[str, frozenset[str]]:
         """For each of the records that this key is one of, the words by which a person would call it."""
@@ -81,11 +74,11 @@ class Result:
     @property
     def is_structured_text(self) -> bool:
         """It was read from a JSON text, in which fields can be found as they are written."""
-        return bool(self._plain)
+        return bool(self.plain)
 
     def holds(self, text: str) -> bool:
         """False when the text (in lower case) is certainly nowhere in it."""
-        return not self._plain or text in self._plain
+        return not self.plain or text in self.plain
 
     @cached_property
     def leaves(self) -> tuple[tuple[Path, str], ...]:
@@ -155,7 +148,7 @@ def result_of(value: Json, raw: str | None = None) -> Result:
 
     A structure is known by its identity: the index holds on to it, so the identity stays its own.
     """
-    if isinstance(value, str):
+    if type(value) is str:
         return _shared(value) if len(value) <= 65_536 else Result(value)
     known = _indexed.get(id(value))
     if known is None or known.value is not value:

@@ -16,6 +16,8 @@ from circumspect.turn import SEVERITY, Allow, Deny, Finding, Mode, Verdict, stri
 
 log = logging.getLogger(__name__)
 
+ALLOWED = Allow()
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -44,8 +46,13 @@ def rule(reason: ReasonCode, *, adaptive_only: bool = False) -> Callable[[Callab
 
 def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[Finding, ...]]:
     """Ask every rule that applies. Only what was not simply allowed becomes a finding."""
-    findings = tuple(finding for one in rules if facts.mode in one.modes and (finding := _ask(one, facts)) is not None)
-    return strictest([finding.verdict for finding in findings]), findings
+    mode, findings = facts.mode, []
+    for one in rules:
+        if mode in one.modes and (finding := _ask(one, facts)) is not None:
+            findings.append(finding)
+    if not findings:
+        return ALLOWED, ()
+    return strictest([finding.verdict for finding in findings]), tuple(findings)
 
 
 def _ask(one: Rule, facts: Facts) -> Finding | None:

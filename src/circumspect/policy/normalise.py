@@ -15,29 +15,31 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cached_property, lru_cache
 
-_SIGNS = str.maketrans(
-    {
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u05be", "-"),
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u05f3\u0060\u00b4", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u05f4", '"'),
-    }
-)
+_SIGNS = {
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u05be", "-"),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u05f3\u00b4", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u05f4", '"'),
+}
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 
 
 def folded(text: str) -> str:
     """The spelling in which texts are compared."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
-        text = "".join(map(_plain, text)) if not text.isascii() else text
+        text = _FOREIGN.sub(_evened, unicodedata.normalize("NFKC", text)).replace("`", "'")
     text = text.casefold()
     return text if text.isalnum() else " ".join(text.split())
 
 
+def _evened(run: re.Match[str]) -> str:
+    return "".join(map(_plain, run.group()))
+
+
 @lru_cache(maxsize=4096)
 def _plain(sign: str) -> str:
-    """Digits of any script as 0-9; invisible characters (joiners, direction marks) as nothing."""
-    if sign.isascii():
-        return sign
+    """Dashes and quotes in one form, digits of any script as 0-9; invisible characters (joiners, marks) as nothing."""
+    if (same := _SIGNS.get(sign)) is not None:
+        return same
     if (digit := unicodedata.decimal(sign, None)) is not None:
         return str(digit)
     return "" if unicodedata.category(sign) == "Cf" else sign
@@ -48,8 +50,10 @@ def occurs(needle: str, text: str) -> int:
     at = text.find(needle)
     while at >= 0:
         end = at + len(needle)
-        before, after = text[at - 1 : at], text[end : end + 1]
-        if not (_joins(before) and _joins(needle[0])) and not (_joins(after) and _joins(needle[-1])):
+        # A sign that goes on with the needle makes it a piece of something longer.
+        if not (at and _joins(text[at - 1]) and _joins(needle[0])) and not (
+            end < len(text) and _joins(text[end]) and _joins(needle[-1])
+        ):
             return at
         at = text.find(needle, at + 1)
     return -1
@@ -272,7 +276,7 @@ class Reading:
     @cached_property
     def squeezed(self) -> str:
         """Without white space, dashes and dots: how ids, card and account numbers are compared."""
-        return re.sub(r"[\s.\-()]", "", self.text)
+        return self.text.replace(" ", "").replace(".", "").replace("-", "").replace("(", "").replace(")", "")
 
     @cached_property
     def days(self) -> frozenset[Day]:

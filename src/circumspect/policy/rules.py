@@ -63,10 +63,14 @@ def arguments_have_the_right_form(facts: Facts) -> Verdict:
     """Every argument has the type and format that the tool's schema asks for."""
     if facts.spec is None:
         return Allow()
-    invalid = arguments.problems(facts.spec, facts.call.arguments)
+    given = facts.call.arguments
+    invalid = arguments.problems(facts.spec, given)
     if "unknown" in invalid.values():
         unknown = ", ".join(name for name, problem in invalid.items() if problem == "unknown")
         return Deny(f"The tool '{facts.call.tool}' has no parameter {unknown}.")
+    # Nobody is asked to mend a list or an object; the model built it, and the model can.
+    if misbuilt := [name for name, problem in invalid.items() if arguments.is_misbuilt(problem, given.get(name))]:
+        return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(misbuilt)}. Follow its schema.")
     return Ask(invalid=invalid) if invalid else Allow()
 
 
@@ -180,7 +184,7 @@ HARD_STOPS: frozenset[ReasonCode] = frozenset(
         ReasonCode.TOOL_NOT_FOUND,
         ReasonCode.TOOL_NOT_CONFIGURED,
         ReasonCode.MISSING_PARAM,
-        ReasonCode.INVALID_PARAM,
     )
 )
-"""Answered directly: no further model call is spent on them."""
+"""Answered directly: no further model call is spent on them. A malformed value is asked about, and so answered, too; a
+malformed build is denied, and the model gets to mend it once."""

@@ -20,7 +20,6 @@ from circumspect.policy.actions import words_of
 from circumspect.policy.facts import Facts
 from circumspect.policy.fields import Result, result_of
 from circumspect.policy.normalise import (
-    Day,
     Reading,
     clock_of,
     day_of,
@@ -46,6 +45,7 @@ _DESTINATION = bag(
     "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
 )
 _NOT_DESTINATION = bag("type name count number limit id ids line lines text message subject body title")
+_SCALARS = frozenset((str, int, float, bool))
 _ID = bag("id ids iban account number code token key sku password username ref reference uuid")
 
 
@@ -64,7 +64,10 @@ class Traced:
 
 
 class Joined(Reading):
-    """Several texts read as one. What was read out of each is not read again."""
+    """Several texts read as one. What was read out of each is not read again.
+
+    No form of a value holds a line break, so what is in none of the texts is not in all of them together.
+    """
 
     def __init__(self, parts: Sequence[Reading]) -> None:
         super().__init__("")
@@ -73,23 +76,21 @@ class Joined(Reading):
 
     @cached_property
     def text(self) -> str:
-        return "\n".join(part.text for part in self.parts)
+        return "\n".join([part.text for part in self.parts])
 
     @cached_property
     def squeezed(self) -> str:
-        return "\n".join(part.squeezed for part in self.parts)
-
-    @cached_property
-    def days(self) -> frozenset[Day]:
-        return frozenset().union(*(part.days for part in self.parts))
-
-    @cached_property
-    def clocks(self) -> frozenset[tuple[int, int]]:
-        return frozenset().union(*(part.clocks for part in self.parts))
+        return "\n".join([part.squeezed for part in self.parts])
 
     @cached_property
     def phones(self) -> frozenset[str]:
         return frozenset().union(*(part.phones for part in self.parts))
+
+    def names_day(self, day: date) -> bool:
+        return any(part.names_day(day) for part in self.parts)
+
+    def names_clock(self, clock: tuple[int, int]) -> bool:
+        return any(part.names_clock(clock) for part in self.parts)
 
 
 class Ledger:
@@ -106,9 +107,9 @@ class Ledger:
 
     def add(self, event: Heard | Happened, raw: str | None = None) -> None:
         """Note what was said or done. `raw` is the text that a result was read from, if any."""
-        if isinstance(event, Happened):
+        if type(event) is Happened:
             self.results.append((event, result_of(event.result, raw)))
-        elif event.speaker == "user":
+        elif type(event) is Heard and event.speaker == "user":
             self.words.append((event.index, reading_of(event.text)))
 
     @property
@@ -160,16 +161,20 @@ def attach(session: Session, ledger: Ledger) -> Session:
 def values(arguments: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, Json]]:
     """Every scalar in the arguments: its path, the name that says what it is, and the value."""
     for name, value in arguments.items():
-        yield from _inside(f"{prefix}{name}", name, value, 0)
+        if type(value) in _SCALARS:
+            yield f"{prefix}{name}", name, value
+        else:
+            yield from _inside(f"{prefix}{name}", name, value, 0)
 
 
 def _inside(path: str, name: str, value: Json, depth: int) -> Iterator[tuple[str, str, Json]]:
-    if isinstance(value, str | int | float):
+    kind = type(value)
+    if kind in _SCALARS:
         yield path, name, value
-    elif isinstance(value, Mapping) and depth < 50:
-        for key, item in value.items():
+    elif (kind is dict or isinstance(value, Mapping)) and depth < 50:
+        for key, item in value.items():  # type: ignore[union-attr]
             yield from _inside(f"{path}.{key}", key, item, depth + 1)
-    elif isinstance(value, Sequence) and depth < 50:
+    elif isinstance(value, Sequence) and not isinstance(value, str) and depth < 50:
         for at, item in enumerate(value):
             yield from _inside(f"{path}[{at}]", name, item, depth + 1)
     else:
@@ -196,7 +201,7 @@ def names_an_id(name: str) -> bool:
 
 
 def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
-    if isinstance(value, bool) or value is None or value == "" or "enum" in schema or "const" in schema:
+    if value is None or value == "" or "enum" in schema or "const" in schema or isinstance(value, bool):
         return "choice"
     if not isinstance(value, str):
         # A small number may be counted off a list; a long one was read or made up.
@@ -219,10 +224,11 @@ def _schema_of(spec: ToolSpec | None, path: str) -> JsonObject:
     """The schema of the value at a path, remembered with the tool."""
     if spec is None:
         return {}
-    known: dict[str, JsonObject] = spec.__dict__.setdefault("schemas", {})
-    if path not in known:
-        known[path] = _schema_at(spec, path)
-    return known[path]
+    known: dict[str, JsonObject] = spec.__dict__.get("schemas") or spec.__dict__.setdefault("schemas", {})
+    schema = known.get(path)
+    if schema is None:
+        schema = known[path] = _schema_at(spec, path)
+    return schema
 
 
 def _schema_at(spec: ToolSpec, path: str) -> JsonObject:
@@ -248,8 +254,9 @@ def trace(facts: Facts) -> tuple[Traced, ...]:
     """One entry per value of the call, in order."""
     ledger = ledger_of(facts.session)
     if ledger.last is None or ledger.last[0] is not facts.call:
-        found = tuple(_trace(ledger, facts.spec, *one) for one in values(facts.call.arguments))
-        ledger.last = (facts.call, found)
+        spec = facts.spec
+        found = [_trace(ledger, spec, path, name, value) for path, name, value in values(facts.call.arguments)]
+        ledger.last = (facts.call, tuple(found))
     return ledger.last[1]
 
 
@@ -259,17 +266,20 @@ def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: J
     if kind == "choice":
         return Traced(path, value, kind, "choice")
     sought = needle(kind, value)
-    if is_said(ledger.user, sought):
+    # What is in all of the user's words together is looked for in each message, and what is not, in none.
+    if len(ledger.words) < 2 or is_said(ledger.user, sought):
         for index, reading in reversed(ledger.words):
             if is_said(reading, sought):
                 return Traced(path, value, kind, "user", index)
     if "default" in schema and schema["default"] == value:
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
+    quoted, forms = sought.quoted, sought.forms
     for event, result in reversed(ledger.results):
-        if result.lacks(sought.quoted, sought.forms):
+        # A quick look before the careful one.
+        if (text := result.plain) and (quoted not in text if quoted else not any(form in text for form in forms)):
             continue
-        if field := _field(result, sought.forms, event.trusted):
+        if field := _field(result, forms, event.trusted):
             if event.trusted:
                 return Traced(path, value, kind, "field", event.index, field)
             stranger = stranger or Traced(path, value, kind, "stranger_field", event.index, field)
@@ -302,11 +312,9 @@ class Needle:
 
 def needle(kind: Kind, value: Json) -> Needle:
     """The forms of a value, made once for each."""
-    return (
-        _needle(kind, value, type(value).__name__)
-        if isinstance(value, str | int | float)
-        else Needle(kind, (str(value),))
-    )
+    if isinstance(value, (str, int, float)):
+        return _needle(kind, value, type(value).__name__)
+    return Needle(kind, (str(value),))
 
 
 @lru_cache(maxsize=2048)

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from circumspect.policy import arguments
 from circumspect.policy.actions import actions_of, commands, words_of
+from circumspect.policy.arguments import is_misbuilt
 from circumspect.policy.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.facts import Facts
 from circumspect.policy.fields import Result
@@ -194,7 +195,7 @@ def arguments_fit_the_schema(facts: Facts) -> Verdict:
     given = facts.call.arguments
     invalid = arguments.problems(facts.spec, given)
     malformed = [
-        name for name, problem in invalid.items() if problem == "unknown" or _is_build(problem, given.get(name))
+        name for name, problem in invalid.items() if problem == "unknown" or is_misbuilt(problem, given.get(name))
     ]
     if malformed:
         return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(malformed)}. Follow its schema.")
@@ -207,11 +208,6 @@ def _fits(spec: ToolSpec, facts: Facts) -> bool:
     if known is None or known[0] is not facts.call:
         known = facts.session.__dict__["fits"] = (facts.call, arguments.validator(spec).is_valid(facts.call.arguments))
     return bool(known[1])
-
-
-def _is_build(problem: str, value: Json) -> bool:
-    """A list or object that is not built as the schema says: nobody was ever asked for it in that form."""
-    return isinstance(value, Mapping | list) or problem in ("type:array", "type:object")
 
 
 # --- ids and what they are called -----------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def load(name: str, *, directory: Path | None, now: datetime) -> Sample:
     tenant = Tenant(
         id=TenantId(described["id"]),
         business=_business(described["business"]),
-        plan=Plan(**described["plan"]),
+        plan=Plan(described["plan"], "adaptive"),
         language=described["language"],
     )
     backend = Backend(IN_MEMORY if directory is None else directory / f"sample-{name}.db", now=now)

@@ -72,16 +72,19 @@ def put(connection: sa.Connection, tenant: str, document: Document, language: st
             "pages": [[page.start, page.end] for page in document.pages],
         },
     )
-    if rows := _rows(tenant, document):
+    rows = _rows(tenant, document)
+    if connection.dialect.name == "postgresql":
+        for row in rows:
+            row["terms"] = f"{row['head']} {row['body']} {row['grams']}"
+    if rows:
         connection.execute(_INSERT[connection.dialect.name], rows)
     mine = sa.select(passages.c.id).where(passages.c.tenant == tenant, passages.c.document == document.id)
     return list(connection.execute(mine.order_by(passages.c.first)).scalars())
 
 
-_TERMS = sa.bindparam("head") + " " + sa.bindparam("body") + " " + sa.bindparam("grams")
 _INSERT = {
     "sqlite": passages.insert(),
-    "postgresql": passages.insert().values(search=sa.func.to_tsvector("simple", sa.cast(_TERMS, sa.Text))),
+    "postgresql": passages.insert().values(search=sa.func.to_tsvector("simple", sa.bindparam("terms", type_=sa.Text))),
 }
 
 

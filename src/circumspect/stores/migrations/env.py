@@ -2,11 +2,19 @@
 
 from alembic import context
 
+from circumspect.stores.knowledge_tables import FTS
 from circumspect.stores.tables import metadata
+
+
+def _ours(name: str | None, kind: str, _parents: object) -> bool:
+    """SQLite keeps a full-text table in several of its own, which metadata does not know."""
+    return kind != "table" or name is None or not name.startswith(FTS)
+
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
+    include_name=_ours,
     render_as_batch=True,
     compare_type=True,
 )

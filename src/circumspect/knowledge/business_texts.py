@@ -1,0 +1,86 @@
+"""BusinessTexts: what a business says about itself, found like passages of a document: Business, query -> passages.
+
+Policies, questions and answers, hours, contact: short texts that a tenant has without having dropped any document. The
+ranking is the documents' own, so scores compare. Nothing is stored: there are a few dozen such texts at the most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from circumspect.knowledge import ranking
+from circumspect.knowledge.ranking import Candidate
+from circumspect.knowledge.terms import terms
+from circumspect.knowledge.tree import Span
+from circumspect.turn import Business
+
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class BusinessPassage:
+    """`document` is the key by which the text is asked for as context: `policies.returns`, `faqs`."""
+
+    document: str
+    title: str
+    section: str
+    path: tuple[str, ...]
+    page: None
+    span: Span
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class BusinessTexts:
+    business: Business
+
+    async def search(
+        self, tenant: str, query: str, limit: int = 5, language: str | None = None
+    ) -> Sequence[BusinessPassage]:
+        wanted = ranking.query(query)
+        if not wanted:
+            return ()
+        scores = ranking.scores(wanted, [candidate for _, candidate in self._indexed])
+        found = [
+            replace(passage, score=score) for (passage, _), score in zip(self._indexed, scores, strict=True) if score
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.document, one.span.start))[:limit]
+
+    @cached_property
+    def _indexed(self) -> list[tuple[BusinessPassage, Candidate]]:
+        return [
+            (passage, Candidate(number, " ".join(terms(head)), " ".join(terms(body)), " ".join(_grams(head, body))))
+            for number, (passage, head, body) in enumerate(_passages(self.business))
+        ]
+
+
+def _grams(head: str, body: str) -> Sequence[str]:
+    return ranking.grams(f"{head} {body}")
+
+
+def _passages(business: Business) -> Iterator[tuple[BusinessPassage, str, str]]:
+    for name, text in business.policies.items():
+        yield from _paragraphs(f"policies.{name}", name, text)
+    for number, faq in enumerate(business.faqs, 1):
+        text = f"{faq.question}\n{faq.answer}"
+        yield _passage("faqs", faq.question, str(number), text, 0), faq.question, faq.answer
+    yield from _paragraphs("about.full", business.name, business.about or business.description)
+    yield from _paragraphs("contact.full", business.name, business.contact)
+    reach = {"hours": business.hours, "phone": business.phone, "e-mail": business.email}
+    yield from _paragraphs("contact", "contact", "\n".join(f"{name}: {text}" for name, text in reach.items() if text))
+
+
+def _paragraphs(document: str, title: str, text: str) -> Iterator[tuple[BusinessPassage, str, str]]:
+    start = 0
+    for number, part in enumerate(_PARAGRAPH.split(text), 1):
+        start = text.find(part, start)
+        if part.strip():
+            yield _passage(document, title, str(number), part.strip(), start), title, part
+
+
+def _passage(document: str, title: str, section: str, text: str, start: int) -> BusinessPassage:
+    return BusinessPassage(document, title, section, (title,), None, Span(start, start + len(text)), text, 0.0)

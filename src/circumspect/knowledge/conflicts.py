@@ -1,0 +1,357 @@
+"""conflicts: passages -> pairs of statements that give different values for the same thing.
+
+Pure, and cautious: a false alarm sends a customer to a person for nothing, so two statements are a conflict only when
+nothing explains the difference. They are about the same thing when they share the words that say what about, next to
+the value and in the section's title; the difference is explained by a word one of them lacks that tells cases apart
+("express", "for students", a name, another number), by another anchor ("of payment", "of delivery"), by bounds that
+point in opposite directions, or by amounts so far apart that they must measure different things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from circumspect.knowledge.passages import cut, sentences
+from circumspect.knowledge.terms import reduced, telling_words, words
+from circumspect.knowledge.tree import Document, Span
+from circumspect.knowledge.values import Kind, Value, values
+
+
+class Quoted(Protocol):
+    """What is read of a passage; `search.Passage` is one."""
+
+    @property
+    def document(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def span(self) -> Span: ...
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`quote` is the whole sentence, at `span` of the document; `value` is the value as written."""
+
+    document: str
+    section: str
+    span: Span
+    quote: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """`subject` is the words that both sides share, for a person to read."""
+
+    kind: Kind
+    subject: str
+    left: Evidence
+    right: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    evidence: Evidence
+    value: Value
+    near: frozenset[str]
+    first: str
+    wording: tuple[str, ...]
+    title: frozenset[str]
+    above: frozenset[str]
+    telling: frozenset[str]
+    condition: frozenset[str]
+    numbers: frozenset[tuple[str, str, float]]
+    units: frozenset[str]
+    anchor: frozenset[str]
+    side: str
+    bound: str
+    strict: bool
+
+
+def find_conflicts(passages: Iterable[Quoted]) -> list[Conflict]:
+    """Every pair, in the order of the passages. One section does not contradict itself: a list of cases looks so."""
+    claims = [claim for passage in passages for claim in _claims(passage)]
+    found: list[Conflict] = []
+    seen: set[tuple[Evidence, Evidence]] = set()
+    for index, left in enumerate(claims):
+        for right in claims[index + 1 :]:
+            key = (left.evidence, right.evidence)
+            if key in seen or not _contradict(left, right):
+                continue
+            seen.add(key)
+            found.append(Conflict(left.value.kind, _subject(left, right), left.evidence, right.evidence))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    document: str
+    section: str
+    path: tuple[str, ...]
+    span: Span
+    text: str
+
+
+def conflicts_among(documents: Iterable[Document]) -> list[Conflict]:
+    """Conflicts anywhere in a set of documents; compares everything with everything, so for checking, not for turns."""
+    return find_conflicts(
+        _Piece(one.id, piece.section.id, piece.section.path, piece.span, one.quote(piece.span))
+        for one in documents
+        for piece in cut(one)
+    )
+
+
+# --- what a sentence claims -----------------------------------------------------------------------------------------
+
+_CLAUSE = re.compile(r"[,;:()–—]\s|\s(?:and|but|or|while|и|а|но|или|אבל|או|ואילו)\s|\s\|\s", re.IGNORECASE)
+_LEAST = re.compile(
+    r"(?:at least|no(?:t)? (?:less|fewer|earlier) than|minimum(?: of)?|from|(?<!no )(?<!not )more than|over|starting at"
+    r"|не (?:менее|меньше|раньше)(?: чем за| чем)?|минимум|от|свыше|(?<!не )более"
+    r"|לפחות|החל מ|מעל|(?<!לא )יותר מ)[\s־-]*$",
+    re.IGNORECASE,
+)
+_LEAST_AFTER = re.compile(
+    r"^\s*(?:or more|and (?:more|above)|или (?:более|больше|выше)|и более|ומעלה|לפחות|או יותר)", re.IGNORECASE
+)
+_MOST = re.compile(
+    r"(?:up to|at most|no (?:more|later) than|not more than|within|maximum(?: of)?|until|в течение"
+    r"|не (?:более|больше|позже|позднее)(?: чем за| чем)?|до|максимум|за|בתוך|תוך|עד|לכל היותר|לא יותר מ)[\s־-]*$",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"^\W*(?:before|prior to|in advance|ahead|until|до|перед|לפני|מראש|קודם)(?!\w)", re.IGNORECASE)
+_AFTER = re.compile(
+    r"^\W*(?:(?:after|of|from|following|since|после|с момента|со дня|с даты|от даты|אחרי|לאחר)(?!\w)|מ)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?<!\w)(?:if|for|unless|except|only|when|outside|если|для|при|кроме|только|когда|вне|אם|עבור|רק|למעט|כאשר|כש|חוץ)(?!\w)"
+    r"(?P<what>[^,;.:()|]*)",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"(?<!\w)(?:for example|for instance|e\.g|example|would have|например|допустим|к примеру|לדוגמה|לדוגמא|למשל)(?!\w)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=[^\s.!?:|«\"(])\s[«\"(]?([A-ZА-ЯЁ][\w-]+)")
+
+
+def _claims(passage: Quoted) -> Iterable[_Claim]:
+    title = _telling(" ".join(passage.path[-1:]))
+    # The first title is the document's own, the last is the section's.
+    above = _telling(" ".join(passage.path[1:-1]))
+    for sentence in sentences(passage.text):
+        text = passage.text[sentence.start : sentence.end]
+        if text.startswith("#") or _SUPPOSED.search(text):
+            continue
+        span = Span(passage.span.start + sentence.start, passage.span.start + sentence.end)
+        inside = values(text)
+        wording = tuple(words(text)) if inside else ()
+        for value in inside:
+            evidence = Evidence(passage.document, passage.section, span, text, value.written)
+            yield _claim(evidence, value, inside, title, above, wording)
+
+
+def _claim(
+    evidence: Evidence,
+    value: Value,
+    inside: Sequence[Value],
+    title: frozenset[str],
+    above: frozenset[str],
+    wording: tuple[str, ...],
+) -> _Claim:
+    text = evidence.quote
+    alike = [other for other in inside if other.kind == value.kind]
+    listed = len(alike) > 1 or "|" in text
+    start, end = _clause(text, value) if listed and "|" not in text else (0, len(text))
+    # What leads up to the first of several values is said of them all.
+    head = text[: alike[0].start] if listed and alike[0] is not value else ""
+    clause = f"{_clause_head(head)} {_without(text, inside, start, end)}"
+    after = text[value.end : end]
+    before = text[max(0, value.start - 40) : value.start]
+    telling = _telling(clause)
+    names = frozenset(reduced(name.casefold()) for name in _NAME.findall(text[start:end]))
+    conditions = frozenset(term for what in _CONDITION.findall(clause) for term in _telling(what))
+    side = "before" if _BEFORE.match(after) else "after" if _AFTER.match(after) else ""
+    return _Claim(
+        evidence,
+        value,
+        near=telling,
+        first=next(iter(_ordered(clause)), ""),
+        wording=wording,
+        title=title,
+        above=above,
+        telling=(telling & _differing()) | names,
+        condition=conditions,
+        numbers=frozenset((other.kind, other.unit, other.amount) for other in inside if other is not value),
+        units=frozenset(term for word in words(clause) if (term := reduced(word)) in _units()),
+        anchor=frozenset([reduced(word) for word in telling_words(after.split(",")[0])][:2]) if side else frozenset(),
+        side=side,
+        bound=_bound(before, after),
+        strict=listed,
+    )
+
+
+def _clause(text: str, value: Value) -> tuple[int, int]:
+    marks = [(mark.start(), mark.end()) for mark in _CLAUSE.finditer(text)]
+    start = max((end for _, end in marks if end <= value.start), default=0)
+    return start, min((start_ for start_, _ in marks if start_ >= value.end), default=len(text))
+
+
+def _clause_head(head: str) -> str:
+    return re.split(r"[,;:]\s", head)[0]
+
+
+def _without(text: str, inside: Sequence[Value], start: int, end: int) -> str:
+    """The clause less its values, whose numbers and units are no subject."""
+    pieces, at = [], start
+    for value in inside:
+        if start <= value.start and value.end <= end:
+            pieces.append(text[at : value.start])
+            at = max(at, value.end)
+    return " ".join((*pieces, text[at:end]))
+
+
+def _bound(before: str, after: str) -> str:
+    if _LEAST.search(before) or _LEAST_AFTER.match(after):
+        return "least"
+    return "most" if _MOST.search(before) else ""
+
+
+def _ordered(text: str) -> Iterable[str]:
+    return dict.fromkeys(
+        term for word in telling_words(text) if not word[0].isdigit() and (term := reduced(word)) not in _general()
+    )
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(_ordered(text))
+
+
+@cache
+def _listed_words() -> dict[str, frozenset[str]]:
+    lists: dict[str, set[str]] = {}
+    name = ""
+    for line in (Path(__file__).parent / "conflict_words.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            name = line.strip("[]")
+        elif line and not line.startswith("#"):
+            lists.setdefault(name, set()).update(reduced(word) for word in words(line))
+    return {name: frozenset(found) for name, found in lists.items()}
+
+
+def _general() -> frozenset[str]:
+    return _listed_words()["says nothing"] - _listed_words()["makes a difference"]
+
+
+def _differing() -> frozenset[str]:
+    return _listed_words()["makes a difference"]
+
+
+def _units() -> frozenset[str]:
+    return _listed_words()["units"]
+
+
+# --- whether two claims contradict each other -----------------------------------------------------------------------
+
+_FARTHEST = 6.0
+
+
+def _contradict(left: _Claim, right: _Claim) -> bool:
+    here, there = left.evidence, right.evidence
+    if (here.document, here.section) == (there.document, there.section) or left.wording == right.wording:
+        return False
+    return _differ(left.value, right.value) and _same_thing(left, right) and not _explained(left, right)
+
+
+def _differ(left: Value, right: Value) -> bool:
+    """Different amounts of the same measure, near enough to measure the same thing."""
+    if left.kind != right.kind:
+        return False
+    if left.kind == "count":
+        return (
+            reduced(left.unit) == reduced(right.unit)
+            and left.amount != right.amount
+            and _near(left.amount, right.amount)
+        )
+    if left.kind == "date":
+        return left.unit == right.unit and left.amount != right.amount
+    if left.kind == "duration":
+        if left.unit == right.unit == "working days":
+            return left.amount != right.amount and _near(left.amount, right.amount)
+        # Five working days are a week; a month has 30 or 31 days.
+        one, two = (
+            value.amount * 24 * 7 / 5 if value.unit == "working days" else value.amount for value in (left, right)
+        )
+        return abs(one - two) > 0.04 * max(one, two) and _near(one, two)
+    return left.unit == right.unit and left.amount != right.amount and _near(left.amount, right.amount)
+
+
+def _near(one: float, two: float) -> bool:
+    low, high = sorted((one, two))
+    return low > 0 and high / low <= _FARTHEST
+
+
+def _same_thing(left: _Claim, right: _Claim) -> bool:
+    shared = left.near & right.near
+    crossed = shared | (left.title & (right.near | right.title)) | (right.title & left.near)
+    if not left.near or not right.near:
+        # "30 days." under a title that says what of.
+        bare = min((left, right), key=lambda claim: len(claim.near))
+        return len(bare.wording) <= 4 and bool(left.title & right.title) and (left.near | right.near) <= crossed
+    # A title that both have says nothing about a word that only one of them has.
+    only_left = left.near - right.near - (right.title - left.title)
+    only_right = right.near - left.near - (left.title - right.title)
+    if not only_left and not only_right:
+        return len(crossed) >= 2 or len(shared) == 1
+    if left.evidence.document == right.evidence.document or left.strict or right.strict:
+        return False
+    if not only_left or not only_right:
+        if left.first not in right.near | right.title and right.first not in left.near | left.title:
+            return False
+        return len(crossed) >= 2 and len(only_left | only_right) <= len(shared)
+    common = shared | (left.anchor & right.anchor)
+    return len(common) >= 4 and len(common) >= 0.5 * min(len(left.near), len(right.near))
+
+
+def _explained(left: _Claim, right: _Claim) -> bool:
+    for one, other in ((left, right), (right, left)):
+        known = other.near | other.title
+        if one.telling - known:
+            return True
+        lacking = one.condition - known
+        if lacking and len(lacking) * 2 > len(one.condition):
+            return True
+    if left.title & _differing() and right.title & _differing():
+        elsewhere = (left.title & _differing()) - right.title - right.near
+        otherwise = (right.title & _differing()) - left.title - left.near
+        if elsewhere and otherwise:
+            return True
+    here, there = left.above, right.above
+    if left.evidence.document == right.evidence.document:
+        here, there = here | left.title, there | right.title
+    if here - there - right.near and there - here - left.near:
+        return True
+    if left.units and right.units and left.units != right.units:
+        return True
+    if left.anchor and right.anchor and not left.anchor & right.anchor:
+        return True
+    if left.side and right.side and left.side != right.side:
+        return True
+    if {left.bound, right.bound} == {"least", "most"}:
+        return True
+    return bool(left.numbers and right.numbers and not left.numbers & right.numbers)
+
+
+def _subject(left: _Claim, right: _Claim) -> str:
+    shared = (left.near | left.title) & (right.near | right.title)
+    said = [word for word in words(left.evidence.quote) if reduced(word) in shared]
+    return " ".join(dict.fromkeys(said)) or " ".join(sorted(shared))

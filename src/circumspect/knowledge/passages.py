@@ -1,0 +1,105 @@
+"""Document -> Pieces: what search finds and quotes. A section's own text, cut at paragraph or sentence ends.
+
+A piece never crosses into another section, and its span is exact: `document.quote(piece.span)` is its text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from circumspect.knowledge.tree import Document, Section, Span
+
+MOST_WORDS = 200
+ENOUGH_WORDS = 120
+
+_WORD = re.compile(r"\w+")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n+")
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”»)]*\s+(?=[\w\"'“«(])|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    section: Section
+    span: Span
+
+
+def cut(document: Document) -> Iterator[Piece]:
+    """Every piece of the document, in reading order. A heading with nothing below it is no piece."""
+    for section in document.sections():
+        text = document.quote(section.own)
+        if len(_WORD.findall(text)) <= len(_WORD.findall(section.title)) and section.id:
+            continue
+        for span in _packed(text, section.own.start):
+            yield Piece(section, span)
+
+
+def sentences(text: str, offset: int = 0) -> Iterator[Span]:
+    """The sentences, table rows and list items of a text, without the white space around them."""
+    start = 0
+    for mark in (*_SENTENCE.finditer(text), None):
+        end = len(text) if mark is None else mark.start() + len(mark[0].rstrip())
+        if span := _stripped(text, start, end, offset):
+            yield span
+        start = len(text) if mark is None else mark.end()
+
+
+def _packed(text: str, offset: int) -> Iterator[Span]:
+    """Units are gathered until there are enough words; one that would make too many begins the next piece."""
+    held: Span | None = None
+    words = 0
+    for unit in _units(text, offset):
+        count = _count(text, unit, offset)
+        if held is not None and (words >= ENOUGH_WORDS or words + count > MOST_WORDS):
+            yield held
+            held, words = None, 0
+        held = unit if held is None else Span(held.start, unit.end)
+        words += count
+    if held is not None:
+        yield held
+
+
+def _units(text: str, offset: int) -> Iterator[Span]:
+    """Paragraphs; a long one by sentence; a sentence that is longer still, by words."""
+    start = 0
+    for mark in (*_PARAGRAPH.finditer(text), None):
+        end = len(text) if mark is None else mark.start()
+        paragraph = _stripped(text, start, end, offset)
+        start = end if mark is None else mark.end()
+        if paragraph is None:
+            continue
+        if _count(text, paragraph, offset) <= MOST_WORDS:
+            yield paragraph
+            continue
+        for sentence in sentences(text[paragraph.start - offset : paragraph.end - offset], paragraph.start):
+            yield from _by_words(text, sentence, offset)
+
+
+def _by_words(text: str, span: Span, offset: int) -> Iterator[Span]:
+    words = list(_WORD.finditer(text, span.start - offset, span.end - offset))
+    if len(words) <= MOST_WORDS:
+        yield span
+        return
+    edges = [
+        span.start,
+        *(words[index].start() + offset for index in range(MOST_WORDS, len(words), MOST_WORDS)),
+        span.end,
+    ]
+    for first, last in itertools.pairwise(edges):
+        if found := _stripped(text, first - offset, last - offset, offset):
+            yield found
+
+
+def _stripped(text: str, start: int, end: int, offset: int) -> Span | None:
+    inside = text[start:end]
+    kept = inside.strip()
+    if not kept:
+        return None
+    first = start + len(inside) - len(inside.lstrip())
+    return Span(offset + first, offset + first + len(kept))
+
+
+def _count(text: str, span: Span, offset: int) -> int:
+    return len(_WORD.findall(text, span.start - offset, span.end - offset))

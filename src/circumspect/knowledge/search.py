@@ -1,0 +1,158 @@
+"""`Library`: a tenant's documents, and the passages in them that answer a query.
+
+    library = Library(store)
+    await library.put(tenant, read_document(path.read_bytes(), path.name))
+    passages = await library.search(tenant, "can I get my money back?")
+
+Search is by words and pieces of words, which needs nothing but the database. With an `embedder` the order of search by
+meaning is fused in by reciprocal rank; when the embedder fails, words alone answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from circumspect.errors import ModelError
+from circumspect.knowledge import ranking
+from circumspect.knowledge.semantic import Embedder, nearest, packed
+from circumspect.knowledge.tree import Document, Span
+from circumspect.stores import knowledge as rows
+from circumspect.stores.knowledge import DocumentRow, Found
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Method = Literal["words", "meaning", "both"]
+
+_FUSED = 60  # the usual constant of reciprocal rank fusion
+_DEPTH = 30
+LONGEST_QUERY = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`document` and `section` are ids; `text` is the document's text at `span`. `score` is between 0 and 1."""
+
+    document: str
+    title: str
+    section: str
+    path: tuple[str, ...]
+    page: int | None
+    span: Span
+    text: str
+    score: float
+    method: Method
+
+
+class Transactions(Protocol):
+    """What is asked of a store: `SqlStore` has it."""
+
+    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+
+class Library:
+    def __init__(self, store: Transactions, *, embedder: Embedder | None = None) -> None:
+        self._store = store
+        self._embedder = embedder
+
+    async def put(self, tenant: str, document: Document) -> None:
+        """Make it findable. A document of the same id is replaced, at once and whole."""
+        ids = await self._store.tx(rows.put, tenant, document, language_of(document.text))
+        if self._embedder is None:
+            return
+        found = await self._store.tx(rows.found, tenant, ids)
+        vectors = await self._embedder.embed([" › ".join((*found[id_].path, found[id_].text)) for id_ in ids])
+        stored = [(id_, packed(vector)) for id_, vector in zip(ids, vectors, strict=True)]
+        await self._store.tx(rows.set_vectors, tenant, self._embedder.name, stored)
+
+    async def remove(self, tenant: str, document: str) -> bool:
+        """Whether there was one."""
+        return await self._store.tx(rows.remove, tenant, document)
+
+    async def documents(self, tenant: str) -> Sequence[DocumentRow]:
+        return await self._store.tx(rows.listed, tenant)
+
+    async def document(self, tenant: str, document: str) -> Document | None:
+        return await self._store.tx(rows.get, tenant, document)
+
+    async def search(self, tenant: str, query: str, limit: int = 5, language: str | None = None) -> Sequence[Passage]:
+        """The best passages, the best first; none where nothing like the query's words occurs.
+
+        `language` (en, he, ru) prefers documents in it: others are asked only where those have nothing."""
+        query = query[:LONGEST_QUERY]
+        by_words = await self._store.tx(_by_words, tenant, query, language)
+        if not by_words and language is not None:
+            by_words = await self._store.tx(_by_words, tenant, query, None)
+        by_meaning = await self._by_meaning(tenant, query)
+        ordered = _fused(by_words, by_meaning)[:limit]
+        found = await self._store.tx(rows.found, tenant, [id_ for id_, _, _ in ordered])
+        # One that was replaced between the two transactions is not there any more.
+        return [_passage(found[id_], score, method) for id_, score, method in ordered if id_ in found]
+
+    async def _by_meaning(self, tenant: str, query: str) -> list[tuple[int, float]]:
+        if self._embedder is None or not query.strip():
+            return []
+        try:
+            (vector,) = await self._embedder.embed([query])
+        except ModelError as error:
+            log.warning("search by meaning failed (%s); words alone answer", error.code)
+            return []
+        return await self._store.tx(_nearest, tenant, self._embedder.name, vector)
+
+
+def language_of(text: str) -> str:
+    """By its letters: he, ru or en; empty where there are none."""
+    sample = text[:20_000]
+    counts = {
+        "he": sum("\u05d0" <= letter <= "\u05ea" for letter in sample),
+        "ru": sum("\u0400" <= letter <= "\u04ff" for letter in sample),
+        "en": sum(letter.isascii() and letter.isalpha() for letter in sample),
+    }
+    most = max(counts, key=lambda language: counts[language])
+    return most if counts[most] else ""
+
+
+def _by_words(connection: sa.Connection, tenant: str, query: str, language: str | None) -> list[tuple[int, float]]:
+    wanted = ranking.query(query)
+    candidates = rows.candidates(connection, tenant, wanted, language)
+    scored = zip(candidates, ranking.scores(wanted, candidates), strict=True)
+    ranked = sorted(((one.id, score) for one, score in scored if score), key=lambda pair: (-pair[1], pair[0]))
+    return ranked[:_DEPTH]
+
+
+def _nearest(connection: sa.Connection, tenant: str, embedder: str, vector: Sequence[float]) -> list[tuple[int, float]]:
+    # In the store's thread, because comparing with thousands of vectors takes its time.
+    return nearest(vector, rows.vectors(connection, tenant, embedder), _DEPTH)
+
+
+def _fused(
+    by_words: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]
+) -> list[tuple[int, float, Method]]:
+    """In order. The score stays one of the two, the better: the sum of reciprocal ranks says nothing about quality."""
+    if not by_meaning:
+        return [(id_, score, "words") for id_, score in by_words]
+    points: dict[int, float] = {}
+    best: dict[int, float] = {}
+    for ranked in (by_words, by_meaning):
+        for place, (id_, score) in enumerate(ranked, 1):
+            points[id_] = points.get(id_, 0.0) + 1 / (_FUSED + place)
+            best[id_] = max(best.get(id_, 0.0), score)
+    words, meaning = {id_ for id_, _ in by_words}, {id_ for id_, _ in by_meaning}
+
+    def method(id_: int) -> Method:
+        return "both" if id_ in words and id_ in meaning else "words" if id_ in words else "meaning"
+
+    return [(id_, best[id_], method(id_)) for id_ in sorted(points, key=lambda id_: (-points[id_], id_))]
+
+
+def _passage(found: Found, score: float, method: Method) -> Passage:
+    return Passage(
+        found.document, found.title, found.section, found.path, found.page, found.span, found.text, score, method
+    )

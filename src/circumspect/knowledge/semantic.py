@@ -1,0 +1,109 @@
+"""Search by meaning, for those who have an embeddings endpoint: texts -> vectors, over the OpenAI format.
+
+    library = Library(store, embedder=Endpoint("https://api.openai.com/v1", "text-embedding-3-small", key))
+
+Optional, and off unless it is asked for. No weights are bundled: what fits into a package is good in English only,
+and search by words is better than it in Hebrew and Russian (docs/knowledge.md).
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
+
+AT_ONCE = 64
+
+
+class Embedder(Protocol):
+    """`name` says which vectors belong together: those of another name are never compared. Raises `ModelError`."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """A vector for each text, in order, all of the same length."""
+        ...
+
+
+class Endpoint:
+    """`POST {url}/embeddings`, as OpenAI, vLLM, llama.cpp, Ollama and others speak it."""
+
+    def __init__(self, url: str, model: str, key: str | None = None, *, timeout: float = 30.0) -> None:
+        self._url = url.rstrip("/") + "/embeddings"
+        self._model = model
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._timeout = timeout
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        try:
+            import httpx2
+        except ModuleNotFoundError as error:
+            raise ConfigError("Search by meaning needs httpx2.", fix="pip install 'circumspect[semantic]'") from error
+        found: list[Sequence[float]] = []
+        try:
+            async with httpx2.AsyncClient(timeout=self._timeout, headers=self._headers) as client:
+                for start in range(0, len(texts), AT_ONCE):
+                    some = list(texts[start : start + AT_ONCE])
+                    body = {"model": self._model, "input": some, "encoding_format": "float"}
+                    answer = await client.post(self._url, json=body)
+                    found.extend(_vectors(answer.status_code, answer.content, len(some)))
+        except httpx2.HTTPError as error:
+            raise ModelUnavailable(
+                f"The embeddings endpoint did not answer: {type(error).__name__}.", fix="Check its address; try again."
+            ) from error
+        return found
+
+
+def _vectors(status: int, content: bytes, expected: int) -> list[Sequence[float]]:
+    if status == 429 or status >= 500:
+        raise ModelUnavailable(f"The embeddings endpoint answered with status {status}.", fix="Try again.")
+    if status >= 400:
+        raise ModelRefused(
+            f"The embeddings endpoint refused with status {status}.", fix="Check the key and the model's name."
+        )
+    import orjson
+
+    try:
+        rows: Any = sorted(orjson.loads(content)["data"], key=lambda row: row["index"])
+        vectors = [[float(number) for number in row["embedding"]] for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelGarbled("The embeddings endpoint's answer cannot be read.") from error
+    if len(vectors) != expected or len({len(vector) for vector in vectors}) != 1 or not vectors[0]:
+        raise ModelGarbled("The embeddings endpoint did not give one vector for each text.")
+    return list(vectors)
+
+
+def packed(vector: Sequence[float]) -> bytes:
+    """Of length one, as 32-bit floats: comparing is then a sum of products."""
+    size = math.sqrt(sum(number * number for number in vector)) or 1.0
+    return array("f", [number / size for number in vector]).tobytes()
+
+
+def nearest(query: Sequence[float], stored: Sequence[tuple[int, bytes]], limit: int) -> list[tuple[int, float]]:
+    """The ids of the nearest vectors and their cosines, the nearest first. Those of another length do not count."""
+    wanted = packed(query)
+    alike = [(id_, vector) for id_, vector in stored if len(vector) == len(wanted)]
+    if not alike:
+        return []
+    closeness = _cosines(wanted, [vector for _, vector in alike])
+    ranked = sorted(zip((id_ for id_, _ in alike), closeness, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return ranked[:limit]
+
+
+def _cosines(wanted: bytes, stored: Sequence[bytes]) -> list[float]:
+    try:
+        np: Any = import_module("numpy")
+    except ModuleNotFoundError:
+        query = array("f", wanted)
+        return [sum(map(float.__mul__, query, array("f", vector))) for vector in stored]
+    matrix = np.frombuffer(b"".join(stored), dtype=np.float32).reshape(len(stored), -1)
+    return [float(number) for number in matrix @ np.frombuffer(wanted, dtype=np.float32)]
