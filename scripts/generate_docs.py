@@ -18,6 +18,7 @@ from circumspect.cli import VERBS, cli
 from circumspect.cli.chat import COMMANDS as CHAT
 from circumspect.policy.load import schema
 from circumspect.reasons import ReasonCode
+from circumspect.server.app import description
 from circumspect.tenants.reading import schema as tenant_file
 from circumspect.turn import LANGUAGES
 
@@ -145,6 +146,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": commands,
     "policy.schema.json": policy_schema,
     "tenant.schema.json": tenant_schema,
+    "openapi.json": description,
 }
 
 

@@ -39,10 +39,18 @@ def refused(text: str) -> list[str]:
 def test_a_policy_is_loaded_from_text_and_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
     path.write_text(GOOD, encoding="utf-8")
-    assert load(GOOD) == load(path) == load(str(path))
+    assert load(GOOD) == load(path)
     assert load(GOOD).hash == load(path).hash
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
     assert load(path) == load(GOOD)
+
+
+def test_a_string_is_the_text_itself_and_never_the_name_of_a_file(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.yaml").write_text(GOOD, encoding="utf-8")
+    for text in ("rules.yaml", str(tmp_path / "rules.yaml"), "/etc/hostname"):
+        with pytest.raises(PolicyError):
+            load(text)
 
 
 def test_an_empty_file_is_a_policy_that_covers_nothing() -> None:
@@ -119,10 +127,10 @@ def test_the_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
         ("[" * 100 + "]" * 100, "nested too deeply"),
         ("- " * 100 + "x", "nested too deeply"),
         ("#" * 1_000_001, "larger than 1 MB"),
-        ("no_such_file.yaml", "there is no file"),
+        (Path("no_such_file.yaml"), "there is no file"),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, says: str) -> None:
+def test_what_cannot_be_read_is_refused(text: str | Path, says: str) -> None:
     assert says in "\n".join(refused(text))
 
 

@@ -20,9 +20,9 @@ from fastapi import FastAPI
 from circumspect.config import Settings
 from circumspect.server import credentials
 from circumspect.server.app import create_app
+from circumspect.server.applying import apply_samples
 from circumspect.stores import SqlStore, access
 from circumspect.stores.access import SCOPES, KeyRow, OperatorRow
-from circumspect.server.applying import apply_samples
 from circumspect.turn import TenantId
 
 T = TypeVar("T")

@@ -80,6 +80,13 @@ def test_metrics_are_not_for_strangers(house: House) -> None:
     is_a_problem(house.client().get("/metrics", headers={"X-Forwarded-For": "8.8.8.8"}), 403)
 
 
+def test_with_a_token_metrics_can_be_scraped_from_elsewhere(tmp_path: Path) -> None:
+    with House(f"sqlite:///{tmp_path}/h.db", metrics_token="a token for scraping") as house:
+        is_a_problem(house.client().get("/metrics"), 401)
+        is_a_problem(house.client("a token for guessing").get("/metrics"), 401)
+        assert house.client("a token for scraping").get("/metrics").status_code == 200
+
+
 def test_every_metric_of_the_alerts_exists(house: House) -> None:
     exposed = house.client().get("/metrics").text
     known = set(re.findall(r"^# TYPE (\S+)", exposed, re.M))

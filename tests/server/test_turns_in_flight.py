@@ -94,11 +94,9 @@ def test_a_turn_that_takes_too_long_is_broken_off_and_may_come_again(model: tupl
         slow.close()
 
         def speak() -> None:
+            path, headers = f"/v1/conversations/{talk}/messages", {"Idempotency-Key": "k"}
             with pytest.raises(httpx.HTTPError):
-                answer = client.post(
-                    f"/v1/conversations/{talk}/messages", json={"content": "hi"}, headers={"Idempotency-Key": "k"}
-                )
-                answer.raise_for_status()
+                client.post(path, json={"content": "hi"}, headers=headers).raise_for_status()
 
         thread = threading.Thread(target=speak)
         thread.start()

@@ -32,6 +32,9 @@ DEMO_CONVERSATION = "demo"
 BACKLOG = 4096
 """Connections that may wait to be accepted: a thousand clients come at once, and then some."""
 
+KEEP_ALIVE_SECONDS = 75
+"""Longer than most clients keep a connection they do not use, so that they close it and not we under their hands."""
+
 
 @click.command()
 @click.option("--demo", is_flag=True, default=None, help="Add the sample tenants, and print a line to try.")
@@ -89,10 +92,10 @@ async def _prepared(settings: Settings) -> str | None:
 
     if settings.workers > 1 and settings.database in (":memory:", "sqlite://", "sqlite:///:memory:"):
         raise ConfigError("Several workers cannot share a database in memory.", fix="Name a file, or PostgreSQL.")
-    open_vault(settings)
     open_model(settings.model)
     store = await SqlStore.open(settings.database)
     try:
+        open_vault(settings)
         return await _demo(store, settings) if settings.demo else None
     finally:
         await store.close()
@@ -100,8 +103,8 @@ async def _prepared(settings: Settings) -> str | None:
 
 async def _demo(store: SqlStore, settings: Settings) -> str:
     from circumspect.clock import SystemClock
-    from circumspect.stores import people
     from circumspect.server.applying import apply_samples
+    from circumspect.stores import people
     from circumspect.turn import ConversationId, TenantId
 
     await apply_samples(store, settings)
@@ -215,9 +218,12 @@ def _welcome(settings: Settings, listening: socket.socket, key: str | None) -> N
 def _configured(settings: Settings) -> Config:
     from uvicorn import Config
 
+    from circumspect.server.wire import Wire
+
     return Config(
         "circumspect.server.app:worker_app",
         factory=True,
+        http=Wire,
         workers=settings.workers,
         log_config=None,
         access_log=False,
@@ -225,6 +231,7 @@ def _configured(settings: Settings) -> Config:
         proxy_headers=True,
         forwarded_allow_ips=list(settings.trusted_proxies),
         backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         ws="none",
         timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
         lifespan="on",

@@ -25,16 +25,15 @@ log = logging.getLogger(__name__)
 
 _LARGEST = 1_000_000
 _DEEPEST = 40
-_LONGEST_PATH = 250
 _MOST_EVENTS = 100_000
 
 
 def load(source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, name: str = "policy.yaml") -> Policy:
-    """Read a file (a `Path`, or text that names one) or the policy's own text. Raises `PolicyError` with all findings.
+    """Read a file (a `Path`) or the policy's own text. Raises `PolicyError` with all findings.
 
     With `specs` the file is also held against the tools: names, parameters, declared effects. Warnings are logged.
     """
-    shown = str(source) if _is_file(source) else name
+    shown = str(source) if isinstance(source, Path) else name
     policy, findings = check(source, specs=specs)
     errors = [one for one in findings if one.level == "error"]
     if policy is None or errors:
@@ -54,12 +53,12 @@ def check(
 ) -> tuple[Policy | None, tuple[Finding, ...]]:
     """The policy, if it can be read at all, and every finding in the order of the file. Raises nothing."""
     try:
-        text = _text(source)
+        text = text_of(source)
     except (OSError, ValueError) as problem:
         return None, (Finding("error", 0, str(problem), "Check the path and the file."),)
-    if findings := _surface(text):
+    if findings := surface(text):
         return None, _sorted(findings)
-    data, lines, findings = _read(text)
+    data, lines, findings = read_yaml(text)
     try:
         policy = Policy.model_validate(data, strict=True)
     except ValidationError as problem:
@@ -99,19 +98,11 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _is_file(source: Path | str) -> bool:
-    """A string is a path when it looks like one: one short line, and the name of a file or of something like it."""
-    if isinstance(source, Path):
-        return True
-    if len(source) > _LONGEST_PATH or "\n" in source or "\0" in source:
-        return False
-    return source.endswith((".yaml", ".yml", ".json")) or Path(source).is_file()
-
-
-def _text(source: Path | str) -> str:
-    if not _is_file(source):
-        return str(source)
-    path = Path(source)
+def text_of(source: Path | str) -> str:
+    """A `Path` is read; a string is the text itself, whatever it looks like: it may have come over the network."""
+    if isinstance(source, str):
+        return source
+    path = source
     if not path.is_file():
         raise ValueError(f"there is no file '{path}'")
     if path.stat().st_size > _LARGEST:
@@ -129,7 +120,7 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 # --- YAML -----------------------------------------------------------------------------------------------------------
 
 
-def _surface(text: str) -> list[Finding]:
+def surface(text: str) -> list[Finding]:
     """What is refused before anything is built: broken YAML, aliases (they multiply), bottomless nesting."""
     if len(text) > _LARGEST:
         return [Finding("error", 0, "the text is larger than 1 MB", "Split it up.")]
@@ -164,7 +155,7 @@ def _surface(text: str) -> list[Finding]:
     return found
 
 
-def _read(text: str) -> tuple[Any, dict[Place, int], list[Finding]]:
+def read_yaml(text: str) -> tuple[Any, dict[Place, int], list[Finding]]:
     """The values, the line of each, and keys that are given twice. Lists come as tuples."""
     loader = yaml.CSafeLoader(text)
     lines: dict[Place, int] = {}

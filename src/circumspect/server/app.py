@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
@@ -90,6 +91,12 @@ def worker_app() -> FastAPI:
     return create_app(settings)
 
 
+def description() -> str:
+    """The API's description as a file: what `docs/openapi.json` holds."""
+    document = create_app(Settings.model_construct()).openapi()
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
 def openapi(app: FastAPI) -> dict[str, Any]:
     """The API's description, with what the framework does not know: how to sign in, and that every error is ours."""
     if app.openapi_schema:
@@ -102,6 +109,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
+            for status in (400, 408, 413) if "requestBody" in operation else ():
+                operation["responses"].setdefault(str(status), {"description": MEANINGS[status], "content": problem})
             if "security" not in operation:
                 operation["security"] = [] if (method, path) in OPEN else [*KEY, *OPERATOR]
                 for status in (400, 401, 403, 429, 503):

@@ -32,6 +32,7 @@ MEANINGS = {
     401: "No key or sign-in, or not a valid one.",
     403: "The key lacks a scope, or the operator the role.",
     404: "There is no such thing, or it is somebody else's.",
+    408: "The body took too long.",
     409: "It is not in a state for this, or somebody was quicker.",
     413: "Too large.",
     422: "A field is missing, unknown or wrong.",
@@ -59,6 +60,11 @@ SCHEMES = {
         "in": "cookie",
         "name": "circumspect_session",
         "description": "The same in a browser. A change has to come from a page of this server.",
+    },
+    "metrics": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `metrics_token` of the settings, for scraping from another machine.",
     },
 }
 

@@ -19,10 +19,8 @@ from pydantic import ValidationError
 
 from circumspect.errors import ConfigError
 from circumspect.policy.lint import Finding, Level, Place, meant
-from circumspect.policy.load import _read as read_yaml
-from circumspect.policy.load import _surface as surface
-from circumspect.policy.load import _text as text_of
 from circumspect.policy.load import check as check_policy
+from circumspect.policy.load import read_yaml, surface, text_of
 from circumspect.tenants.file import SecretSection, TenantFile
 from circumspect.tenants.findings import Lines, Located, explained, line_of
 from circumspect.tools import http_definition

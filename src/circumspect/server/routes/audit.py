@@ -104,8 +104,7 @@ async def _given(request: Request) -> tuple[bytes, str | None]:
 
 
 def _audited(lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId) -> bytes:
-    # The line break keeps a text from being taken for the name of a file.
-    policy: Policy | None = load(f"{text}\n", name=f"policy of {tenant}") if text is not None else None
+    policy: Policy | None = load(text, name=f"policy of {tenant}") if text is not None else None
     auditor, summary, out = Auditor(policy, specs or None, now=now), Summary(), io.BytesIO()
     for one in read_stream(io.BytesIO(lines), "transcripts", folder=None, lines=True, toolbox=Toolbox()):
         rows: Any = (one,) if isinstance(one, Unreadable) else auditor.of(one)

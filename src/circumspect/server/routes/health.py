@@ -86,7 +86,7 @@ async def metrics(request: Request) -> Response:
 
 
 def _permitted(request: Request, settings: Settings) -> None:
-    secret = getattr(settings, "metrics_token", None)
+    secret = settings.metrics_token
     given = request.headers.get("authorization", "").partition(" ")[2].strip()
     if secret is not None:
         if not hmac.compare_digest(given.encode(), secret.get_secret_value().encode()):

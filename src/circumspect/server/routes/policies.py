@@ -81,7 +81,7 @@ async def check_policy(request: Request, who: Administering, given: PolicyText, 
     services, name = services_of(request), one_tenant(who, tenant)
     specs = await _specs(services, name)
     async with services.computing:
-        policy, findings = await asyncio.to_thread(check, _as_text(given.text), specs=specs)
+        policy, findings = await asyncio.to_thread(check, given.text, specs=specs)
     broken = policy is None or any(one.level == "error" for one in findings)
     rows = [{"level": one.level, "line": one.line, "problem": one.problem, "fix": one.fix or ""} for one in findings]
     return answer({"ok": not broken, "hash": None if broken or policy is None else policy.hash, "findings": rows})
@@ -138,7 +138,7 @@ async def get_policy(request: Request, who: Reading, version: Number, tenant: Te
 async def _put(
     services: Services, who: Principal, tenant: TenantId, text: str, note: str, if_version: int | None, did: str
 ) -> PolicyVersion:
-    text, now = _as_text(text), services.clock.now()
+    now = services.clock.now()
     specs = await _specs(services, tenant)
     async with services.computing:
         policy = await asyncio.to_thread(load, text, specs=specs, name=f"policy of {tenant}")
@@ -154,13 +154,8 @@ async def _put(
     return await services.store.tx(body)
 
 
-def _as_text(text: str) -> str:
-    """With a line break at its end it is a text to the loader, never the name of a file."""
-    return text if text.endswith("\n") else f"{text}\n"
-
-
 def _compared(old: str | None, new: str | None) -> list[Any]:
-    return changes(*(Policy() if text is None else load(_as_text(text)) for text in (old, new)))
+    return changes(*(Policy() if text is None else load(text) for text in (old, new)))
 
 
 async def _specs(services: Services, tenant: TenantId) -> Mapping[str, ToolSpec]:

@@ -1,0 +1,113 @@
+"""Screenshots of the console for the README and the docs, taken from the running product.
+
+    python -m scripts.screenshots docs/img
+
+Starts a server on a database of its own with the sample shops and the demo data, signs in with a real browser and
+photographs the main pages. Needs Chromium (`chromium` on the path, or CHROMIUM=/path/to/it) and the package playwright.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PASSWORD = "screenshots only"
+PORT = 8791
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb"]
+PAGES = {
+    "console-overview": ("/", "en", "light", 1440, 1300),
+    "console-overview-he": ("/", "he", "dark", 1440, 1300),
+    "console-conversations": ("/conversations", "en", "light", 1440, 1000),
+    "console-conversation": ("/conversations/shop/demo-shop-002?debug=1", "en", "light", 1440, 1700),
+    "console-conversation-he": ("/conversations/shop-he/demo-shop-he-002?debug=1", "he", "light", 1440, 1700),
+    "console-escalations": ("/escalations", "en", "light", 1440, 800),
+    "console-escalation": ("@/escalations", "en", "light", 1440, 900),
+    "console-approval": ("@/approvals", "en", "dark", 1440, 1100),
+    "console-phone": ("/conversations/shop-ru/demo-shop-ru-002?debug=1", "ru", "light", 390, 1500),
+}
+"""Name: path (with @ the first row of that list), language, theme, width, height."""
+
+
+def browser() -> str:
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
+        raise SystemExit("There is no Chromium. Install it, or name it: CHROMIUM=/path/to/chromium.")
+    return found
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{folder}/demo.db"
+        command = [sys.executable, "-m", "circumspect"]
+        run = {"check": True, "stdout": subprocess.DEVNULL, "cwd": folder}
+        subprocess.run([*command, "demo-data", "add", "--database", database], **run)  # noqa: S603
+        named = ["operators", "add", "noa", "--role", "admin", "--password-stdin", "--database", database]
+        subprocess.run([*command, *named], input=f"{PASSWORD}\n".encode(), **run)  # noqa: S603
+        served = subprocess.Popen(  # noqa: S603
+            [*command, "serve", "--database", database, "--port", str(PORT)], cwd=folder, stdout=subprocess.DEVNULL
+        )
+        url = f"http://127.0.0.1:{PORT}"
+        try:
+            _wait(f"{url}/readyz")
+            yield url
+        finally:
+            served.terminate()
+            served.wait(30)
+
+
+def _wait(url: str) -> None:
+    for _ in range(150):
+        try:
+            urllib.request.urlopen(url, timeout=1)  # noqa: S310
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit("The server did not start.")
+
+
+def photograph(url: str, folder: Path, only: tuple[str, ...] = ()) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser(), args=FLAGS)
+        for name, (path, language, theme, width, height) in PAGES.items():
+            if only and name not in only:
+                continue
+            size: Any = {"width": width, "height": height}
+            context = chromium.new_context(viewport=size, color_scheme=theme, locale=language, base_url=url)
+            page = context.new_page()
+            page.goto("/login")
+            page.fill("input[name=name]", "noa")
+            page.fill("input[name=password]", PASSWORD)
+            page.click("button.primary")
+            page.wait_for_url(f"{url}/")
+            page.goto(path.removeprefix("@"))
+            if path.startswith("@"):
+                page.click("#found tbody a >> nth=0")
+            page.wait_for_load_state("load")
+            page.wait_for_timeout(600)
+            page.screenshot(path=folder / f"{name}.png")
+            print(folder / f"{name}.png")
+            context.close()
+        chromium.close()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/img")
+    folder.mkdir(parents=True, exist_ok=True)
+    with server() as url:
+        photograph(url, folder, tuple(sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()
