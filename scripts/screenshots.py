@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PASSWORD = "screenshots only"
+PASSWORD = "screenshots only"  # noqa: S105 - of a server that lives for a minute
 PORT = 8791
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb"]
 PAGES = {

@@ -44,6 +44,10 @@ from circumspect.turn import (
 from circumspect.work import Setup
 
 if TYPE_CHECKING:
+    from circumspect.guardian import Guardian
+    from circumspect.knowledge.tree import Document
+    from circumspect.policy.understood import Understanding
+    from circumspect.steps.retrieve import Search
     from circumspect.stores import SqlStore
     from circumspect.tools import Tool
 
@@ -66,6 +70,9 @@ class Agent:
         language: Language | None = None,
         profiles: dict[Mode, Profile] | None = None,
         rules: Iterable[Rule] = (),
+        understanding: Understanding | Literal["guided", "service"] | None = None,
+        guardian: Guardian | None = None,
+        documents: Iterable[Document] = (),
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
@@ -80,6 +87,8 @@ class Agent:
         self._model = open_model(model)
         self._rules = (*RULES, *rules)
         self._profiles = {**PROFILES, **(profiles or {})}
+        self._understanding = _understanding(understanding)
+        self._guardian, self._documents = guardian, tuple(documents)
         self._clock, self._ids = clock or SystemClock(), ids or RandomIds()
         self._database = database
         self._setup: Setup | None = None
@@ -143,8 +152,26 @@ class Agent:
         async with self._opening:
             if self._setup is None:
                 ports = Ports(self._model, self._toolset, await self._store(), self._clock, self._ids)
-                self._setup = Setup(self.tenant, self.policy, self._profiles, ports, self._rules)
+                setup = Setup(self.tenant, self.policy, self._profiles, ports, self._rules)
+                self._setup = await self._with_understanding(setup)
             return self._setup
+
+    async def _with_understanding(self, setup: Setup) -> Setup:
+        """Without a guardian of their own, those who want to be understood get the offline rules."""
+        if self._understanding is None:
+            return setup
+        from circumspect.guardian import RuleGuardian
+        from circumspect.knowledge.business_texts import BusinessTexts
+        from circumspect.knowledge.search import Library
+
+        searches: tuple[Search, ...] = (BusinessTexts(self.tenant.business),)
+        if self._owned:
+            library = Library(self._owned)
+            for document in self._documents:
+                await library.put(self.tenant.id, document)
+            searches = (library, *searches)
+        guardian = self._guardian or RuleGuardian()
+        return replace(setup, understanding=self._understanding, guardian=guardian, searches=searches)
 
     async def _store(self) -> Store:
         if not isinstance(self._database, str):
@@ -191,6 +218,14 @@ def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, 
     if mode and mode != made.plan.mode:
         made = replace(made, plan=Plan("free" if mode == "standard" else "pro", mode))
     return replace(made, language=language) if language else made
+
+
+def _understanding(wanted: Understanding | Literal["guided", "service"] | None) -> Understanding | None:
+    if wanted is None or not isinstance(wanted, str):
+        return wanted
+    from circumspect.policy.understood import GUIDED, SERVICE
+
+    return SERVICE if wanted == "service" else GUIDED
 
 
 def _policy(policy: Policy | Path | str | None, tools: Tools) -> Policy:

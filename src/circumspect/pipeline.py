@@ -1,7 +1,7 @@
 """run_turn: one message in, one reply out. Read this first.
 
-    claim ─▶ screen ─▶ settle a pending yes/no ─▶ gather ─▶ ┌ draft ─▶ enforce ─▶ critique ─▶ act ─▶ verify ┐ ─▶ record
-                                                            └───────────── bounded: until answered ─────────┘
+    claim ─▶ screen ─▶ settle a yes/no ─▶ understand ─▶ gather ─▶ ┌ draft ─▶ enforce ─▶ critique ─▶ act ─▶ verify ┐
+                                                       record ◀─ └────────── bounded: until answered ────────────┘
 
 Only this file knows the order. It fails closed on actions and open on talk: whatever breaks, nothing runs that was not
 enforced, and the user gets an answer.
@@ -29,6 +29,7 @@ from circumspect.turn import (
     Decided,
     Deny,
     Enforced,
+    Gathered,
     Incoming,
     Notes,
     Proposed,
@@ -135,9 +136,24 @@ async def _proposed(work: Work, proposed: Proposed) -> Reply:
 
 
 async def _worked_out(work: Work) -> Reply:
+    """Understand and look up, where the tenant's profile says so; then draft."""
+    understood = await work.understand()
+    if understood is None:
+        return await _drafted(work, work.gather())
+    if understood.ends:
+        return ending.understood(understood, work.desk)
+    found = await work.retrieve(understood)
+    if found.verdict != "answer":
+        return ending.unanswerable(found, work.desk)
+    work.announce(understood.response)
+    reply = await _drafted(work, work.gather(understood, found))
+    return reply if work.voice else ending.preceded(reply, understood.response)
+
+
+async def _drafted(work: Work, gathered: Gathered) -> Reply:
     """Draft, enforce, critique, act, until there is an answer or the turn has used up its steps."""
     desk, notes, summary = work.desk, work.notes, work.screened.incoming.text
-    gathered, redrafts = work.gather(), work.profile.redrafts
+    redrafts = work.profile.redrafts
     for _ in range(work.profile.steps + work.profile.context_rounds + 1):
         drafted = await work.draft(gathered)
         if drafted.wants_context:

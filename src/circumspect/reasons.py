@@ -57,6 +57,27 @@ class ReasonCode(StrEnum):
     UNSUPPORTED_CLAIM = "UNSUPPORTED_CLAIM", "blocked"
     RULE_FAILED = "RULE_FAILED", "blocked"
 
+    # A message was turned away, asked about, or handed over before anything was proposed.
+    GUARDIAN_BLOCKED = "GUARDIAN_BLOCKED", "blocked"
+    SPAM_BLOCKED = "SPAM_BLOCKED", "blocked"
+    CLARIFICATION_NEEDED = "CLARIFICATION_NEEDED", "blocked"
+    SENSITIVE_TOPIC = "SENSITIVE_TOPIC", "blocked"
+    DECIDED_TO_ESCALATE = "DECIDED_TO_ESCALATE", "blocked"
+    INVALID_DECISION = "INVALID_DECISION", "blocked"
+    UNSURE_OF_ANSWER = "UNSURE_OF_ANSWER", "blocked"
+    SOURCES_CONFLICT = "SOURCES_CONFLICT", "blocked"
+
+    # A criterion was left undecided.
+    CITATION_NOT_FOUND = "CITATION_NOT_FOUND", "blocked"
+    EVIDENCE_NOT_FOUND = "EVIDENCE_NOT_FOUND", "blocked"
+    FACT_ABSENT = "FACT_ABSENT", "blocked"
+    POLICY_CONTRADICTS = "POLICY_CONTRADICTS", "blocked"
+    EXCEPTION_POSSIBLE = "EXCEPTION_POSSIBLE", "blocked"
+    ABSTAINED = "ABSTAINED", "blocked"
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED", "blocked"
+    EVALUATION_TIMED_OUT = "EVALUATION_TIMED_OUT", "blocked"
+    LOOP_DETECTED = "LOOP_DETECTED", "blocked"
+
     # The conversation took an unusual turn.
     ASSESSMENT_UNPARSABLE = "ASSESSMENT_UNPARSABLE", "edge"
     ASSESSMENT_NOT_ENGLISH = "ASSESSMENT_NOT_ENGLISH", "edge"
@@ -71,6 +92,8 @@ class ReasonCode(StrEnum):
     MESSAGE_TOO_LONG = "MESSAGE_TOO_LONG", "edge"
     MESSAGE_EMPTY = "MESSAGE_EMPTY", "edge"
     WITH_A_PERSON = "WITH_A_PERSON", "edge"
+    ROUTE_OVERRIDDEN = "ROUTE_OVERRIDDEN", "edge"
+    ANALYSIS_UNREADABLE = "ANALYSIS_UNREADABLE", "edge"
 
     # Something of ours or of a provider's failed.
     CRITIQUE_FAILED = "CRITIQUE_FAILED", "system"
@@ -79,6 +102,8 @@ class ReasonCode(StrEnum):
     TOOL_FAILED = "TOOL_FAILED", "system"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN", "system"
     VERIFICATION_FAILED = "VERIFICATION_FAILED", "system"
+    RETRIEVAL_FAILED = "RETRIEVAL_FAILED", "system"
+    GUARDIAN_UNAVAILABLE = "GUARDIAN_UNAVAILABLE", "system"
     STORE_FAILED = "STORE_FAILED", "system"
     TURN_INTERRUPTED = "TURN_INTERRUPTED", "system"
     INTERNAL_ERROR = "INTERNAL_ERROR", "system"

@@ -75,6 +75,11 @@ def _escaped(key: object) -> str:
     return "\0" + key if key.startswith("\0") else key
 
 
+def lot(*names: str) -> float:
+    """0 to 1, always the same for the same names: how arms of a roll-out are drawn."""
+    return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:8], "big") / 2.0**64
+
+
 # --- who is served, and how -----------------------------------------------------------------------------------------
 
 
@@ -124,8 +129,7 @@ class Tenant:
         """A conversation keeps its arm for life: the share is a threshold on a stable hash of its id."""
         if self.plan.mode == "standard" or self.adaptive_share >= 1.0:
             return self.plan.mode
-        lot = int.from_bytes(hashlib.sha256(f"{self.id}/{conversation}".encode()).digest()[:8], "big") / 2**64
-        return "adaptive" if lot < self.adaptive_share else "standard"
+        return "adaptive" if lot(self.id, conversation) < self.adaptive_share else "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +271,9 @@ class Incoming:
 
 
 Role = Literal["user", "assistant", "internal"]
-Kind = Literal["message", "assessment", "critique", "context", "policy", "tool", "model", "intent", "notice"]
+Kind = Literal[
+    "message", "understanding", "assessment", "critique", "context", "policy", "tool", "model", "intent", "notice"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,6 +655,8 @@ class Escalation:
 
     reason: ReasonCode
     summary: str
+    suggestion: str = ""
+    """What an answer could be made from."""
 
 
 @dataclass(frozen=True, slots=True)

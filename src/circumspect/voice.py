@@ -29,6 +29,11 @@ class Voice:
         self._spoken = ""
         self._held = ""
 
+    def first(self, words: str) -> None:
+        """Said before any draft: how the request was understood."""
+        self._before = words
+        self._say(words)
+
     def begin(self) -> Callable[[str], None]:
         """A new draft begins; hand its pieces to what comes back."""
         from circumspect.policy.visible import Visible

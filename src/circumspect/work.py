@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from circumspect.guardian.port import Guardian
 from circumspect.policy.claims import unsupported_claims
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
+from circumspect.policy.understood import Found, Understanding, Understood
 from circumspect.ports import Ports
 from circumspect.reasons import ReasonCode
 from circumspect.steps.act import act, told
@@ -24,8 +26,10 @@ from circumspect.steps.phrase import phrase
 from circumspect.steps.recall import at_hand, needs_more, recall
 from circumspect.steps.record import record
 from circumspect.steps.reply import Desk
+from circumspect.steps.retrieve import Search, retrieve
 from circumspect.steps.settle import Settled, settle
 from circumspect.steps.sweep import sweep
+from circumspect.steps.understand import earlier_sources, placed, understand
 from circumspect.steps.verify import verify
 from circumspect.turn import (
     Decided,
@@ -44,8 +48,12 @@ from circumspect.turn import (
     ToolCall,
     ToolSpec,
     TurnResult,
+    lot,
 )
 from circumspect.voice import Voice
+
+REACH = 200
+"""How many messages back the sources of earlier answers are looked for."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,10 @@ class Setup:
     profiles: Mapping[Mode, Profile]
     ports: Ports
     rules: tuple[Rule, ...] = RULES
+    understanding: Understanding | None = None
+    """How messages are understood before anything is drafted; None leaves that out."""
+    guardian: Guardian | None = None
+    searches: tuple[Search, ...] = ()
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
@@ -96,9 +108,50 @@ class Work:
         call = ToolCall(intent.call.tool, errand.arguments)
         return replace(intent, call=call, hash=call.hash)
 
-    def gather(self) -> Gathered:
+    async def understand(self) -> Understood | None:
+        """What the user wants and which way the turn goes; None where the tenant has no such profile."""
+        incoming, setup = self.screened.incoming, self.setup
+        settings = self._understanding
+        if settings is None or incoming.errand:
+            return None
+        earlier: tuple[str, ...] = ()
+        if settings.decide:
+            first = max(-1, self.screened.opened.next_seq - REACH)
+            said = await setup.ports.store.messages(
+                incoming.tenant, incoming.conversation, internal=True, after=first, limit=REACH
+            )
+            earlier = earlier_sources(said)
+        return await understand(
+            self.screened, setup.tenant.business, self.tools, {}, settings, self.notes, setup.ports.model,
+            setup.guardian, earlier,
+        )  # fmt: skip
+
+    @property
+    def _understanding(self) -> Understanding | None:
+        """The tenant's, with the arm that this conversation drew."""
+        settings, incoming = self.setup.understanding, self.screened.incoming
+        if settings is None or settings.synthetic_share >= 1.0:
+            return settings
+        drawn = lot(incoming.tenant, incoming.conversation, "synthetic") < settings.synthetic_share
+        return replace(settings, synthetic=settings.synthetic and drawn)
+
+    async def retrieve(self, understood: Understood) -> Found:
+        incoming, setup, settings = self.screened.incoming, self.setup, self._understanding
+        assert settings is not None
+        ran = await setup.ports.store.executions(incoming.tenant, incoming.conversation)
+        business = setup.tenant.business
+        return await retrieve(understood, business, self.tools, {}, ran, settings, self.notes, setup.searches)
+
+    def gather(self, understood: Understood | None = None, found: Found | None = None) -> Gathered:
         business, now = self.setup.tenant.business, self.setup.ports.clock.now()
-        return gather(self.screened, business, self.tools, self.profile, now)
+        gathered = gather(self.screened, business, self.tools, self.profile, now)
+        if understood:
+            gathered = placed(understood, gathered)
+        return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
+
+    def announce(self, words: str) -> None:
+        if words and self.voice:
+            self.voice.first(words)
 
     def gather_more(self, gathered: Gathered, keys: tuple[str, ...]) -> Gathered:
         """What was asked for, by key; after the last context round, everything."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from circumspect.stores import SqlStore
     from circumspect.stores.access import KeyRow, Scope
 
-SCOPES = ("chat", "read", "manage", "admin")
+SCOPES = ("chat", "read", "manage", "admin", "widget")
 
 
 @click.group()
@@ -36,7 +36,7 @@ def keys() -> None:
     multiple=True,
     type=click.Choice(SCOPES),
     help="chat (talk; the default), read (the tenant's internals and usage), manage (escalations and approvals), "
-    "admin (configuration). Can be given several times.",
+    "admin (configuration); or widget alone, for a key that stands in web pages. Can be given several times.",
 )
 @click.option("--expires", metavar="TIME", callback=span, help="Ends after so long: 90d, 24h. Without it, never.")
 @stored

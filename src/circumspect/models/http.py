@@ -14,6 +14,9 @@ from pydantic_ai.models import create_async_httpx2_client
 
 from circumspect.models.settings import ProviderSettings
 
+MOST_BYTES = 20_000_000
+"""Of one answer. Far more than any model says, and far less than a server that never stops would make us keep."""
+
 
 def http_client(settings: ProviderSettings) -> tuple[httpx2.AsyncClient, httpx2.Timeout]:
     """A client, and the timeouts that an SDK has to be told too: it would put its own, of minutes, in their place."""
@@ -31,14 +34,17 @@ async def _as_text(response: httpx2.Response) -> None:
 
 
 class _Utf8(httpx2.AsyncByteStream):
-    """The same bytes, with what is no UTF-8 replaced."""
+    """The same bytes, with what is no UTF-8 replaced, and an end."""
 
     def __init__(self, source: httpx2.AsyncByteStream) -> None:
         self._source = source
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder, taken = codecs.getincrementaldecoder("utf-8")("replace"), 0
         async for chunk in self._source:
+            taken += len(chunk)
+            if taken > MOST_BYTES:
+                raise httpx2.ReadError(f"The answer has more than {MOST_BYTES:,} bytes.")
             if text := decoder.decode(chunk):
                 yield text.encode()
         if rest := decoder.decode(b"", final=True):

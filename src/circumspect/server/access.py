@@ -177,18 +177,23 @@ class Keyring:
 
 
 async def _caller(request: Request, token: str | None) -> Caller:
-    services = services_of(request)
+    known = await known_key(request, token)
+    found = Caller(known.row.tenant, known.row.id, frozenset(known.row.scopes))
+    await services_of(request).limiter.check(f"tenant:{found.tenant}", _rate(known.settings))
+    return found
+
+
+async def known_key(request: Request, token: str | None) -> KnownKey:
+    """A key that is one of ours and good now. It counts against no rate: that is for who asks to see to."""
     if not token:
         raise NotSignedIn("There is no API key in the request.", fix="Send it as `Authorization: Bearer csk_…`.")
-    known = await _keyring(request).verified(token, services.clock.now().timestamp())
+    known = await _keyring(request).verified(token, services_of(request).clock.now().timestamp())
     if known is None:
         raise NotSignedIn(
             "The API key is not valid.",
             fix="Check that it is whole, and that it was not revoked and has not expired (`circumspect keys list`).",
         )
-    found = Caller(known.row.tenant, known.row.id, frozenset(known.row.scopes))
-    await services.limiter.check(f"tenant:{found.tenant}", _rate(known.settings))
-    return found
+    return known
 
 
 def _rate(settings: Mapping[str, object]) -> int | None:

@@ -23,6 +23,7 @@ from circumspect.server.routes import (
     approvals,
     audit,
     completions,
+    confirmations,
     conversations,
     escalations,
     health,
@@ -36,6 +37,7 @@ from circumspect.server.web import KEY, MEANINGS, OPERATOR, SCHEMES
 
 ROUTERS = (
     conversations.router,
+    confirmations.router,
     completions.router,
     escalations.router,
     approvals.router,

@@ -19,7 +19,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -229,8 +229,7 @@ class Directory:
             secrets={name: self._vault.unseal(text) for name, text in stored.sealed.items()},
         )
         model = await self._model(settings.model or self._settings.model)
-        # The line break makes it a text, whatever it says: a single line could be taken for the name of a file.
-        text, name = f"{stored.policy.text}\n" if stored.policy else "", f"policy of {tenant.id}"
+        text, name = stored.policy.text if stored.policy else "", f"policy of {tenant.id}"
         policy = await asyncio.to_thread(load, text, name=name) if text else Policy()
         tools = await build(settings.tools, context, policy=policy, allow=self._settings.allow_addresses)
         self._opened.add(tools.opened)
@@ -246,7 +245,13 @@ class Directory:
             raise
         loop = asyncio.get_running_loop()
         weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
-        return Setup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
+        setup = Setup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
+        if settings.understanding is None:
+            return setup
+        from circumspect.tenants.understanding import configured
+
+        made = configured(settings.understanding, tenant.business, self._store)
+        return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
     async def _model(self, name: str) -> Model:
         """One for all tenants that name it: they share its connections. In a thread, because a provider's packages take

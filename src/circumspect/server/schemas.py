@@ -373,7 +373,7 @@ class UsageRowShown(Shown):
     billed_usd: float = Field(description="The cost times the plan's multiplier.")
 
 
-KeyScope = Literal["chat", "read", "manage", "admin"]
+KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
 
 
 class NewKey(Given):

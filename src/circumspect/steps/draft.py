@@ -27,6 +27,9 @@ from circumspect.wording import LANGUAGE_NAMES
 
 log = logging.getLogger(__name__)
 
+LONGEST_REPLY = 200_000
+"""Characters. A model that says more has lost the thread; nobody would read it, and everything of a turn is kept."""
+
 
 async def draft(
     gathered: Gathered,
@@ -50,6 +53,7 @@ async def draft(
     )
     reply = await (_streamed(request, model, hear) if hear else model.complete(request))
     notes.spent(reply.usage)
+    _bounded(len(reply.text))
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)
@@ -57,11 +61,21 @@ async def draft(
 
 
 async def _streamed(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
+    said = 0
     async for piece in model.stream(request):
         if isinstance(piece, ModelReply):
             return piece
+        said += len(piece)
+        _bounded(said)
         hear(piece)
     raise ModelGarbled("The model's stream ended without a reply.", fix="Try again, or another model.")
+
+
+def _bounded(length: int) -> None:
+    if length > LONGEST_REPLY:
+        raise ModelGarbled(
+            f"The model said more than {LONGEST_REPLY:,} characters.", fix="Try again, or another model."
+        )
 
 
 def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:

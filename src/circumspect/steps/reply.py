@@ -14,6 +14,7 @@ from typing import assert_never
 from circumspect import locales, wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.policy.file import Policy
+from circumspect.policy.understood import Found, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode
 from circumspect.turn import (
@@ -167,6 +168,31 @@ def handed_out(ended: Sequence[Execution], words: str) -> Reply:
     """The client is to run these; our id of each is how its result finds the way back."""
     calls = tuple(replace(one.call, id=one.id) for one in ended)
     return Reply("acted", words, calls=calls)
+
+
+def understood(made: Understood, desk: Desk) -> Reply:
+    """The turn ends with what was made of the message; nothing was drafted."""
+    if made.ends == "escalated":
+        reason = made.reason or ReasonCode.DECIDED_TO_ESCALATE
+        return handed_over(desk, reason, desk.screened.incoming.text)
+    return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
+
+
+def unanswerable(found: Found, desk: Desk) -> Reply:
+    """What was found does not carry an answer."""
+    if found.verdict == "clarify":
+        return Reply("asked", found.question)
+    reason = found.reason or ReasonCode.UNSURE_OF_ANSWER
+    reply = handed_over(desk, reason, desk.screened.incoming.text)
+    return replace(reply, escalation=Escalation(reason, desk.screened.incoming.text, found.summary))
+
+
+def preceded(reply: Reply, words: str) -> Reply:
+    """The reply after how the request was understood. A yes is bound to the words as they are shown."""
+    if not words:
+        return reply
+    text = f"{words}\n\n{reply.text}" if reply.text else words
+    return replace(reply, text=text, intent=replace(reply.intent, question=text) if reply.intent else None)
 
 
 def handed_over(desk: Desk, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:

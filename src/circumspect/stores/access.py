@@ -20,7 +20,7 @@ from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import api_keys, operator_log, operator_sessions, operators, secrets, tenants
 from circumspect.turn import Json, JsonObject, TenantId
 
-Scope = Literal["chat", "read", "manage", "admin"]
+Scope = Literal["chat", "read", "manage", "admin", "widget"]
 Role = Literal["operator", "reviewer", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -175,6 +175,7 @@ def escalate(
         "summary": clean(escalation.summary),
         "state": "open",
         "created_at": epoch(at),
+        "suggestion": clean(escalation.suggestion) or None,
     }
     insert(connection, escalations, row)
     notify(connection, id_, "escalation", row, epoch(at))

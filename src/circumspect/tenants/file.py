@@ -142,6 +142,38 @@ class NotifySection(Section):
     """People."""
 
 
+class WidgetSection(Section):
+    origins: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?$", max_length=300)], ...],
+        Field(max_length=50),
+    ] = ()
+    """Sites that may show the chat: `https://shop.example`, `https://*.shop.example`. Without any, none may."""
+
+
+class UnderstandingSection(Section):
+    """How messages are understood before anything is drafted."""
+
+    profile: Literal["guided", "service"]
+    """guided: safety check and analysis of the request. service: also decides one of five ways, searches only where
+    decided, computes how sure it is, and hands sensitive demands to a person."""
+    guardian: Line = "rules"
+    """Who makes the safety check: rules, llama-guard:MODEL@URL, moderation:MODEL, several joined by ` + `, or none."""
+    fail_closed: bool = True
+    """When the safety check cannot be made: hand over. false: go on, and write it down."""
+    synthetic_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of conversations in which the model finds the analysis as its own words; in the others, as a result."""
+    shown: bool = True
+    """The user reads how they were understood also when the turn goes on."""
+    spam: Annotated[float, Field(ge=0, le=1)] = 0.7
+    """From this spam score on a message is turned away."""
+    clarity: Annotated[float, Field(ge=0, le=1)] = 0.6
+    """Below this confidence in what is wanted the user is asked."""
+    answer_from: Annotated[float, Field(ge=0, le=1)] = 0.75
+    """service: from this confidence on an answer is given."""
+    escalate_below: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """service: below this confidence a person is asked."""
+
+
 class TenantSettings(Section):
     """What a server does for a tenant, beside answering. This is what the store keeps as `settings`."""
 
@@ -149,6 +181,8 @@ class TenantSettings(Section):
     """The model that answers, `openai:gpt-4o`; without it the server's."""
     tools: tuple[ToolSection, ...] = ()
     """What the agent can do, from Python, HTTP and MCP."""
+    understanding: UnderstandingSection | None = None
+    """How messages are understood before anything is drafted; without it, they are not."""
     notify: NotifySection = NotifySection()
     """Who hears of escalations and approvals."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
@@ -157,6 +191,8 @@ class TenantSettings(Section):
     """Regular expressions: what they match is struck from logs and traces."""
     rate_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """How many requests a minute are answered; without it the server's limit."""
+    widget: WidgetSection = WidgetSection()
+    """The chat on the tenant's own web pages: docs/widget.md."""
 
 
 class TenantFile(TenantSettings):

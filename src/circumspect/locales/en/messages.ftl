@@ -53,6 +53,15 @@ chat-offline = Offline demo model: it matches words and quotes what it finds. It
 chat-try = Try: cancel my order · where is order 12345? · what is your return policy?
 chat-help = /debug shows the reasoning, /help lists the rest, Ctrl-D leaves.
 
+# How a request was understood. What a model understood is put in as data.
+understood-heading = How I understood your request
+understood-intent = You wrote about: { $intent }
+understood-normal = Let me see what I can find.
+understood-clarify-intro = I want to be sure that I understand you.
+understood-clarify-outro = Could you tell me a little more about what you need?
+understood-block = This does not seem to be something that I can help with here. I am happy to answer questions about { $business }.
+understood-guardian = I cannot help with this. If you need help with something else, please tell me; for anything urgent, please turn to a person.
+
 # What operators read in an e-mail.
 notify-escalation = A conversation needs a person
 notify-approval = A call waits for approval

@@ -53,6 +53,15 @@ chat-offline = מודל הדגמה לא מקוון: הוא מתאים מילים
 chat-try = נסו: אני רוצה לבטל את ההזמנה שלי · איפה הזמנה 12345? · מה מדיניות ההחזרות?
 chat-help = ‎/debug מציג את השיקולים, ‎/help מציג את השאר, Ctrl-D ליציאה.
 
+# How a request was understood. What a model understood is put in as data.
+understood-heading = כך הבנתי את הפנייה
+understood-intent = הפנייה עוסקת בנושא: { $intent }
+understood-normal = אבדוק מה אפשר למצוא.
+understood-clarify-intro = חשוב לי לוודא שהבנתי נכון.
+understood-clarify-outro = אפשר לפרט קצת יותר מה נדרש?
+understood-block = נראה שזה לא עניין שאפשר לטפל בו כאן. אשמח לענות על שאלות לגבי { $business }.
+understood-guardian = בזה אין באפשרותי לעזור. אם נדרשת עזרה בעניין אחר, אפשר לכתוב לי; בכל דבר דחוף, נא לפנות לאדם.
+
 # What operators read in an e-mail.
 notify-escalation = שיחה ממתינה לטיפול אנושי
 notify-approval = פעולה ממתינה לאישור

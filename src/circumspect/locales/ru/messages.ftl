@@ -53,6 +53,15 @@ chat-offline = Автономная демонстрационная модел�
 chat-try = Попробуйте: отмените мой заказ · где заказ 12345? · какие у вас условия возврата?
 chat-help = /debug показывает ход рассуждений, /help — остальное, Ctrl-D — выход.
 
+# How a request was understood. What a model understood is put in as data.
+understood-heading = Как я понял ваш запрос
+understood-intent = Ваш запрос: { $intent }
+understood-normal = Сейчас посмотрю, что можно найти.
+understood-clarify-intro = Хочу убедиться, что правильно вас понимаю.
+understood-clarify-outro = Не могли бы вы немного подробнее рассказать, что вам нужно?
+understood-block = Похоже, здесь я с этим помочь не могу. С удовольствием отвечу на вопросы о { $business }.
+understood-guardian = С этим я помочь не могу. Если нужна помощь в другом, напишите; по срочным вопросам, пожалуйста, обратитесь к человеку.
+
 # What operators read in an e-mail.
 notify-escalation = Разговор ждёт сотрудника
 notify-approval = Действие ждёт одобрения

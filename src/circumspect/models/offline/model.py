@@ -43,6 +43,11 @@ def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
         from circumspect.models.offline.critique import judge
 
         return json.dumps(judge(request.messages[-1].text), ensure_ascii=False), ()
+    if request.purpose == "analyse":
+        from circumspect.models.offline.understanding import analyse, is_form
+
+        if is_form(request):
+            return json.dumps(analyse(request), ensure_ascii=False), ()
     if request.schema is not None:
         from circumspect.models.offline.cautious import cautious
 

@@ -1,0 +1,305 @@
+"""What understanding first saves, and what telling the model its own analysis costs.
+
+    python -m bench.understand [--model openai:NAME@URL] [--talks en]
+
+Conversations in three languages (`understand_talks.yaml`) over the sample documents, twice: as the profile `service`
+has it, and as an agent that analyses and searches at every message. Then the arms of the injection: the analysis as the
+assistant's own message, as a tool's result, not at all.
+
+Without --model the offline model fills the forms in and drafts the replies, by rules. It does not follow the analysis
+that is put into its context, so the consistency figures show only that the measure works; whether an injected plan is
+followed better is a question for a language model, which --model asks. Tokens are the provider's count, and for the
+offline model an estimate of four letters a token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.report import Table, lines
+from bench.retrieval import sample
+from circumspect.guardian import RuleGuardian
+from circumspect.knowledge.search import Library
+from circumspect.models.offline import OfflineModel
+from circumspect.policy.analysis import NAME
+from circumspect.policy.answers import classify
+from circumspect.policy.understood import SERVICE, Found, Understood
+from circumspect.ports import Model
+from circumspect.profiles import ADAPTIVE
+from circumspect.steps.draft import draft
+from circumspect.steps.gather import gather
+from circumspect.steps.retrieve import retrieve
+from circumspect.steps.understand import placed, understand
+from circumspect.stores import SqlStore
+from circumspect.tools.business import business_tools
+from circumspect.tools.business.config import BusinessConfig
+from circumspect.turn import (
+    LANGUAGES,
+    Business,
+    ConversationId,
+    Incoming,
+    Language,
+    Message,
+    ModelReply,
+    ModelRequest,
+    Notes,
+    Opened,
+    Said,
+    Screened,
+    TenantId,
+    ToolCall,
+    TurnId,
+)
+from circumspect.wording import compact
+
+TALKS = Path(__file__).with_name("understand_talks.yaml")
+NOW = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
+BUSINESSES: dict[Language, Business] = {
+    "en": Business("Levels", "A school for languages: groups, individual lessons, courses for companies."),
+    "ru": Business("Уровни", "Школа языков: группы, индивидуальные уроки, курсы для компаний."),
+    "he": Business("רמות", "בית ספר לשפות: קבוצות, שיעורים פרטיים, קורסים לחברות."),
+}
+WAYS = {"RETRIEVE": "R", "REASON_ONLY": "N", "USE_TOOL": "T", "CLARIFY": "C", "ESCALATE": "E"}
+ARMS = ("own words", "tool result", "nothing")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass
+class Counting:
+    """A model whose calls and tokens are counted."""
+
+    model: Model
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    name: str = "counting"
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await self.model.complete(request)
+        self.calls += 1
+        # The offline model's own estimate leaves the form out, which a language model would be billed for.
+        form = len(compact(request.schema)) // 4 if request.schema and reply.usage.estimated else 0
+        self.tokens_in += reply.usage.input_tokens + form
+        self.tokens_out += reply.usage.output_tokens
+        return reply
+
+    def stream(self, request: ModelRequest) -> Any:
+        return self.model.stream(request)
+
+
+@dataclass
+class Turn:
+    language: Language
+    text: str
+    expected: str
+    way: str
+    calls: int
+    tokens: int
+    searches: int
+    verdict: str
+    plan: str = ""
+    answers: dict[str, str] = field(default_factory=dict)
+    context: dict[str, int] = field(default_factory=dict)
+    """Input tokens of the draft, by arm."""
+
+
+def rouge_l(plan: str, answer: str) -> float:
+    """The F-measure of the longest common subsequence of words."""
+    one, two = ([word.lower() for word in _WORD.findall(text)] for text in (plan, answer))
+    if not one or not two:
+        return 0.0
+    row = [0] * (len(two) + 1)
+    for word in one:
+        before = 0
+        for at, other in enumerate(two, 1):
+            before, row[at] = row[at], before + 1 if word == other else max(row[at], row[at - 1])
+    shared = row[-1]
+    return 2 * shared / (len(one) + len(two))
+
+
+def talks() -> dict[Language, list[list[str]]]:
+    loaded: dict[Language, list[list[str]]] = yaml.safe_load(TALKS.read_text(encoding="utf-8"))
+    return loaded
+
+
+def way_of(understood: Understood, found: Found | None) -> str:
+    """Where the message went: by its ending, else by its decision."""
+    if understood.ends == "blocked":
+        return "B"
+    if understood.ends == "asked" or (found and found.verdict == "clarify"):
+        return "C"
+    return WAYS[understood.decision.way] if understood.decision else "?"
+
+
+async def play(language: Language, library: Library, model: Model, tools: Any) -> list[Turn]:
+    turns: list[Turn] = []
+    for talk in talks()[language]:
+        history: list[Message] = []
+        for line in talk:
+            expected, _, text = line.partition(" ")
+            turn, reply = await _turn(text, expected, language, history, library, model, tools)
+            turns.append(turn)
+            for role, said in (("user", text), ("assistant", reply)):
+                history.append(Message(len(history), TurnId("t"), role, "message", said, NOW))  # type: ignore[arg-type]
+    return turns
+
+
+async def _turn(
+    text: str,
+    expected: str,
+    language: Language,
+    history: Sequence[Message],
+    library: Library,
+    model: Model,
+    tools: Any,
+) -> tuple[Turn, str]:
+    incoming = Incoming(TenantId(language), ConversationId("c"), TurnId("t"), text, NOW)
+    opened = Opened("token", "adaptive", language, tuple(history[-5:]), len(history), None)
+    screened = Screened(incoming, opened, language, classify(text))
+    business, notes, counted = BUSINESSES[language], Notes(), Counting(model)
+    understood = await understand(screened, business, tools, {}, SERVICE, notes, counted, RuleGuardian())
+    found = None
+    if understood.ends is None:
+        found = await retrieve(understood, business, tools, {}, (), SERVICE, notes, [library])
+    turn = Turn(
+        language,
+        text,
+        expected,
+        way_of(understood, found),
+        counted.calls,
+        counted.tokens_in + counted.tokens_out,
+        found.searches if found else 0,
+        found.verdict if found else understood.ends or "",
+    )
+    reply = understood.response
+    if found and found.verdict == "answer":
+        reply = await _drafted(turn, understood, found, business, tools, model)
+    return turn, reply
+
+
+async def _drafted(
+    turn: Turn, understood: Understood, found: Found, business: Business, tools: Any, model: Model
+) -> str:
+    """The same draft in every arm, from a context that differs in nothing but the analysis."""
+    analysis = understood.analysis
+    base = gather(understood.screened, business, tools, ADAPTIVE, NOW)
+    base = replace(base, blocks=(*base.blocks, *found.blocks))
+    arms = {"nothing": base}
+    if analysis:
+        turn.plan = " ".join((analysis.user_intent, *analysis.action_plan))
+        arms["own words"] = placed(understood, base)
+        arms["tool result"] = placed(replace(understood, context=_as_result(understood)), base)
+    for name, gathered in arms.items():
+        counted = Counting(model)
+        drafted = await draft(gathered, business.name, ADAPTIVE, Notes(), counted)
+        turn.answers[name], turn.context[name] = drafted.reply, counted.tokens_in
+    return turn.answers.get("own words") or turn.answers["nothing"]
+
+
+def _as_result(understood: Understood) -> Any:
+    assert understood.analysis is not None
+    called = Said("assistant", "", calls=(ToolCall(NAME, {}, id="analysis"),))
+    return called, Said("tool", compact(understood.analysis.to_json()), call_id="analysis", tool=NAME)
+
+
+def saved(turns: Sequence[Turn]) -> Table:
+    rows = []
+    for language in (*LANGUAGES, "all"):
+        mine = [turn for turn in turns if language in (turn.language, "all")]
+        if not mine:
+            continue
+        count, searched = len(mine), sum(turn.searches > 0 for turn in mine)
+        calls = sum(turn.calls for turn in mine)
+        right = sum(turn.way == turn.expected for turn in mine)
+        rows.append(
+            (
+                language,
+                f"{count}",
+                f"{searched}",
+                f"{1 - searched / count:.0%}",
+                f"{sum(turn.searches for turn in mine)}",
+                f"{calls}",
+                f"{1 - calls / count:.0%}",
+                f"{sum(turn.tokens for turn in mine) / count:.0f}",
+                f"{right}/{count}",
+            )
+        )
+    header = ("", "messages", "searched", "saved", "rounds", "analyses", "saved", "tokens a message", "as judged")
+    return Table(header, tuple(rows))
+
+
+def arms(turns: Sequence[Turn]) -> Table:
+    drafted = [turn for turn in turns if turn.plan]
+    rows = []
+    for arm in ARMS:
+        scores = [rouge_l(turn.plan, turn.answers[arm]) for turn in drafted]
+        context = [turn.context[arm] for turn in drafted]
+        same = sum(turn.answers[arm] == turn.answers["nothing"] for turn in drafted)
+        rows.append(
+            (arm, f"{len(drafted)}", "1", f"{_mean(context):.0f}", f"{_mean(scores):.3f}", f"{same}/{len(drafted)}")
+        )
+    header = (
+        "analysis in the context as",
+        "drafts",
+        "calls a draft",
+        "tokens in",
+        "ROUGE-L plan/answer",
+        "same answer",
+    )
+    return Table(header, tuple(rows))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+async def run(model: Model, languages: Sequence[Language]) -> list[Turn]:
+    turns: list[Turn] = []
+    with tempfile.TemporaryDirectory() as folder:
+        store = await SqlStore.open(f"sqlite:///{folder}/bench.db")
+        try:
+            library = Library(store)
+            tools = business_tools(BusinessConfig(Path(folder))).specs()
+            for language in languages:
+                for document in sample(language):
+                    await library.put(language, document)
+                turns += await play(language, library, model, tools)
+        finally:
+            await store.close()
+    return turns
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser("python -m bench.understand", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--model", help="a language model instead of the offline one, such as openai:NAME@URL")
+    parser.add_argument("--talks", choices=LANGUAGES, action="append", help="only these languages")
+    options = parser.parse_args()
+    if options.model:
+        from circumspect.models import open_model
+
+        model: Model = open_model(options.model)
+    else:
+        model = OfflineModel()
+    turns = await run(model, options.talks or LANGUAGES)
+    print(f"model: {model.name}; an agent that always analyses and searches: one of each a message\n")
+    print("\n".join(lines(saved(turns))))
+    print("\n" + "\n".join(lines(arms(turns))))
+    print("\nverdicts:", dict(Counter(turn.verdict for turn in turns)))
+    for turn in turns:
+        if turn.way != turn.expected:
+            print(f"judged {turn.expected}, went {turn.way}: {turn.text}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

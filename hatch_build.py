@@ -1,0 +1,29 @@
+"""Build hook: copies htmx out of the wheel that carries it, so that `pip install .` needs neither Node nor a network of
+its own, and nobody's code is kept in our repository. The file it makes is ignored by git and packed into the wheel."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE, NAMES = "django-htmx", {"htmx-2.min.js": "htmx.min.js"}
+TARGET = Path("src/circumspect/console/static/vendor")
+
+
+class BrowserAssets(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        copy(Path(self.root) / TARGET)
+
+
+def copy(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = dict(NAMES)
+    for file in metadata.files(SOURCE) or ():
+        if file.name in wanted:
+            shutil.copyfile(Path(str(file.locate())), folder / wanted.pop(file.name))
+    if wanted:
+        raise RuntimeError(f"{SOURCE} does not contain {', '.join(wanted)}: check the version in pyproject.toml")

@@ -1,0 +1,265 @@
+"""`circumspect evaluate`: cases against the criteria of a policy, with quotes that are really there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.ports import Model
+    from circumspect.prompts import Prompt
+    from circumspect.review.batch import Progress
+    from circumspect.review.outline import SummaryCache
+    from circumspect.review.reading import Criteria
+    from circumspect.review.reviewing import Reviewing
+    from circumspect.review.shelf import Shelf
+    from circumspect.review.words import Case, Result
+
+PATH = click.Path(exists=True, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+MET, NOT_MET, UNCERTAIN = 0, 1, 3
+
+
+@click.command()
+@click.argument("cases", type=PATH)
+@click.argument("policies", type=PATH, nargs=-1, required=True)
+@click.option("--criteria", "criteria_path", type=FILE, required=True, help="YAML, JSON or JSONL: what is checked.")
+@click.option("--only", multiple=True, metavar="ID", help="Only these criteria; can be given several times.")
+@click.option(
+    "--controller",
+    type=click.Choice(["auto", "react", "heuristic"]),
+    default="auto",
+    help="react: a model drives. heuristic: no model. auto: react when a model is configured.",
+)
+@click.option("--model", help="For example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
+@click.option("--prompt", "prompt_path", type=FILE, help="Other instructions for the model than ours.")
+@click.option("--no-fallback", is_flag=True, help="UNCERTAIN, not the heuristic, when the model fails.")
+@click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one criterion.")
+@click.option("--hard", is_flag=True, help="Stop a criterion at its budget instead of warning the model.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line for each result, then a summary line.")
+@click.option("--trace", is_flag=True, help="With --json: how each verdict came about.")
+@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
+@click.option("--out", help="A database for the results: a batch that can be stopped and resumed.")
+@click.option("--budget-tokens", type=click.IntRange(1), help="Batch: stop cleanly when so many tokens are spent.")
+@click.option("--budget-usd", type=click.FloatRange(0, min_open=True), help="Batch: stop when so much money is spent.")
+@click.option("--concurrency", type=click.IntRange(1, 512), help="Batch: criteria at a time, or processes.")
+def evaluate(
+    cases: Path,
+    policies: tuple[Path, ...],
+    criteria_path: Path,
+    only: tuple[str, ...],
+    controller: Literal["auto", "react", "heuristic"],
+    model: str | None,
+    prompt_path: Path | None,
+    no_fallback: bool,
+    tokens: int,
+    hard: bool,
+    as_json: bool,
+    trace: bool,
+    html_path: Path | None,
+    out: str | None,
+    budget_tokens: int | None,
+    budget_usd: float | None,
+    concurrency: int | None,
+) -> None:
+    """Check CASES (a JSON or JSONL file, or a folder) against the criteria of POLICIES (files or folders).
+
+    Every quote that is shown stands in the document. Without a model the heuristic controller answers, mostly with
+    UNCERTAIN and the sentences to read.
+
+    \b
+    Exit code: 0 all met, 1 some not met, 3 none not met and some uncertain, 2 an error. With --out: 0 when every
+    criterion has a result, whatever it is; 4 when the budget ended the batch before that.
+
+    \b
+    circumspect evaluate case.json policy.pdf --criteria criteria.yaml
+    circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db
+    """
+    from circumspect.review.controller import Limits
+    from circumspect.review.reading import read_cases, read_criteria, read_documents
+    from circumspect.review.reviewing import Reviewing
+    from circumspect.review.shelf import Shelf
+
+    if out is None and (budget_tokens or budget_usd):
+        raise ConfigError("A budget is for a batch.", fix="Add --out results.db, or use --tokens for one criterion.")
+    if out is not None and html_path:
+        raise ConfigError("A batch writes no page.", fix="Evaluate one case with --html.")
+    criteria = _chosen(read_criteria(criteria_path), only)
+    given = list(read_cases(cases))
+    documents = [document for path in policies for document in read_documents(path)]
+    twice = next((one.id for index, one in enumerate(documents) if one.id in {two.id for two in documents[:index]}), "")
+    if twice:
+        raise ConfigError(f"Two documents are called {twice}.", fix="Rename one: results name documents by file name.")
+    reviewing = Reviewing(
+        _model(controller, model),
+        Limits(tokens=tokens, budget="hard" if hard else "soft"),
+        not no_fallback,
+        _prompt(prompt_path),
+    )
+    shelf = Shelf(documents)
+    pairs = sum(len(criteria.of(case, shelf.names)) for case in given)
+    if not pairs:
+        raise ConfigError("No criterion is about any of these cases.", fix="Compare 'policy' in cases and criteria.")
+    if out is None:
+        sys.exit(asyncio.run(_singly(given, criteria, shelf, reviewing, as_json, trace, html_path)))
+    from circumspect.review.batch import Budget, run_batch
+
+    with _Shown(pairs, as_json) as shown:
+        ended = asyncio.run(
+            run_batch(
+                given, criteria, shelf, reviewing, out,
+                budget=Budget(budget_tokens, budget_usd), concurrency=concurrency, watch=shown.update,
+            )
+        )  # fmt: skip
+    _tell(ended, as_json, out)
+    sys.exit(0 if ended.complete else 4)
+
+
+def _chosen(criteria: Criteria, only: tuple[str, ...]) -> Criteria:
+    from dataclasses import replace
+
+    known = {one.id for one in criteria.items}
+    unknown = next((name for name in only if name not in known), None)
+    if unknown:
+        raise ConfigError(f"There is no criterion '{unknown}'.", fix="Check the ids in the criteria file.")
+    return replace(criteria, items=tuple(one for one in criteria.items if one.id in only)) if only else criteria
+
+
+def _prompt(path: Path | None) -> Prompt | None:
+    from circumspect.prompts import Prompt as Words
+
+    return Words(path.stem, path.read_text("utf-8").strip()) if path else None
+
+
+def _model(controller: str, name: str | None) -> Model | None:
+    """None is the heuristic controller. The offline demo model chats; it does not review."""
+    from circumspect.models.opening import OFFLINE, VARIABLE
+
+    named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
+    if controller == "heuristic" or (controller == "auto" and named == OFFLINE):
+        return None
+    if named == OFFLINE:
+        raise ConfigError(
+            "The react controller needs a model.", fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL."
+        )
+    from circumspect.models import open_model
+
+    return open_model(named)
+
+
+async def _singly(
+    cases: list[Case],
+    criteria: Criteria,
+    shelf: Shelf,
+    reviewing: Reviewing,
+    as_json: bool,
+    trace: bool,
+    html_path: Path | None,
+) -> int:
+    import orjson
+
+    from circumspect.review import report_html, report_text
+    from circumspect.review.reviewing import prepare, review
+
+    prepared = await prepare(shelf, reviewing, _cache())
+    results: list[Result] = []
+    for case in cases:
+        for criterion in criteria.of(case, shelf.names):
+            document = criteria.document_of(criterion, shelf.names)
+            results.append(await review(case, criterion, prepared, reviewing, document=document))
+            if as_json:
+                click.echo(orjson.dumps(results[-1].to_json(trace=trace)))
+    by_id = {one.id: one for one in criteria.items}
+    if as_json:
+        click.echo(orjson.dumps({"summary": _summary(results)}))
+    else:
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        for case in cases:
+            own = [result for result in results if result.case == case.id]
+            click.echo(f"{case.id}  {case.title}".rstrip())
+            for line in report_text.lines(own, by_id, width=width):
+                click.echo(line)
+        if reviewing.model is None:
+            click.echo("No model was asked. With --model the criteria are read, not only compared.", err=True)
+    if html_path:
+        used = {citation.document for result in results for citation in result.citations}
+        shown = {name: one for name, one in shelf.documents.items() if name in used}
+        html_path.write_text(report_html.page(results, by_id, shown), "utf-8")  # noqa: ASYNC240
+        click.echo(f"Wrote {html_path}.", err=True)
+    return exit_code(results)
+
+
+def exit_code(results: list[Result]) -> int:
+    statuses = {result.status for result in results}
+    return NOT_MET if "NOT_MET" in statuses else UNCERTAIN if "UNCERTAIN" in statuses else MET
+
+
+def _summary(results: list[Result]) -> dict[str, object]:
+    from circumspect.review.words import STATUSES
+
+    counts: dict[str, object] = {status: sum(result.status == status for result in results) for status in STATUSES}
+    tokens, cost = sum(result.tokens for result in results), sum(result.cost_usd for result in results)
+    return {"results": len(results), **counts, "tokens": tokens, "cost_usd": round(cost, 6)}
+
+
+def _cache() -> SummaryCache:
+    from circumspect.review.outline import FileCache
+
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return FileCache(Path(base) / "circumspect" / "summaries")
+
+
+# --- batch ----------------------------------------------------------------------------------------------------------
+
+
+class _Shown:
+    """Progress on standard error: a bar where somebody watches, nothing where nobody does."""
+
+    def __init__(self, total: int, as_json: bool) -> None:
+        self._total = total
+        self._bar: Any = None
+        self._on = sys.stderr.isatty() and not as_json
+
+    def __enter__(self) -> _Shown:
+        if self._on:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self._total)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def update(self, now: Progress) -> None:
+        if self._bar:
+            spent = f" · {now.tokens:,} tokens · ${now.cost_usd:.2f}" if now.tokens else ""
+            self._bar.update(self._task, completed=now.done, description=f"{now.rate:.1f}/s{spent}")
+
+
+def _tell(ended: Progress, as_json: bool, out: str) -> None:
+    import orjson
+
+    if as_json:
+        click.echo(orjson.dumps({"summary": ended.to_json()}))
+        return
+    counts = ", ".join(f"{count:,} {status}" for status, count in ended.statuses.items())
+    click.echo(f"{ended.done:,} of {ended.total:,} results in {out}: {counts}.")
+    click.echo(
+        f"{ended.made:,} made now in {ended.seconds:.1f} s ({ended.rate:.1f} a second), {ended.kept:,} were there"
+        + (f"; {ended.tokens:,} tokens, ${ended.cost_usd:.4f}." if ended.tokens else ".")
+    )
+    if not ended.complete:
+        click.echo(f"Stopped: {ended.why}. Run the same command again to go on.")

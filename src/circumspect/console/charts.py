@@ -1,0 +1,228 @@
+"""Charts: numbers in, shapes with places out. Templates draw them as SVG, so that they mirror in Hebrew, can be read
+off a page by a test or a screen reader, and need no script.
+
+In right-to-left languages time runs to the left; what is measured along the other axis stays as it is. A waterfall is
+always left to right: it is read like code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 720, 220
+LEFT, RIGHT, TOP, BOTTOM = 46, 8, 10, 26
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """`look` is a class of the style sheet: f1 to f6 for areas, l1 to l3 for lines."""
+
+    name: str
+    values: Sequence[float]
+    look: str
+    links: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A rectangle, or a path when `path` is set."""
+
+    look: str
+    tip: str
+    x: float = 0
+    y: float = 0
+    width: float = 0
+    height: float = 0
+    path: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    text: str
+    x: float
+    y: float
+    anchor: str = "middle"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    labels: tuple[Label, ...]
+    lines: tuple[float, ...]
+    """Where the horizontal rules are."""
+    legend: tuple[tuple[str, str], ...]
+    """Look and name."""
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """The same numbers as a table."""
+    edges: tuple[float, float] = (0, 0)
+    """Where the rules begin and end."""
+
+
+def ticks(highest: float, about: int = 4) -> list[float]:
+    """Round numbers from zero to at least the highest."""
+    if highest < 1e-9:
+        return [0.0, 1.0]
+    rough = highest / about
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * 0.999)
+    return [step * number for number in range(math.ceil(highest / step * 0.999) + 1)]
+
+
+def stacked(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH) -> Chart:
+    """One bar for each name, the series on top of one another."""
+    totals = [sum(one.values[at] for one in series) for at in range(len(names))]
+    scale, labels, lines = _vertical(max(totals, default=0), rtl, width)
+    slot = (width - LEFT - RIGHT) / max(1, len(names))
+    shapes = []
+    for at, name in enumerate(names):
+        x, y = _x(at, slot, len(names), rtl) + slot * 0.14, float(HEIGHT - BOTTOM)
+        for one in series:
+            height = one.values[at] * scale
+            if height <= 0:
+                continue
+            y -= height
+            tip = f"{name} · {one.name}: {_plain(one.values[at])}"
+            link = one.links[at] if one.links else ""
+            shapes.append(
+                Shape(one.look, tip, round(x, 1), round(y, 1), round(slot * 0.72, 1), round(height, 1), "", link)
+            )
+    labels += _names(names, slot, rtl, width)
+    return Chart(
+        width, HEIGHT, tuple(shapes), tuple(labels), lines, _legend(series), *_table(names, series), _edges(rtl, width)
+    )
+
+
+def line(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH) -> Chart:
+    """A line for each series; a value that is not a number leaves a gap."""
+    known = [value for one in series for value in one.values if not math.isnan(value)]
+    scale, labels, lines = _vertical(max(known, default=0), rtl, width)
+    slot = (width - LEFT - RIGHT) / max(1, len(names))
+    shapes: list[Shape] = []
+    for one in series:
+        path, drawing = "", False
+        for at, value in enumerate(one.values):
+            if math.isnan(value):
+                drawing = False
+                continue
+            x, y = _x(at, slot, len(names), rtl) + slot / 2, HEIGHT - BOTTOM - value * scale
+            path += f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}"
+            drawing = True
+            link = one.links[at] if one.links else ""
+            dot = one.look.replace("l", "f").replace("f2", "f6")
+            shapes.append(Shape(dot, f"{names[at]} · {one.name}: {_plain(value)}", x - 3, y - 3, 6, 6, "", link))
+        if path:
+            shapes.insert(0, Shape(one.look, one.name, path=path))
+    labels += _names(names, slot, rtl, width)
+    return Chart(
+        width, HEIGHT, tuple(shapes), tuple(labels), lines, _legend(series), *_table(names, series), _edges(rtl, width)
+    )
+
+
+def donut(parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False) -> Chart:
+    """Parts are (name, value, look, link). They run clockwise, or the other way round in right-to-left languages."""
+    total, size, outer, inner = sum(value for _, value, _, _ in parts), 200.0, 92.0, 58.0
+    shapes, begun = [], 0.0
+    for name, value, look, link in parts:
+        if value <= 0:
+            continue
+        # A full circle has no beginning and no end, and an arc needs both.
+        share = min(value / total, 0.9999)
+        path = _ring(begun, begun + share, size / 2, outer, inner, rtl)
+        shapes.append(Shape(look, f"{name}: {_plain(value)} ({round(100 * value / total)}%)", path=path, link=link))
+        begun += value / total
+    legend = tuple((look, name) for name, _, look, _ in parts)
+    rows = tuple((name, _plain(value)) for name, value, _, _ in parts)
+    return Chart(size, size, tuple(shapes), (), (), legend, (), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of work: when it began and how long it took, in seconds."""
+
+    name: str
+    begin: float
+    seconds: float
+    look: str
+    tip: str
+
+
+def waterfall(spans: Sequence[Span]) -> Chart:
+    name_width, bar, gap = 150.0, 18.0, 6.0
+    end = max((one.begin + one.seconds for one in spans), default=0) or 1.0
+    room = WIDTH - name_width - 70
+    shapes, labels = [], []
+    for at, one in enumerate(spans):
+        y = at * (bar + gap) + 4
+        x, width = name_width + room * one.begin / end, max(2.0, room * one.seconds / end)
+        shapes.append(Shape(one.look, one.tip, round(x, 1), y, round(width, 1), bar))
+        labels.append(Label(one.name, name_width - 8, y + 13, "end"))
+        labels.append(Label(_seconds(one.seconds), round(x + width + 6, 1), y + 13, "start"))
+    height = len(spans) * (bar + gap) + 6
+    rows = tuple((one.name, _seconds(one.seconds), one.tip) for one in spans)
+    return Chart(WIDTH, height, tuple(shapes), tuple(labels), (), (), (), rows)
+
+
+# --- pieces ---------------------------------------------------------------------------------------------------------
+
+
+def _edges(rtl: bool, width: float) -> tuple[float, float]:
+    return (RIGHT, width - LEFT) if rtl else (LEFT, width - RIGHT)
+
+
+def _vertical(highest: float, rtl: bool, width: float) -> tuple[float, list[Label], tuple[float, ...]]:
+    marks = ticks(highest)
+    scale = (HEIGHT - TOP - BOTTOM) / marks[-1]
+    places = tuple(round(HEIGHT - BOTTOM - mark * scale, 1) for mark in marks)
+    x, anchor = (width - LEFT + 8, "start") if rtl else (LEFT - 8, "end")
+    return scale, [Label(_plain(mark), x, y + 4, anchor) for mark, y in zip(marks, places, strict=True)], places
+
+
+def _x(at: int, slot: float, count: int, rtl: bool) -> float:
+    return RIGHT + (count - 1 - at) * slot if rtl else LEFT + at * slot
+
+
+def _names(names: Sequence[str], slot: float, rtl: bool, width: float) -> list[Label]:
+    """No more of them than there is room for, the last one always."""
+    every = max(1, math.ceil(len(names) * 52 / (width - LEFT - RIGHT)))
+    return [
+        Label(name, round(_x(at, slot, len(names), rtl) + slot / 2, 1), HEIGHT - 8)
+        for at, name in enumerate(names)
+        if (len(names) - 1 - at) % every == 0
+    ]
+
+
+def _legend(series: Sequence[Series]) -> tuple[tuple[str, str], ...]:
+    return tuple((one.look, one.name) for one in series)
+
+
+def _table(names: Sequence[str], series: Sequence[Series]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    rows = [(name, *(_plain(one.values[at]) for one in series)) for at, name in enumerate(names)]
+    return ("", *(one.name for one in series)), tuple(rows)
+
+
+def _ring(begin: float, end: float, centre: float, outer: float, inner: float, rtl: bool) -> str:
+    def at(share: float, radius: float) -> str:
+        angle = 2 * math.pi * share * (-1 if rtl else 1)
+        return f"{centre + radius * math.sin(angle):.2f} {centre - radius * math.cos(angle):.2f}"
+
+    large, there, back = int(end - begin > 0.5), int(not rtl), int(rtl)
+    return (
+        f"M{at(begin, outer)}A{outer} {outer} 0 {large} {there} {at(end, outer)}"
+        f"L{at(end, inner)}A{inner} {inner} 0 {large} {back} {at(begin, inner)}Z"
+    )
+
+
+def _plain(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1000:,.0f} ms" if value < 1 else f"{value:,.2f} s"

@@ -1,0 +1,33 @@
+"""The pages, one module each: a `router`, and a line in the menu by `navigation.add`."""
+
+from __future__ import annotations
+
+from circumspect.console.pages import (
+    approvals,
+    conversations,
+    customer,
+    escalations,
+    hints,
+    overview,
+    playground,
+    policies,
+    signing,
+    tenants,
+    usage,
+)
+from circumspect.console.widget import frame, talk
+
+ROUTERS = (
+    signing.router,
+    hints.router,
+    overview.router,
+    conversations.router,
+    escalations.router,
+    approvals.router,
+    policies.router,
+    tenants.router,
+    usage.router,
+    playground.router,
+)
+VISITORS = (customer.router, frame.router, talk.router)
+"""For those who are no operators: a tenant's own people, and end users. Each has a door of its own."""

@@ -1,0 +1,172 @@
+"""Conversations: look for them, read one as its user saw it, and see what went on inside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Query, Request
+from starlette.responses import Response
+
+from circumspect.console import navigation, routing
+from circumspect.console.access import Visitor, tenants_of, visitor
+from circumspect.console.figures import OUTCOMES, category, mine
+from circumspect.console.finding import Found, Wanted, find, tool_names
+from circumspect.console.provenance import Source, sources
+from circumspect.console.rendering import answer, page
+from circumspect.console.story import NOTED, SENTENCES, SETTLED, Story, tell
+from circumspect.reasons import ReasonCode
+from circumspect.server.access import services_of
+from circumspect.server.web import page_after, paged, visible
+from circumspect.stores.people import Conversation, Tenants, get_conversation
+from circumspect.stores.tables import escalations, intents
+from circumspect.turn import LANGUAGES, ConversationId
+
+navigation.add(navigation.Entry("nav-conversations", "/conversations", 20))
+router = routing.router()
+Anyone = Annotated[Visitor, Depends(visitor())]
+ROWS = 40
+
+
+def wanted_of(
+    q: Annotated[str, Query(max_length=200)] = "",
+    tenant: Annotated[str, Query(max_length=64)] = "",
+    outcome: Annotated[str, Query(max_length=20)] = "",
+    reason: Annotated[str, Query(max_length=60)] = "",
+    tool: Annotated[str, Query(max_length=200)] = "",
+    language: Annotated[str, Query(max_length=5)] = "",
+    mode: Annotated[str, Query(max_length=10)] = "",
+    days: Annotated[str, Query(max_length=5)] = "",
+    on: Annotated[str, Query(max_length=10)] = "",
+    held: bool = False,
+    critique: bool = False,
+    context: bool = False,
+) -> Wanted:
+    number = int(days) if days.isdecimal() else 0
+    return Wanted(q, tenant, outcome, reason, tool, language, mode, min(number, 3660), on, held, critique, context)
+
+
+@router.get("/conversations")
+async def listing(
+    request: Request,
+    who: Anyone,
+    wanted: Annotated[Wanted, Depends(wanted_of)],
+    after: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    services = services_of(request)
+    seen = visible(who.principal, wanted.tenant or None)
+    rows = await services.store.tx(find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
+    listed = paged(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    target = request.headers.get("hx-target", "")
+    return answer(
+        request,
+        who,
+        "conversations/page.html",
+        "conversations/_rows.html" if target == "more" else "conversations/_fragment.html",
+        live="conversations",
+        rows=listed["items"],
+        following=listed["next"],
+        after=after,
+        wanted=wanted,
+        query=wanted.query(),
+        plain=replace(wanted, held=False, critique=False, context=False, on="").query(),
+        tenants=await tenants_of(request, who),
+        tools=await services.store.tx(tool_names, visible(who.principal, None)),
+        outcomes=OUTCOMES,
+        reasons=[str(code) for code in ReasonCode],
+        spoken=LANGUAGES,
+        category=category,
+    )
+
+
+def _itself(row: Found) -> Any:
+    return row
+
+
+@router.get("/conversations/{tenant}/{conversation_id}")
+async def detail(
+    request: Request,
+    who: Anyone,
+    tenant: str,
+    conversation_id: str,
+    debug: bool = False,
+) -> Response:
+    services = services_of(request)
+    seen = visible(who.principal, tenant)
+    found, story, waits = await services.store.tx(_opened, seen, conversation_id, debug)
+    return page(
+        request,
+        who,
+        "conversations/detail.html",
+        live=f"conversation:{found.tenant}/{found.id}",
+        conversation=found,
+        waits=waits,
+        tenants=await tenants_of(request, who),
+        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
+    )
+
+
+@router.get("/conversations/{tenant}/{conversation_id}/messages")
+async def piece(
+    request: Request,
+    who: Anyone,
+    tenant: str,
+    conversation_id: str,
+    debug: bool = False,
+    before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    after: Annotated[int | None, Query(ge=-1, le=2**31 - 1)] = None,
+) -> Response:
+    """What came earlier, or what came since."""
+    services = services_of(request)
+    seen = visible(who.principal, tenant)
+
+    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
+        found = get_conversation(connection, seen, ConversationId(conversation_id))
+        return found, tell(connection, found, debug=debug, before=before, after=after)
+
+    found, story = await services.store.tx(read)
+    if after is not None and not story.items and story.last <= after:
+        return Response(status_code=204)
+    values = await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}")
+    return page(request, who, "conversations/_piece.html", newest=after is not None, **values)
+
+
+def _opened(
+    connection: sa.Connection, seen: Tenants, conversation_id: str, debug: bool
+) -> tuple[Conversation, Story, dict[str, str]]:
+    found = get_conversation(connection, seen, ConversationId(conversation_id))
+    return found, tell(connection, found, debug=debug), _waits(connection, seen, found)
+
+
+def _waits(connection: sa.Connection, seen: Tenants, found: Conversation) -> dict[str, str]:
+    """The escalation and the approval that wait in this conversation, if any."""
+    waits = {}
+    for name, table, more in (
+        ("escalation", escalations, escalations.c.state != "resolved"),
+        ("approval", intents, sa.and_(intents.c.kind == "approval", sa.text("state = 'pending'"))),
+    ):
+        query = sa.select(table.c.id).where(
+            mine(table, seen), table.c.tenant == found.tenant, table.c.conversation == found.id, more
+        )
+        if id_ := connection.execute(query.order_by(table.c.created_at.desc()).limit(1)).scalar():
+            waits[name] = str(id_)
+    return waits
+
+
+async def shown(story: Story, *, debug: bool, path: str) -> dict[str, Any]:
+    """What the template of a story needs."""
+    traced: dict[int, dict[str, Source]] = {}
+    if story.record is not None:
+        rulings = [one.message.seq for one in story.items if one.message.kind == "policy"]
+        traced = await sources(story.record, story.specs, rulings)
+    return {
+        "story": story,
+        "debug": debug,
+        "path": path,
+        "sentences": SENTENCES,
+        "noted": NOTED,
+        "settled": SETTLED,
+        "traced": traced,
+        "category": category,
+    }

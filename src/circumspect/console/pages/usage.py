@@ -1,0 +1,222 @@
+"""Usage: what was used and what it cost, by month, tenant, model or mode; as charts, as a table, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Query, Request
+from starlette.responses import Response
+
+from circumspect.console import navigation, routing
+from circumspect.console.access import Visitor, tenants_of, visitor
+from circumspect.console.charts import Series, stacked
+from circumspect.console.figures import mine
+from circumspect.console.i18n import Words
+from circumspect.console.rendering import answer, link
+from circumspect.server.access import services_of
+from circumspect.server.routes import admin as api
+from circumspect.server.schemas import UsageRowShown
+from circumspect.server.web import visible
+from circumspect.stores.admin import UsageRow
+from circumspect.stores.people import Tenants
+from circumspect.stores.tables import turns
+
+navigation.add(navigation.Entry("nav-usage", "/usage", 70, ("operator", "reviewer")))
+router = routing.router()
+Counting = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+TenantQuery = Annotated[str, Query(max_length=64)]
+PeriodQuery = Annotated[str, Query(pattern=r"^([12][0-9]{3}-(0[1-9]|1[0-2]))?$")]
+GROUPS: dict[str, Callable[[UsageRow], str]] = {
+    "period": lambda row: row.period,
+    "tenant": lambda row: row.tenant,
+    "model": lambda row: row.model,
+    "mode": lambda row: row.mode,
+}
+LOOKS = ("f1", "f2", "f3", "f5", "f4", "f6")
+MOST_MODELS = len(LOOKS)
+_COUNTED = ("messages", "critiques", "context_fetches", "escalations", "model_calls", "input_tokens", "output_tokens")
+
+
+@dataclass
+class Total:
+    """Rows added up. What only adaptive mode does is set against adaptive messages alone."""
+
+    messages: int = 0
+    adaptive: int = 0
+    critiques: int = 0
+    context_fetches: int = 0
+    escalations: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    billed: float = 0.0
+
+    def add(self, row: UsageRow) -> None:
+        for name in _COUNTED:
+            setattr(self, name, getattr(self, name) + getattr(row, name))
+        self.adaptive += row.messages if row.mode == "adaptive" else 0
+        self.cost += row.cost
+        self.billed += row.billed
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def critique_share(self) -> float | None:
+        return self.critiques / self.adaptive if self.adaptive else None
+
+    @property
+    def fetches_each(self) -> float:
+        return self.context_fetches / self.adaptive if self.adaptive else 0.0
+
+
+def totals(rows: Sequence[UsageRow], by: str) -> dict[str, Total]:
+    """One total for each month, tenant, model or mode, in that order."""
+    found: dict[str, Total] = {}
+    for row in sorted(rows, key=GROUPS[by]):
+        found.setdefault(GROUPS[by](row), Total()).add(row)
+    return found
+
+
+@router.get("/usage")
+async def usage(
+    request: Request,
+    who: Counting,
+    tenant: TenantQuery = "",
+    period: PeriodQuery = "",
+    by: Annotated[str, Query(max_length=10)] = "period",
+) -> Response:
+    services = services_of(request)
+    seen = visible(who.principal, tenant or None)
+    everything = await services.store.tx(api._usage, seen, None)
+    rows = [row for row in everything if not period or row.period == period]
+    by = by if by in GROUPS else "period"
+    total = Total()
+    for row in rows:
+        total.add(row)
+    chosen = {"tenant": tenant, "period": period, "by": by}
+    days = await services.store.tx(_by_day, seen, *_bounds(period)) if period else {}
+    return answer(
+        request,
+        who,
+        "usage/page.html",
+        "usage/_fragment.html",
+        tenants=await tenants_of(request, who),
+        periods=sorted({row.period for row in everything}, reverse=True),
+        chosen=chosen,
+        groups=tuple(GROUPS),
+        total=total,
+        table=totals(rows, by),
+        csv_link=link("/usage.csv", chosen, by=None),
+        **_charts(rows, days, period, who.words),
+    )
+
+
+@router.get("/usage.csv")
+async def as_csv(request: Request, who: Counting, tenant: TenantQuery = "", period: PeriodQuery = "") -> Response:
+    """The rows behind the page, with the columns of the API's own table."""
+    rows = await services_of(request).store.tx(api._usage, visible(who.principal, tenant or None), period or None)
+    out = io.StringIO()
+    table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
+    table.writeheader()
+    table.writerows({name: _inert(value) for name, value in api._usage_shown(row).items()} for row in rows)
+    name = "-".join(filter(None, ("usage", tenant, period)))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _inert(value: Any) -> Any:
+    """A spreadsheet takes a text that begins like this for a formula, and runs it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+# --- charts ---------------------------------------------------------------------------------------------------------
+
+
+def _charts(rows: Sequence[UsageRow], days: dict[date, dict[str, int]], period: str, words: Words) -> dict[str, Any]:
+    months, rtl = sorted({row.period for row in rows}), words.rtl
+    names = [_month(month, words) for month in months]
+
+    def summed(fits: Callable[[UsageRow], bool], value: Callable[[UsageRow], float]) -> list[float]:
+        return [sum(value(row) for row in rows if row.period == month and fits(row)) for month in months]
+
+    if period:
+        names_of_messages = [words.day(day) for day in days]
+        by_mode = {mode: [float(one.get(mode, 0)) for one in days.values()] for mode in ("adaptive", "standard")}
+    else:
+        names_of_messages = names
+        by_mode = {
+            mode: summed(lambda row, mode=mode: row.mode == mode, lambda row: float(row.messages))  # type: ignore[misc]
+            for mode in ("adaptive", "standard")
+        }
+    looks = {"adaptive": "f1", "standard": "f6"}
+    messages = [Series(words.t(f"mode-{mode}"), values, looks[mode]) for mode, values in by_mode.items()]
+    tokens = [
+        Series(words.t("usage-input"), summed(lambda _: True, lambda row: float(row.input_tokens)), "f1"),
+        Series(words.t("usage-output"), summed(lambda _: True, lambda row: float(row.output_tokens)), "f2"),
+    ]
+    return {
+        "messages_chart": stacked(names_of_messages, messages, rtl=rtl),
+        "tokens_chart": stacked(names, tokens, rtl=rtl),
+        "cost_chart": stacked(names, _by_model(rows, summed, words), rtl=rtl)
+        if any(row.cost for row in rows)
+        else None,
+        "daily": bool(period),
+    }
+
+
+def _by_model(
+    rows: Sequence[UsageRow],
+    summed: Callable[[Callable[[UsageRow], bool], Callable[[UsageRow], float]], list[float]],
+    words: Words,
+) -> list[Series]:
+    """The dearest ones by name, the rest together."""
+    spent: dict[str, float] = {}
+    for row in rows:
+        spent[row.model] = spent.get(row.model, 0.0) + row.cost
+    ranked = sorted((model for model in spent if spent[model]), key=lambda model: -spent[model])
+    named, rest = ranked[: MOST_MODELS - 1], frozenset(ranked[MOST_MODELS - 1 :])
+
+    def of(models: frozenset[str]) -> list[float]:
+        return summed(lambda row: row.model in models, lambda row: row.cost)
+
+    found = [Series(model, of(frozenset({model})), look) for model, look in zip(named, LOOKS, strict=False)]
+    return [*found, Series(words.t("usage-others"), of(rest), LOOKS[-1])] if rest else found
+
+
+def _month(period: str, words: Words) -> str:
+    from babel.dates import format_date
+
+    return str(format_date(_bounds(period)[0], "LLL y", locale=words.language))
+
+
+def _bounds(period: str) -> tuple[datetime, datetime]:
+    year, month = (int(part) for part in period.split("-"))
+    first = datetime(year, month, 1, tzinfo=UTC)
+    return first, (first + timedelta(days=32)).replace(day=1)
+
+
+def _by_day(connection: sa.Connection, seen: Tenants, since: datetime, until: datetime) -> dict[date, dict[str, int]]:
+    """Finished turns of each day of the month, by mode."""
+    days = [since + timedelta(days=number) for number in range((until - since).days)]
+    finished = turns.c.finished_at
+    # Counted by comparison: databases do not agree on how to cut a time down to its day.
+    counts = [
+        sa.func.sum(sa.case((finished.between(day.timestamp(), day.timestamp() + 86_399.999999), 1), else_=0))
+        for day in days
+    ]
+    mode = turns.c.result["usage"]["mode"].as_string()
+    done = (mine(turns, seen), turns.c.status == "done", finished >= since.timestamp(), finished < until.timestamp())
+    found: dict[date, dict[str, int]] = {day.date(): {} for day in days}
+    for name, *numbers in connection.execute(sa.select(mode, *counts).where(*done).group_by(mode)):
+        for day, number in zip(days, numbers, strict=True):
+            found[day.date()][name] = int(number)
+    return found

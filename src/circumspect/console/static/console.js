@@ -1,0 +1,81 @@
+// The little that HTML and htmx do not do: theme, live hints, tooltips, copying, phone menu. No text of a page's content is ever read as HTML.
+"use strict";
+
+const root = document.documentElement;
+
+function dark() {
+  return (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+}
+
+document.addEventListener("click", (event) => {
+  const toggle = event.target.closest("[data-theme-toggle]");
+  if (toggle) {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("circumspect-theme", root.dataset.theme); } catch { /* for this page only */ }
+  }
+  const copy = event.target.closest("[data-copy]");
+  if (copy) {
+    const text = copy.dataset.copy === "here" ? location.href : copy.dataset.copy;
+    navigator.clipboard?.writeText(text).then(() => {
+      copy.dataset.was ??= copy.textContent;
+      copy.textContent = copy.dataset.done;
+      setTimeout(() => { copy.textContent = copy.dataset.was; }, 1500);
+    });
+  }
+  const opens = event.target.closest("[data-opens]");
+  if (opens) document.getElementById(opens.dataset.opens)?.showModal();
+  const closes = event.target.closest("[data-closes]");
+  if (closes) closes.closest("dialog")?.close();
+});
+
+// A hint only says that something changed; the page then asks for it in an ordinary request.
+let source = null;
+function listen() {
+  const topics = ("inbox " + (document.body.dataset.live || "")).trim();
+  if (source || document.hidden || !document.querySelector("header.side")) return;
+  source = new EventSource("/live?topics=" + encodeURIComponent(topics));
+  source.onmessage = (event) => htmx.trigger(document.body, "live-" + event.data.split(":")[0]);
+}
+function stop() {
+  source?.close();
+  source = null;
+}
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) { stop(); return; }
+  for (const topic of ("inbox " + (document.body.dataset.live || "")).trim().split(/\s+/)) {
+    htmx.trigger(document.body, "live-" + topic.split(":")[0]);
+  }
+  listen();
+});
+addEventListener("pagehide", stop);
+addEventListener("pageshow", listen);
+
+// Tooltips for everything that carries data-tip, with the pointer and with the keyboard.
+const tip = document.getElementById("tip");
+function show(target) {
+  const marked = target.closest?.("[data-tip]");
+  if (!marked) { tip.hidden = true; return; }
+  tip.textContent = marked.dataset.tip;
+  tip.hidden = false;
+  const box = marked.getBoundingClientRect(), own = tip.getBoundingClientRect();
+  const x = Math.min(Math.max(8, box.left + box.width / 2 - own.width / 2), innerWidth - own.width - 8);
+  const above = box.top - own.height - 6;
+  tip.style.transform = `translate(${x}px, ${above > 0 ? above : box.bottom + 6}px)`;
+}
+document.addEventListener("pointerover", (event) => show(event.target));
+document.addEventListener("focusin", (event) => show(event.target));
+document.addEventListener("focusout", () => { tip.hidden = true; });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
+
+// On a phone the menu starts closed.
+const menu = document.querySelector("details.menu");
+const narrow = matchMedia("(max-width: 60rem)");
+function fit() { if (menu) menu.open = !narrow.matches; }
+narrow.addEventListener("change", fit);
+fit();
+listen();
+
+// A choice in a filter applies at once.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+});

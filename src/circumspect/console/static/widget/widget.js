@@ -1,0 +1,112 @@
+// The chat's button and frame for any site. Everything is in a closed shadow root: the page's styles and scripts do not
+// reach in, and nothing of ours reaches out. It works under a strict Content-Security-Policy of the page's: allow our host
+// in script-src and frame-src.
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  const key = script?.dataset.key;
+  if (!key) {
+    console.error("circumspect widget: data-key is missing in the script tag");
+    return;
+  }
+  const host = new URL(script.src).origin;
+  const asked = (script.dataset.lang || document.documentElement.lang || navigator.language || "en").slice(0, 2).toLowerCase();
+  const language = asked === "iw" ? "he" : asked;
+  const WORDS = {
+    en: ["Open the chat", "Close the chat", "Chat"],
+    he: ["פתיחת הצ'אט", "סגירת הצ'אט", "צ'אט"],
+    ru: ["Открыть чат", "Закрыть чат", "Чат"],
+  };
+  const [opens, closes, title] = WORDS[language] || WORDS.en;
+
+  const place = document.createElement("div");
+  place.dataset.circumspect = "widget";
+  const root = place.attachShadow({ mode: "closed" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`
+    :host { all: initial; color-scheme: light dark; }
+    button { position: fixed; inset-block-end: 20px; inset-inline-end: 20px; inline-size: 56px; block-size: 56px; border-radius: 50%;
+      border: 0; background: #3450c8; color: #fff; cursor: pointer; z-index: 2147483646; box-shadow: 0 4px 14px rgb(0 0 0 / 30%);
+      display: grid; place-items: center; padding: 0; }
+    button:hover { background: #2a42a8; }
+    button:focus-visible { outline: 3px solid #fff; box-shadow: 0 0 0 6px #3450c8; }
+    svg { inline-size: 28px; block-size: 28px; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
+    .news { position: absolute; inset-block-start: -2px; inset-inline-end: -2px; inline-size: 16px; block-size: 16px; border-radius: 50%;
+      background: #c9302c; border: 2px solid #fff; }
+    [hidden] { display: none !important; }
+    iframe { position: fixed; inset-block-end: 88px; inset-inline-end: 20px; inline-size: min(390px, calc(100vw - 40px));
+      block-size: min(620px, calc(100vh - 108px)); border: 0; border-radius: 14px; box-shadow: 0 8px 40px rgb(0 0 0 / 30%);
+      z-index: 2147483647; background: Canvas; }
+    @media (max-width: 480px) { iframe { inset: 0; inline-size: 100vw; block-size: 100dvh; border-radius: 0; } }
+  `);
+  root.adoptedStyleSheets = [sheet];
+
+  const button = document.createElement("button");
+  button.type = "button";
+  button.setAttribute("aria-expanded", "false");
+  button.setAttribute("aria-label", opens);
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("viewBox", "0 0 24 24");
+  picture.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", "M21 12a8 8 0 0 1-11.6 7.1L4 20l1.2-4.6A8 8 0 1 1 21 12z");
+  picture.append(path);
+  const news = document.createElement("span");
+  news.className = "news";
+  news.hidden = true;
+  button.append(picture, news);
+  const wrapper = document.createElement("div");
+  wrapper.dir = language === "he" ? "rtl" : "ltr";
+  wrapper.lang = language;
+  wrapper.append(button);
+  root.append(wrapper);
+
+  let frame = null;
+  const memory = "circumspect-open";
+  const remember = (open) => { try { open ? sessionStorage.setItem(memory, "1") : sessionStorage.removeItem(memory); } catch { /* not kept */ } };
+  const tell = (word) => frame?.contentWindow?.postMessage({ circumspect: word }, host);
+
+  function open(focus) {
+    if (!frame) {
+      frame = document.createElement("iframe");
+      frame.title = title;
+      frame.src = `${host}/widget?lang=${encodeURIComponent(language)}&key=${encodeURIComponent(key)}`;
+      frame.addEventListener("load", () => {
+        if (focus) frame.focus();
+        tell(focus ? "opened" : "shown"); // after a reload of the page the chat is back, and takes nobody's focus
+      }, { once: true });
+      wrapper.append(frame);
+    }
+    frame.hidden = false;
+    news.hidden = true;
+    button.setAttribute("aria-expanded", "true");
+    button.setAttribute("aria-label", closes);
+    remember(true);
+    if (focus) {
+      frame.focus();
+      tell("opened");
+    }
+  }
+  function close() {
+    frame.hidden = true;
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-label", opens);
+    remember(false);
+    tell("closed");
+    button.focus();
+  }
+  button.addEventListener("click", () => (frame && !frame.hidden ? close() : open(true)));
+  addEventListener("message", (event) => {
+    if (!frame || event.source !== frame.contentWindow || event.origin !== host) return;
+    if (event.data?.circumspect === "close") close();
+    if (event.data?.circumspect === "news" && frame.hidden) news.hidden = false;
+  });
+
+  const start = () => {
+    document.body.append(place);
+    let was = null;
+    try { was = sessionStorage.getItem(memory); } catch { /* not kept */ }
+    if (was) open(false);
+  };
+  document.body ? start() : addEventListener("DOMContentLoaded", start);
+})();

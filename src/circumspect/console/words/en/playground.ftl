@@ -1,0 +1,9 @@
+nav-playground = Playground
+playground-real = This is the real thing: the tenant's own policy, model and tools. What is done here is done.
+playground-begin = Begin a conversation
+playground-again = Begin anew
+playground-chat = What the user sees
+playground-inside = What goes on inside
+playground-say = Say something as the user
+playground-answer = Answer as the user
+playground-failed = This did not go through. Look at the conversation, then say it again.

@@ -1,0 +1,9 @@
+nav-playground = מגרש ניסיונות
+playground-real = זה הדבר האמיתי: המדיניות, המודל והכלים של הלקוח. מה שנעשה כאן – נעשה.
+playground-begin = התחלת שיחה
+playground-again = התחלה מחדש
+playground-chat = מה שהמשתמש רואה
+playground-inside = מה שקורה בפנים
+playground-say = לומר משהו בתור המשתמש
+playground-answer = לענות בתור המשתמש
+playground-failed = זה לא עבר. בדקו את השיחה ואמרו שוב.

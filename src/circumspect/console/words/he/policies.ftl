@@ -1,0 +1,102 @@
+nav-policies = מדיניות
+policies-hint = מה מותר לסוכן של כל לקוח. כל גרסה נשמרת.
+policy-in-force = בתוקף
+policy-by = על ידי
+policy-note = הערה
+policy-since = מאז
+policy-number = גרסה { $number }
+policy-none = אין מדיניות: תקף מה שהכלים מצהירים על עצמם.
+policy-of = המדיניות של { $tenant }
+policy-text = קובץ המדיניות
+policy-note-hint = מה ולמה, בשביל העמיתים
+policy-save = הכנסה לתוקף
+policy-save-hint = נסו קודם על שיחות שמורות. גרסה חדשה תקפה מההודעה הבאה; אפשר לחזור אחורה בלחיצה אחת.
+policy-readonly = רק מנהלי מערכת משנים מדיניות.
+policy-done-saved = הגרסה החדשה בתוקף.
+policy-done-same = דבר לא השתנה: הטקסט הזה כבר בתוקף.
+policy-done-back = הטקסט הקודם שוב בתוקף, כגרסה חדשה.
+policy-begun = זה הטקסט של גרסה { $number }. דבר לא משתנה עד שתכניסו אותו לתוקף.
+policy-quicker = { $by } הקדימו אתכם: גרסה { $current } הגיעה בזמן שעבדתם על גרסה { $seen }.
+policy-quicker-fix = דבר לא נדרס, והטקסט שלכם עדיין למטה. קחו מהשינויים שלהם, המוצגים כאן, את מה שדרוש, והכניסו שוב את שלכם לתוקף: הוא יחליף את
+policy-sound = הקובץ תקין.
+policy-warned = אפשר להכניס את הקובץ לתוקף, אבל שימו לב:
+policy-unsound =
+    { $count ->
+        [one] טעות אחת: אי אפשר להכניס את הקובץ לתוקף כך.
+       *[other] { $count } טעויות: אי אפשר להכניס את הקובץ לתוקף כך.
+    }
+finding-line = שורה { $number }
+finding-error = טעות
+finding-warning = שימו לב
+checked-title = תוך כדי כתיבה
+changes-title = מה משתנה
+changes-none = אין שינוי במה שמוחלט.
+direction-loosened = מקל
+direction-tightened = מחמיר
+direction-look = כדאי לבדוק
+told-title = מה קורה לקריאה
+told-none = תקנו קודם את הטעויות.
+trial-title = ניסיון על שיחות שמורות
+trial-hint = כל החלטה שמורה מתקבלת שוב לפי הטקסט שלמעלה. לא נשאל מודל, לא מופעל כלי ודבר לא נכתב.
+trial-most = שיחות, לכל היותר
+trial-run = לנסות
+trial-stop = עצירה
+trial-progress = { $done } מתוך { $of } שיחות
+trial-old = כתבתם מאז: זה על טקסט קודם. נסו שוב.
+trial-lost = החיבור אבד. נסו שוב.
+trial-unsound = תקנו קודם את הטעויות, ואז אפשר לנסות.
+trial-empty = עדיין אין שיחות שמורות לנסות עליהן.
+trial-looked =
+    { $calls ->
+        [one] הצעת קריאה אחת
+       *[other] { $calls } הצעות קריאה
+    } ב{ $conversations ->
+        [one] שיחה אחת
+       *[other] -{ $conversations } שיחות
+    } הוכרעו מחדש.
+trial-cut = הזמן נגמר: יש { $of } שיחות.
+trial-unreplayed =
+    { $count ->
+        [one] קריאה אחת אי אפשר לשחזר, כי הכלים או הכללים השתנו מאז.
+       *[other] { $count } קריאות אי אפשר לשחזר, כי הכלים או הכללים השתנו מאז.
+    }
+trial-same = הכול היה מוכרע כפי שהוכרע.
+trial-loosened =
+    { $count ->
+        [one] קריאה אחת הייתה נעצרת פחות בחומרה משנעצרה.
+       *[other] { $count } קריאות היו נעצרות פחות בחומרה משנעצרו.
+    }
+trial-change = מה משתנה
+trial-rule = הכלל שמתערב, או שאינו מתערב עוד
+trial-calls = קריאות
+trial-needless = לחינם
+trial-questions = שאלות לאנשים: { $then } אז, { $now } עכשיו.
+trial-examples = דוגמאות
+flip-let_through = עכשיו עובר
+flip-looser = נעצר בעדינות רבה יותר
+flip-held = עכשיו נעצר
+flip-stricter = נעצר בחומרה רבה יותר
+flip-opinion_dropped = בלי חוות דעת שנייה
+flip-opinion_asked = עכשיו עם חוות דעת שנייה
+verdict-approve = אישור עמית
+fate-confirmed = המשתמש אישר, והפעולה הצליחה
+fate-approved = עמית אישר, והפעולה הצליחה
+fate-ran = בוצע בלי לשאול והצליח
+fate-refused = המשתמש סירב
+fate-failed = בוצע ונכשל
+fate-unknown = בוצע, ואיש אינו יודע איך הסתיים
+fate-unanswered = השאלה לא נענתה
+fate-held = לא בוצע
+needless-known = לחינם: אדם כבר אישר
+needless-presumed = כנראה לחינם
+needless-detour = המודל יבדוק משהו קודם
+versions-title = גרסאות
+versions-version = גרסה
+versions-do = פעולות
+versions-changed = מה השתנה
+versions-open = פתיחה בעורך
+diff-title = מגרסה { $old } לגרסה { $new }
+diff-words = במילים
+diff-text = שורה אחר שורה
+roll-back = חזרה לגרסה { $number }
+roll-back-hint = כדי לראות מה החזרה הייתה עושה לשיחות השמורות, פתחו בעורך ונסו שם:

@@ -1,0 +1,9 @@
+nav-playground = Площадка
+playground-real = Всё по-настоящему: правила, модель и инструменты клиента. Что здесь сделано, то сделано.
+playground-begin = Начать разговор
+playground-again = Начать заново
+playground-chat = Что видит пользователь
+playground-inside = Что происходит внутри
+playground-say = Сказать что-нибудь от имени пользователя
+playground-answer = Ответить от имени пользователя
+playground-failed = Не получилось. Посмотрите разговор и скажите ещё раз.

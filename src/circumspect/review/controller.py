@@ -1,0 +1,253 @@
+"""react: a case, a criterion and a shelf -> a Result, driven by a model. The chat turn's loop with other tools:
+
+    ┌ draft (the model proposes calls) ─▶ enforce (schema, known tools) ─▶ act (read; finish is ruled on) ┐
+    └───────────────────────────── bounded: until a verdict stands ─────────────────────────────────────┘
+
+The model decides what to look at and what to propose; it decides nothing else. A `finish` whose quotes or facts are
+not there goes back to it once, with what is wrong, and is then cut down to what is left. Every limit ends in UNCERTAIN
+with a reason code, never in an exception: only `ModelError` leaves here, for the caller to fall back on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from circumspect.errors import ModelGarbled, ModelUnavailable
+from circumspect.ports import Model
+from circumspect.prompts import Prompt, prompt
+from circumspect.review.outline import Summaries
+from circumspect.review.shelf import Shelf
+from circumspect.review.tools import SPECS, Answer, Desk, Refusal, enforce, proposal_of
+from circumspect.review.verdict import FLOOR, check, rule
+from circumspect.review.words import Case, Criterion, Result, ReviewReason, Step
+from circumspect.turn import ModelReply, ModelRequest, ModelUsage, Said, ToolCall
+
+_NUDGE = "Call a tool: look further, or call finish with your verdict."
+_FINISH_NOW = "The budget for this criterion is used up. Call finish now with what you know."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one criterion may cost. A soft budget is a warning to the model and in the trace, a hard one an end."""
+
+    iterations: int = 10
+    tokens: int = 6_000
+    budget: Literal["soft", "hard"] = "soft"
+    seconds: float = 120.0
+    failures: int = 3
+    """The same failing call so many times ends the evaluation."""
+    corrections: int = 1
+    """How often a finish with quotes or facts that are not there goes back to the model."""
+    floor: float = FLOOR
+    max_tokens: int = 1_200
+
+
+@dataclass
+class Journal:
+    """What happened so far; `watch` hears each step as it is written."""
+
+    watch: Callable[[Step], None] | None = None
+    steps: list[Step] = field(default_factory=list)
+    calls: list[ModelUsage] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    def write(self, step: Step) -> None:
+        self.steps.append(step)
+        if step.usage:
+            self.calls.append(step.usage)
+        if self.watch:
+            self.watch(step)
+
+    def spent(self, *calls: ModelUsage) -> None:
+        self.calls.extend(calls)
+
+    @property
+    def tokens(self) -> int:
+        return sum(call.input_tokens + call.output_tokens for call in self.calls)
+
+
+async def react(
+    case: Case,
+    criterion: Criterion,
+    shelf: Shelf,
+    model: Model,
+    *,
+    limits: Limits | None = None,
+    summaries: Mapping[str, Summaries] | None = None,
+    words: Prompt | None = None,
+    journal: Journal | None = None,
+    stream: bool = False,
+) -> Result:
+    """Raises `ModelError` when the model cannot be had; `journal` then holds what was spent."""
+    limits, journal, words = limits or Limits(), journal or Journal(), words or prompt("review")
+    work = _Work(
+        case, criterion, shelf, model, limits, words, journal, stream, Desk(case, shelf, model, summaries or {})
+    )
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return await work.run()
+    except TimeoutError:
+        return work.stopped(ReviewReason.EVALUATION_TIMED_OUT, f"No verdict within {limits.seconds:g} seconds.")
+
+
+@dataclass
+class _Work:
+    case: Case
+    criterion: Criterion
+    shelf: Shelf
+    model: Model
+    limits: Limits
+    words: Prompt
+    journal: Journal
+    stream: bool
+    desk: Desk
+    failed: Counter[str] = field(default_factory=Counter)
+    corrections: int = 0
+    warned: bool = False
+
+    async def run(self) -> Result:
+        messages: tuple[Said, ...] = (Said("user", _task(self.case, self.criterion, self.shelf)),)
+        for _ in range(self.limits.iterations):
+            if self.journal.tokens >= self.limits.tokens:
+                if self.limits.budget == "hard":
+                    return self.stopped(ReviewReason.BUDGET_EXCEEDED, self._spent())
+                if not self.warned:
+                    self.warned = True
+                    self.journal.write(Step("notice", self._spent(), reason=ReviewReason.BUDGET_EXCEEDED))
+                    messages = (*messages, Said("user", _FINISH_NOW))
+            try:
+                reply = await self._draft(messages)
+            except ModelGarbled as problem:
+                if self._too_often("garbled"):
+                    raise
+                self.journal.spent(*([problem.usage] if problem.usage else []))
+                self.journal.write(Step("notice", problem.problem, reason=ReviewReason.MODEL_FAILED))
+                messages = (*messages, Said("user", f"{problem.problem} {_NUDGE}"))
+                continue
+            if reply.finish == "filtered":
+                return self.stopped(ReviewReason.MODEL_FAILED, "The provider's filter kept the answer back.")
+            if not reply.calls:
+                if self._too_often("words"):
+                    return self.stopped(ReviewReason.LOOP_DETECTED, "The model talks and calls nothing.")
+                messages = (*messages, Said("assistant", reply.text), Said("user", _NUDGE))
+                continue
+            answers = await self._act(reply.calls)
+            if isinstance(answers, Result):
+                return answers
+            messages = (*messages, Said("assistant", reply.text, reply.calls), *answers)
+            if any(count >= self.limits.failures for count in self.failed.values()):
+                return self.stopped(ReviewReason.LOOP_DETECTED, "The same call failed again and again.")
+        return self.stopped(ReviewReason.TOO_MANY_STEPS, f"No verdict after {self.limits.iterations} steps.")
+
+    # --- draft ------------------------------------------------------------------------------------------------------
+
+    async def _draft(self, messages: tuple[Said, ...]) -> ModelReply:
+        request = ModelRequest(
+            "evaluate", self.words.id, self.words.render(floor=f"{self.limits.floor:g}"), messages,
+            tools=tuple(SPECS.values()), max_tokens=self.limits.max_tokens, temperature=0.0,
+        )  # fmt: skip
+        reply = await (_streamed(self.model, request) if self.stream else self.model.complete(request))
+        self.journal.write(Step("thought", reply.text, usage=reply.usage))
+        return reply
+
+    # --- enforce and act --------------------------------------------------------------------------------------------
+
+    async def _act(self, calls: tuple[ToolCall, ...]) -> Result | tuple[Said, ...]:
+        """All calls of one step at once; their answers in the order of the calls, each with its call's id."""
+        for call in calls:
+            self.journal.write(Step("action", "", call.tool, call.arguments, call.id))
+        alone = len(calls) == 1
+        if alone and calls[0].tool == "finish" and enforce(calls[0]) is None:
+            ruled = self._finish(calls[0])
+            if isinstance(ruled, Result):
+                return ruled
+            answers: list[Answer | Refusal] = [ruled]
+        else:
+            answers = await asyncio.gather(*(self._answer(call) for call in calls))
+        for call, answer in zip(calls, answers, strict=True):
+            if isinstance(answer, Refusal):
+                self.failed[call.hash] += 1
+            else:
+                self.journal.spent(*answer.calls)
+                if answer.notice:
+                    self.journal.write(Step("notice", answer.notice))
+            self.journal.write(Step("observation", answer.text, call.tool, call_id=call.id))
+        return tuple(
+            Said("tool", f"ERROR: {answer.text}" if isinstance(answer, Refusal) else answer.text,
+                 call_id=call.id, tool=call.tool)
+            for call, answer in zip(calls, answers, strict=True)
+        )  # fmt: skip
+
+    async def _answer(self, call: ToolCall) -> Answer | Refusal:
+        refused = enforce(call)
+        if refused is not None:
+            return refused
+        if call.tool == "finish":
+            return Refusal("Call finish by itself, after you have read what the other calls return.")
+        return await self.desk.answer(call)
+
+    def _finish(self, call: ToolCall) -> Result | Refusal:
+        proposal = proposal_of(call.arguments)
+        checked = check(proposal, self.case, self.shelf)
+        if checked.complaint:
+            self.journal.write(Step("notice", checked.complaint, reason=_lost(checked.lost_quotes)))
+            if proposal.status != "UNCERTAIN" and self.corrections < self.limits.corrections:
+                self.corrections += 1
+                return Refusal(f"{checked.complaint} Correct this, or finish with UNCERTAIN.")
+        verdict = rule(checked, self.limits.floor)
+        if verdict.status != proposal.status:
+            said = f"{proposal.status} was proposed and does not stand: {verdict.reason}."
+            self.journal.write(Step("notice", said, reason=verdict.reason))
+        return Result(
+            self.case.id, self.criterion.id, verdict.status, verdict.confidence, proposal.rationale, "react",
+            checked.citations, checked.evidence, verdict.reason, self.words.id,
+            tuple(self.journal.steps), tuple(self.journal.calls), time.monotonic() - self.journal.began,
+        )  # fmt: skip
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def stopped(self, reason: ReviewReason, why: str) -> Result:
+        self.journal.write(Step("notice", why, reason=reason))
+        return Result(
+            self.case.id, self.criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason,
+            prompt_id=self.words.id, trace=tuple(self.journal.steps), calls=tuple(self.journal.calls),
+            seconds=time.monotonic() - self.journal.began,
+        )  # fmt: skip
+
+    def _too_often(self, what: str) -> bool:
+        self.failed[what] += 1
+        return self.failed[what] >= self.limits.failures
+
+    def _spent(self) -> str:
+        return f"{self.journal.tokens:,} tokens are spent; {self.limits.tokens:,} are allowed for one criterion."
+
+
+def _lost(quotes: tuple[str, ...]) -> ReviewReason:
+    return ReviewReason.CITATION_NOT_FOUND if quotes else ReviewReason.EVIDENCE_NOT_FOUND
+
+
+async def _streamed(model: Model, request: ModelRequest) -> ModelReply:
+    async for piece in model.stream(request):
+        if isinstance(piece, ModelReply):
+            return piece
+    raise ModelUnavailable("The model's answer ended before it was whole.")
+
+
+def _task(case: Case, criterion: Criterion, shelf: Shelf) -> str:
+    hints = [f"It may be about: {', '.join(criterion.hints)}."] if criterion.hints else []
+    hints += [f"The answer usually lies in: {', '.join(criterion.facts)}."] if criterion.facts else []
+    return prompt("review_case").render(
+        criterion=criterion.id,
+        text=criterion.text,
+        hints="\n".join(hints),
+        case=case.id,
+        title=f"({case.title})" if case.title else "",
+        fields=json.dumps(list(case.fields), ensure_ascii=False),
+        documents=json.dumps(list(shelf.names), ensure_ascii=False),
+    )

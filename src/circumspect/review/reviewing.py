@@ -1,0 +1,149 @@
+"""review: one case, one criterion -> one Result, whatever happens. The door that the CLI, the batch and the API use.
+
+`Reviewing` is what a run decided once: which controller, which model, which limits. With no model the heuristic
+controller answers. When a model fails for good, the heuristic answers instead if `fallback` is on, and the trace says
+so; otherwise the result is UNCERTAIN with a reason code.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from circumspect.errors import ModelError
+from circumspect.ports import Model
+from circumspect.prompts import Prompt, prompt
+from circumspect.review.controller import Journal, Limits, react
+from circumspect.review.heuristic import heuristic
+from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
+from circumspect.review.shelf import Shelf
+from circumspect.review.verdict import FLOOR
+from circumspect.review.words import Case, ControllerName, Criterion, Result, ReviewReason, Step
+from circumspect.turn import ModelUsage, digest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reviewing:
+    """How criteria are reviewed in one run."""
+
+    model: Model | None = None
+    limits: Limits = field(default_factory=Limits)
+    fallback: bool = True
+    prompt: Prompt | None = None
+    """Other words than ours for the model; results carry its id."""
+    summarise: bool = True
+    """Have the model write the outline that it searches; without, a section is described by how it begins."""
+    stream: bool = False
+
+    @property
+    def controller(self) -> ControllerName:
+        return "react" if self.model else "heuristic"
+
+    @property
+    def words(self) -> Prompt:
+        return self.prompt or prompt("review")
+
+    @property
+    def hash(self) -> str:
+        """Two runs with the same one give comparable results."""
+        if self.model is None:
+            return digest(["heuristic", self.limits.floor])
+        limits = [getattr(self.limits, name) for name in Limits.__slots__]
+        return digest(["react", self.model.name, self.words.id, limits, self.fallback])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A shelf with its outline."""
+
+    shelf: Shelf
+    summaries: Mapping[str, Summaries] = field(default_factory=dict)
+    calls: tuple[ModelUsage, ...] = ()
+    """What the outline cost; no criterion's budget pays for it."""
+
+
+async def prepare(shelf: Shelf, reviewing: Reviewing, cache: SummaryCache | None = None) -> Prepared:
+    if reviewing.model is None:
+        return Prepared(shelf)
+    summaries: dict[str, Summaries] = {}
+    spent: list[ModelUsage] = []
+    for document in shelf.documents.values():
+        if reviewing.summarise:
+            summaries[document.id], calls = await summarise(document, reviewing.model, cache or MemoryCache())
+            spent.extend(calls)
+        else:
+            summaries[document.id] = {one.id: leading(document, one) for one in document.sections() if one.id}
+    return Prepared(shelf, summaries, tuple(spent))
+
+
+async def review(
+    case: Case,
+    criterion: Criterion,
+    prepared: Prepared,
+    reviewing: Reviewing,
+    *,
+    document: str | None = None,
+    watch: Callable[[Step], None] | None = None,
+) -> Result:
+    """`document` narrows the shelf to the one that the criterion is about. Never raises, but when it is cancelled."""
+    shelf = prepared.shelf.only(document)
+    if reviewing.model is None:
+        return by_heuristic(case, criterion, shelf, reviewing.limits.floor, watch)
+    journal = Journal(watch)
+    try:
+        return await react(
+            case, criterion, shelf, reviewing.model, limits=reviewing.limits, summaries=prepared.summaries,
+            words=reviewing.words, journal=journal, stream=reviewing.stream,
+        )  # fmt: skip
+    except ModelError as problem:
+        journal.spent(*([problem.usage] if problem.usage else []))
+        journal.write(Step("notice", f"{problem.code}: {problem.problem}", reason=ReviewReason.MODEL_FAILED))
+        return _without(case, criterion, shelf, reviewing, journal, ReviewReason.MODEL_FAILED, problem.problem)
+    except Exception as problem:
+        log.exception("evaluation failed", extra={"criterion": criterion.id})
+        journal.write(Step("notice", type(problem).__name__, reason=ReviewReason.INTERNAL_ERROR))
+        return _without(
+            case, criterion, shelf, reviewing, journal, ReviewReason.INTERNAL_ERROR, "Something of ours failed."
+        )
+
+
+def _without(
+    case: Case,
+    criterion: Criterion,
+    shelf: Shelf,
+    reviewing: Reviewing,
+    journal: Journal,
+    reason: ReviewReason,
+    why: str,
+) -> Result:
+    if reviewing.fallback:
+        found = by_heuristic(case, criterion, shelf, reviewing.limits.floor, journal.watch)
+        trace = (*journal.steps, *found.trace)
+        return replace(found, trace=trace, calls=tuple(journal.calls), seconds=time.monotonic() - journal.began)
+    return Result(
+        case.id, criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason, prompt_id=reviewing.words.id,
+        trace=tuple(journal.steps), calls=tuple(journal.calls), seconds=time.monotonic() - journal.began,
+    )  # fmt: skip
+
+
+def by_heuristic(
+    case: Case,
+    criterion: Criterion,
+    shelf: Shelf,
+    floor: float = FLOOR,
+    watch: Callable[[Step], None] | None = None,
+) -> Result:
+    """A few milliseconds of computing, and never an exception."""
+    try:
+        return heuristic(case, criterion, shelf, floor=floor, watch=watch)
+    except Exception as problem:
+        log.exception("evaluation failed", extra={"criterion": criterion.id})
+        step = Step("notice", type(problem).__name__, reason=ReviewReason.INTERNAL_ERROR)
+        return Result(
+            case.id, criterion.id, "UNCERTAIN", 0.0, "Something of ours failed.", "heuristic",
+            reason_code=ReviewReason.INTERNAL_ERROR, trace=(step,),
+        )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Shelf: the documents of a review, with everything that is looked up in them more than once.
+
+Search is by words (SQLite FTS5, BM25, in memory): each section's own text is cut into pieces, reduced to the terms of
+`knowledge.terms` and found again by those. A shelf is made once for a run and shared by all of its evaluations; it is
+used from one thread at a time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from circumspect.knowledge.passages import cut, sentences
+from circumspect.knowledge.terms import query_terms, terms
+from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.review.citations import Searchable, searchable
+from circumspect.turn import digest
+
+T = TypeVar("T")
+
+MOST_TERMS = 48
+TITLE_WEIGHT = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A piece of a section. `score` is BM25's, greater is better."""
+
+    document: Document
+    section: Section
+    span: Span
+    score: float
+
+    @property
+    def text(self) -> str:
+        return self.document.quote(self.span)
+
+
+class Shelf:
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self.documents: dict[str, Document] = {document.id: document for document in documents}
+        self._narrowed: dict[str, Shelf] = {}
+        self._made: dict[tuple[str, ...], Any] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.documents)
+
+    @cached_property
+    def hash(self) -> str:
+        return digest(sorted([document.id, document.hash] for document in self.documents.values()))
+
+    @cached_property
+    def searchable(self) -> dict[str, Searchable]:
+        return {name: searchable(document) for name, document in self.documents.items()}
+
+    def only(self, document: str | None) -> Shelf:
+        """The same shelf with one document on it; made once for each."""
+        if document is None or len(self.documents) == 1:
+            return self
+        if document not in self._narrowed:
+            self._narrowed[document] = Shelf([self.documents[document]])
+        return self._narrowed[document]
+
+    def once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """What was made of these documents under that key, made now if it was not: thousands of cases ask for it."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    def find(self, reference: str) -> tuple[Document, Section] | None:
+        """A section by `document#section`, or by its id or its title where only one document has it."""
+        name, _, id_ = reference.rpartition("#")
+        if name in self.documents:
+            section = self.documents[name].section(id_)
+            return (self.documents[name], section) if section else None
+        wanted = reference.strip().casefold()
+        found = [
+            (document, section)
+            for document in self.documents.values()
+            for section in document.sections()
+            if section.id == reference or (section.title.casefold() == wanted and wanted)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def search(self, query: str, limit: int = 6) -> Sequence[Hit]:
+        """The pieces that have most of the query's words, the best first."""
+        wanted = query_terms(query)[:MOST_TERMS]
+        if not wanted:
+            return ()
+        asked = " OR ".join(f'"{term}"' for term in wanted)
+        rows = self._index.execute(
+            "SELECT rowid, -bm25(pieces, ?, 1.0) FROM pieces WHERE pieces MATCH ? ORDER BY 2 DESC, 1 LIMIT ?",
+            (TITLE_WEIGHT, asked, limit),
+        )
+        return tuple(Hit(*self._pieces[row], score) for row, score in rows)
+
+    def tighten(self, section: Section, document: Document, query: str, limit: int = 4) -> Sequence[Span]:
+        """The sentences of a section that have most of the query's words, in reading order."""
+        wanted = set(query_terms(query))
+        spans = list(sentences(document.quote(section.span), section.span.start))
+        scored = [(len(wanted & set(terms(document.quote(span)))), -index) for index, span in enumerate(spans)]
+        best = sorted(((score, index) for score, index in scored if score), reverse=True)[:limit]
+        return [spans[index] for index in sorted(-index for _, index in best)]
+
+    @cached_property
+    def _pieces(self) -> dict[int, tuple[Document, Section, Span]]:
+        pieces = ((document, piece) for document in self.documents.values() for piece in cut(document))
+        return {row: (document, piece.section, piece.span) for row, (document, piece) in enumerate(pieces, 1)}
+
+    @cached_property
+    def _index(self) -> sqlite3.Connection:
+        index = sqlite3.connect(":memory:", check_same_thread=False)
+        index.execute("CREATE VIRTUAL TABLE pieces USING fts5(head, body, tokenize='unicode61 remove_diacritics 0')")
+        index.executemany(
+            "INSERT INTO pieces (rowid, head, body) VALUES (?, ?, ?)",
+            (
+                (row, " ".join(terms(" ".join(section.path))), " ".join(terms(document.quote(span))))
+                for row, (document, section, span) in self._pieces.items()
+            ),
+        )
+        return index

@@ -1,0 +1,148 @@
+"""A proposed verdict -> the verdict that stands. The one place where a status is allowed or taken back.
+
+Whoever proposes, a model or our own rules, the same holds: MET and NOT_MET need a quote that is in the document, rest
+on facts that are in the case with the values they have there, and are at least so sure. Confidence is never more than
+that of the least sure field it rests on. Nothing here makes a verdict stronger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from circumspect.review.citations import cite
+from circumspect.review.shelf import Shelf
+from circumspect.review.words import Case, Citation, Evidence, ReviewReason, Status, flat
+from circumspect.turn import Json
+
+FLOOR = 0.65
+
+
+class Unsaid:
+    """A field was named without a value."""
+
+
+UNSAID: Final = Unsaid()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Words that somebody says stand in a document."""
+
+    quote: str
+    document: str = ""
+    section: str = ""
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    status: Status
+    confidence: float
+    rationale: str
+    claims: tuple[Claim, ...] = ()
+    facts: tuple[tuple[str, Json | Unsaid], ...] = ()
+    reason: ReviewReason | None = None
+    """Why it abstains, where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A proposal next to what is really there."""
+
+    proposal: Proposal
+    citations: tuple[Citation, ...]
+    evidence: tuple[Evidence, ...]
+    lost_quotes: tuple[str, ...]
+    lost_facts: tuple[str, ...]
+    surest: float
+    """No verdict can be surer than this: the least confidence of the fields it rests on."""
+
+    @property
+    def complaint(self) -> str:
+        """What to tell the proposer; empty where everything was found."""
+        said = [f"This quote is in no document: {quote[:200]!r}." for quote in self.lost_quotes]
+        said += [f"The case has no field {name!r} with that value." for name in self.lost_facts]
+        return " ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    status: Status
+    confidence: float
+    reason: ReviewReason | None
+
+
+def check(proposal: Proposal, case: Case, shelf: Shelf) -> Checked:
+    citations: dict[tuple[str, int, int], Citation] = {}
+    lost_quotes: list[str] = []
+    for claim in proposal.claims:
+        section = claim.section.rpartition("#")[2]
+        found = cite(claim.quote, shelf.searchable, document=claim.document, section=section, start=claim.start)
+        if found is None:
+            lost_quotes.append(claim.quote)
+        else:
+            citations.setdefault((found.document, found.start, found.end), found)
+    evidence: dict[str, Evidence] = {}
+    lost_facts: list[str] = []
+    for name, value in proposal.facts:
+        found_fields = _fields(case, name, value)
+        if not found_fields:
+            lost_facts.append(name)
+        evidence |= {one: Evidence(one, case.fields[one].value) for one in found_fields}
+    surest = min((case.fields[name].confidence for name in evidence), default=1.0)
+    return Checked(
+        proposal, tuple(citations.values()), tuple(evidence.values()), tuple(lost_quotes), tuple(lost_facts), surest
+    )
+
+
+def rule(checked: Checked, floor: float = FLOOR) -> Verdict:
+    """The strictest reading of what was proposed and found."""
+    proposal = checked.proposal
+    confidence = max(0.0, min(proposal.confidence, checked.surest, 1.0))
+    if proposal.status == "UNCERTAIN":
+        return Verdict("UNCERTAIN", confidence, proposal.reason or ReviewReason.ABSTAINED)
+    if not checked.citations:
+        return Verdict("UNCERTAIN", confidence, ReviewReason.CITATION_NOT_FOUND)
+    if checked.lost_facts:
+        return Verdict("UNCERTAIN", confidence, ReviewReason.EVIDENCE_NOT_FOUND)
+    if confidence < floor:
+        return Verdict("UNCERTAIN", confidence, ReviewReason.LOW_CONFIDENCE)
+    return Verdict(proposal.status, confidence, None)
+
+
+def _fields(case: Case, name: str, value: Json | Unsaid) -> tuple[str, ...]:
+    """The fields that are meant, if each is there and has that value; a name may stand for everything below it."""
+    fields = case.under(name)
+    if isinstance(value, Unsaid):
+        return tuple(fields)
+    if name in fields:
+        return (name,) if _same(fields[name].value, value) else ()
+    said = flat(value, name)
+    if not said or not all(one in fields and _same(fields[one].value, it) for one, it in said.items()):
+        return ()
+    return tuple(said)
+
+
+def _same(real: Json, said: Json) -> bool:
+    """Equal but for how it is written: 10 and "10.0", "Yes " and "yes"; never true and 1."""
+    if isinstance(real, bool) or isinstance(said, bool):
+        return str(real).casefold() == str(said).strip().casefold()
+    if isinstance(real, Mapping) or isinstance(said, Mapping):
+        return real == said
+    if isinstance(real, list | tuple) and isinstance(said, list | tuple):
+        return len(real) == len(said) and all(_same(one, two) for one, two in zip(real, said, strict=True))
+    left, right = _number(real), _number(said)
+    if left is not None and right is not None:
+        return left == right
+    return " ".join(str(real).split()).casefold() == " ".join(str(said).split()).casefold()
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return float(str(value))
+    except ValueError:
+        return None

@@ -1,0 +1,100 @@
+"""`/v1/conversations/{id}/confirmations`: the user's own yes or no, given by a button instead of words.
+
+It names the question it answers, so nothing is read out of a message; all else holds as for a spoken yes: exactly that
+call, while the question is fresh, once. A call that waits for a colleague is not the user's to decide, and is not found
+here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import sqlalchemy as sa
+from fastapi import Depends, Request
+from pydantic import ConfigDict, Field
+from starlette.responses import Response
+
+from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.problems import not_found
+from circumspect.server.requests import about
+from circumspect.server.routes.conversations import Key, answered, turn_shown, wants_events
+from circumspect.server.schemas import Given, Id, TurnShown
+from circumspect.server.services import Services
+from circumspect.server.streams import Stream
+from circumspect.server.web import KEY, IdPath, described, resource
+from circumspect.stores.people import get_conversation
+from circumspect.stores.tables import intents
+from circumspect.turn import ConversationId, Decided, Incoming, IntentId, TenantId, TurnId
+
+router = resource("conversations")
+Chatting = Annotated[Caller, Depends(caller("chat"))]
+USER = "user"
+"""Who a user is to the rules, as in a message of theirs."""
+
+
+class Confirmation(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"intent_id": "intent_77ab02", "decision": "approve"}]})
+
+    intent_id: Id = Field(description="`pending.intent_id` of the turn that asked.")
+    decision: Literal["approve", "deny"] = Field(description="The user's yes or no.")
+
+
+_STREAMED = {
+    200: {
+        "model": TurnShown,
+        "description": "What became of it. A question that was settled before has `PENDING_INTENT_MISSING`, and "
+        "nothing ran. With `Accept: text/event-stream`, events as for a message.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post(
+    "/v1/conversations/{conversation_id}/confirmations",
+    **described(None, 400, 404, security=KEY, responses=_STREAMED),
+)
+async def confirm(
+    request: Request, who: Chatting, conversation_id: IdPath, given: Confirmation, key: Key = None
+) -> Response:
+    """Answer a question that waits for the user's yes (`pending` of kind `confirmation`)."""
+    services = services_of(request)
+    incoming = await decision(services, who.tenant, conversation_id, given, key)
+    setup = await services.directory.setup(who.tenant)
+    if wants_events(request):
+        stream = Stream()
+        task = services.turns.start(incoming, setup, stream)
+        task.add_done_callback(lambda done: stream.end(done, turn_shown))
+        return stream.response(incoming)
+    return answered(await services.turns.take(incoming, setup))
+
+
+async def decision(
+    services: Services, tenant: TenantId, conversation_id: str, given: Confirmation, key: str | None
+) -> Incoming:
+    """The user's decision on its way in; a question that is not there, or not the user's, is not found."""
+    conversation, intent = ConversationId(conversation_id), IntentId(given.intent_id)
+    await services.store.tx(_the_users, tenant, conversation, intent)
+    incoming = Incoming(
+        tenant=tenant,
+        conversation=conversation,
+        turn=TurnId(services.ids.new("turn")),
+        text="",
+        at=services.clock.now(),
+        key=key,
+        principal=USER,
+        errand=Decided(intent, given.decision, USER),
+    )
+    about(tenant=tenant, turn=incoming.turn)
+    return incoming
+
+
+def _the_users(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, intent: IntentId) -> None:
+    get_conversation(connection, frozenset({tenant}), conversation)
+    query = sa.select(intents.c.id).where(
+        intents.c.id == intent,
+        intents.c.tenant == tenant,
+        intents.c.conversation == conversation,
+        intents.c.kind == "confirmation",
+    )
+    if connection.execute(query).one_or_none() is None:
+        raise not_found("question")

@@ -1,0 +1,346 @@
+"""`/v1/evaluations`: a case against the criteria of a policy. Sent once, worked on in the background, read when done.
+
+Verdicts are for whoever may use the tenant's agent; how they came about (`trace=true`) holds more of the case and needs
+the scope `read`. Everything about a case is deleted by its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import Depends, Header, Query, Request
+from pydantic import ConfigDict, Field, model_validator
+from starlette.responses import Response, StreamingResponse
+
+from circumspect.models.opening import OFFLINE
+from circumspect.ports import Model
+from circumspect.review.serving import Running, read_request, stored_documents
+from circumspect.review.words import ControllerName, ReviewReason, Status, shortened
+from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.requests import about
+from circumspect.server.schemas import Given, Page, Shown
+from circumspect.server.services import Services
+from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
+from circumspect.server.web import (
+    KEY,
+    Action,
+    After,
+    IdPath,
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    needs_one_of,
+    one_tenant,
+    page_after,
+    paged,
+    resource,
+    visible,
+    when,
+)
+from circumspect.stores import reviews
+from circumspect.stores.codec import dumps
+from circumspect.stores.reviews import Evaluation, State
+from circumspect.turn import TenantId
+
+router = resource("evaluations")
+Asking = Annotated[Caller, Depends(caller("chat"))]
+Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+Deleting = Annotated[Principal, Depends(either("admin", ("admin",)))]
+CaseId = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^\x00]*$", description="The case's id.")]
+Trace = Annotated[bool, Query(description="Also how each verdict came about: scope `read`, or operators.")]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key again gets the first evaluation, and starts nothing.",
+    ),
+]
+POLL_SECONDS = 0.3
+
+
+# --- over the wire --------------------------------------------------------------------------------------------------
+
+
+class DocumentGiven(Given):
+    """A document: `text`, a file in `data` (base64), or the name of one that is stored for the tenant."""
+
+    name: str = Field("", max_length=200, pattern=r"^[^\x00]*$")
+    text: str | None = Field(None, pattern=r"^[^\x00]*$")
+    data: str | None = Field(None, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
+    media_type: str | None = Field(None, max_length=100)
+    stored: str | None = Field(None, min_length=1, max_length=200, pattern=r"^[^\x00]*$")
+
+    @model_validator(mode="after")
+    def one_of_three(self) -> DocumentGiven:
+        if sum(one is not None for one in (self.text, self.data, self.stored)) != 1:
+            raise ValueError("give one of text, data and stored")
+        if self.stored is None and not self.name:
+            raise ValueError("name the document")
+        return self
+
+
+class LimitsGiven(Given):
+    tokens: int | None = Field(None, ge=500, le=1_000_000, description="Budget of one criterion.")
+    budget: Literal["soft", "hard"] | None = None
+
+
+class NewEvaluation(Given):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "case": {
+                        "id": "C-1",
+                        "facts": {"claim": {"submitted": "2026-04-05"}, "trip": {"ended": "2026-03-06"}},
+                    },
+                    "criteria": [{"id": "K-1", "text": "The claim was submitted in time."}],
+                    "documents": [{"name": "policy.md", "text": "# Claims\n\nA claim shall be submitted within …"}],
+                }
+            ]
+        }
+    )
+
+    case: dict[str, Any] = Field(
+        description="`id` and `facts` (nested, plain) or `fields` (value, confidence, source)."
+    )
+    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=200, description="Each with `id` and `text`.")
+    documents: list[DocumentGiven] = Field(min_length=1, max_length=50)
+    controller: Literal["auto", "react", "heuristic"] = Field(
+        "auto",
+        description="`react`: the tenant's model drives. `heuristic`: no model. `auto`: react if there is a model.",
+    )
+    fallback: bool = Field(True, description="The heuristic answers when the model fails.")
+    limits: LimitsGiven | None = None
+
+
+class CitationShown(Shown):
+    document: str
+    path: list[str]
+    page: int | None
+    quote: str = Field(description="The document's own text from `start` to `end`.")
+    start: int
+    end: int
+
+
+class EvidenceShown(Shown):
+    field: str
+    value: Any
+
+
+class ResultShown(Shown):
+    case: str
+    criterion: str
+    status: Status
+    confidence: float
+    rationale: str
+    citations: list[CitationShown]
+    evidence: list[EvidenceShown]
+    reason_code: ReviewReason | None
+    controller: ControllerName
+    prompt_id: str
+    usage: dict[str, Any]
+    trace: list[dict[str, Any]] | None = None
+
+
+class EvaluationShown(Shown):
+    id: str
+    tenant: str
+    case: str
+    state: State
+    controller: ControllerName
+    total: int
+    done: int
+    error: str | None
+    created_at: str
+    finished_at: str | None
+    results: list[ResultShown] | None = None
+
+
+# --- routes ---------------------------------------------------------------------------------------------------------
+
+
+@router.post("/v1/evaluations", **described(EvaluationShown, 400, 404, 413, status=202, security=KEY))
+async def create_evaluation(request: Request, who: Asking, given: NewEvaluation, key: Key = None) -> Response:
+    """Check a case. The answer comes at once; the results at `GET /v1/evaluations/{id}` and as events."""
+    services = services_of(request)
+    about(tenant=who.tenant)
+    model = await _model(services, who.tenant)
+    if given.controller == "react" and model is None:
+        raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
+    controller: ControllerName = "heuristic" if model is None or given.controller == "heuristic" else "react"
+    sent = given.model_dump(exclude_none=True)
+    stored = await stored_documents(services.store, who.tenant, sent)
+    async with services.computing:
+        work = await asyncio.to_thread(read_request, sent, stored)
+    made = await services.store.tx(
+        reviews.create,
+        tenant=who.tenant,
+        id=services.ids.new("eval"),
+        case_id=work.case.id,
+        controller=controller,
+        total=len(work.items),
+        request=sent,
+        at=services.clock.now().timestamp(),
+        client_key=key,
+    )
+    _running(request).start(who.tenant, made.id, model)
+    return answer(_shown(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
+
+
+@router.get("/v1/evaluations", **described(Page[EvaluationShown], 404))
+async def list_evaluations(
+    request: Request,
+    who: Reading,
+    tenant: TenantQuery = None,
+    case: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    needs_one_of(who, "chat", "read")
+    store = services_of(request).store
+    rows = await store.tx(reviews.listed, visible(who, tenant), page_after(after), limit + 1, case)
+    return answer(paged(rows, limit, _shown, lambda row: (row.created_at, row.id)))
+
+
+@router.get("/v1/evaluations/{evaluation_id}", **described(EvaluationShown, 404))
+async def get_evaluation(
+    request: Request, who: Reading, evaluation_id: IdPath, tenant: TenantQuery = None, trace: Trace = False
+) -> Response:
+    """One evaluation, with the results that there are so far."""
+    needs_one_of(who, *(("read",) if trace else ("chat", "read")))
+    found = await _found(request, who, evaluation_id, tenant)
+    rows = await services_of(request).store.tx(reviews.results_of, found.tenant, found.id)
+    return answer({**_shown(found), "results": [_result(row, trace) for _, row in rows]})
+
+
+@router.get(
+    "/v1/evaluations/{evaluation_id}/events",
+    **described(
+        None,
+        404,
+        responses={
+            200: {
+                "description": "`started`, a `result` for each criterion as it is decided, then `done` or `error`.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            }
+        },
+    ),
+)
+async def follow_evaluation(
+    request: Request, who: Reading, evaluation_id: IdPath, tenant: TenantQuery = None
+) -> Response:
+    """The same as events. Whoever comes late hears everything from the beginning."""
+    needs_one_of(who, "chat", "read")
+    found = await _found(request, who, evaluation_id, tenant)
+    events = _events(services_of(request), found)
+    return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)
+
+
+@router.delete("/v1/evaluations", **described(None, 404, status=204))
+async def delete_evaluations(request: Request, who: Deleting, case: CaseId, tenant: TenantQuery = None) -> Response:
+    """Delete everything that is known of a case: what was sent, found and thought."""
+    services = services_of(request)
+    whose = one_tenant(who, tenant)
+    await services.store.tx(_forget, whose, case, action(services, who.name, "delete_case"))
+    return Response(status_code=204)
+
+
+def _forget(connection: sa.Connection, tenant: TenantId, case: str, change: Action) -> None:
+    if not reviews.forget_case(connection, tenant, case):
+        raise not_found("case")
+    change.log(connection, tenant, case)
+
+
+# --- shared ---------------------------------------------------------------------------------------------------------
+
+
+async def _found(request: Request, who: Principal, id_: str, tenant: str | None) -> Evaluation:
+    """The evaluation; taken up again here if nobody works on it."""
+    services = services_of(request)
+    found = await services.store.tx(reviews.get, visible(who, tenant), id_)
+    if found is None:
+        raise not_found("evaluation")
+    if _running(request).needs(found):
+        _running(request).start(found.tenant, found.id, await _model(services, TenantId(found.tenant)))
+    return found
+
+
+async def _model(services: Services, tenant: TenantId) -> Model | None:
+    """The tenant's own. The offline demo model chats; it does not review."""
+    model = (await services.directory.setup(tenant)).ports.model
+    return None if model.name == OFFLINE else model
+
+
+def _running(request: Request) -> Running:
+    state = request.app.state
+    if not hasattr(state, "evaluations"):
+        services = services_of(request)
+        state.evaluations = Running(services.store, services.clock, services.ids, services.computing)
+    running: Running = state.evaluations
+    return running
+
+
+async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]:
+    yield _event("started", _shown(found))
+    seen: set[int] = set()
+    quiet = 0.0
+    while True:
+        # The state first: what is done by then has all of its results written.
+        now = await services.store.tx(reviews.get, frozenset({found.tenant}), found.id)
+        rows = await services.store.tx(reviews.results_of, found.tenant, found.id)
+        for position, row in rows:
+            if position not in seen:
+                seen.add(position)
+                quiet = 0.0
+                yield _event("result", _result(row, trace=False))
+        if now is None:
+            yield _event("error", {"code": "not_found", "problem": "The evaluation was deleted.", "fix": ""})
+            return
+        if now.state == "done":
+            yield _event("done", _shown(now))
+            return
+        if now.state == "failed":
+            problem = now.error or "The evaluation failed."
+            yield _event("error", {"code": "failed", "problem": problem, "fix": "Send it again."})
+            return
+        await asyncio.sleep(POLL_SECONDS)
+        quiet += POLL_SECONDS
+        if quiet >= HEARTBEAT_SECONDS:
+            quiet = 0.0
+            yield b": still here\n\n"
+
+
+def _event(name: str, data: object) -> bytes:
+    return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
+
+
+def _shown(row: Evaluation) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "tenant": row.tenant,
+        "case": row.case_id,
+        "state": row.state,
+        "controller": row.controller,
+        "total": row.total,
+        "done": row.done,
+        "error": row.error,
+        "created_at": when(row.created_at),
+        "finished_at": when(row.finished_at),
+    }
+
+
+def _result(row: Mapping[str, Any], trace: bool) -> dict[str, Any]:
+    shown = {name: value for name, value in row.items() if name != "trace"}
+    if trace:
+        shown["trace"] = [{**step, "text": shortened(step["text"])} for step in row.get("trace", ())]
+    return shown

@@ -1,0 +1,296 @@
+"""retrieve: Understood -> Found.
+
+Looks up what was decided, and nothing else; then says how sure that makes us and whether the turn may go on. Searches
+go over the tenant's documents and the texts of the business itself. One more round where the confidence is middling;
+contradicting sources and a confidence that is low go to a person; a search that fails costs confidence, or the turn
+where the question is critical.
+
+The one choice that may surprise: between the bands the user is asked only if the analysis has a question for them. A
+question for its own sake ("could you tell me more?") helps nobody, so the answer is given, with its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from circumspect.errors import CircumspectError
+from circumspect.knowledge.conflicts import Conflict, find_conflicts
+from circumspect.knowledge.tree import Span
+from circumspect.policy import synthetic
+from circumspect.policy.confidence import (
+    RETRIEVAL_FAILED,
+    Confidence,
+    Context,
+    composite,
+    context_completeness,
+    query_complexity,
+    slots,
+    source_quality,
+    tool_success_rate,
+)
+from circumspect.policy.understood import Found, Source, Understanding, Understood
+from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Block, Business, Execution, Json, Notes, ToolSpec
+
+MOST_QUERIES = 5
+_CLOSE = 0.5
+"""A passage with less than this share of the best one's score contradicts nothing: it is about something else."""
+
+
+class Passage(Protocol):
+    """A piece of a document that may answer. `score` is 0 to 1."""
+
+    @property
+    def document(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def page(self) -> int | None: ...
+    @property
+    def span(self) -> Span: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+
+
+class Search(Protocol):
+    """Finds passages of a tenant's documents, the best first. Raises from `circumspect.errors` and nothing else."""
+
+    async def search(
+        self, tenant: str, query: str, limit: int = 5, language: str | None = None
+    ) -> Sequence[Passage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a verdict is made from, besides the sources."""
+
+    understood: Understood
+    business: Business
+    tools: Mapping[str, ToolSpec]
+    known: Mapping[str, str]
+    executions: Sequence[Execution]
+    settings: Understanding
+
+    @property
+    def named_tools(self) -> list[ToolSpec]:
+        names = self.understood.decision.tools if self.understood.decision else ()
+        return [self.tools[name] for name in names if name in self.tools]
+
+    @property
+    def is_critical(self) -> bool:
+        """A sensitive topic, or something that will be changed, is at stake."""
+        return bool(self.understood.topics) or any(tool.effect != "read" for tool in self.named_tools)
+
+
+async def retrieve(
+    understood: Understood,
+    business: Business,
+    tools: Mapping[str, ToolSpec],
+    known: Mapping[str, str],
+    executions: Sequence[Execution],
+    settings: Understanding,
+    notes: Notes,
+    searches: Sequence[Search],
+) -> Found:
+    """`known` is what is known about the customer, `executions` are the calls of this conversation; all of `searches`
+    are asked."""
+    case, queries = _Case(understood, business, tools, known, executions, settings), understood.queries
+    sources: tuple[Source, ...] = ()
+    if not queries:
+        return _judged(case, sources, notes, rounds=0, needed=False)
+    rounds = 0
+    for limit, asked in ((settings.passages, queries), (2 * settings.passages, _wider(understood))):
+        try:
+            sources = _merged(sources, await _searched(understood, asked, limit, searches), limit)
+        except CircumspectError as problem:
+            return _failed(case, problem, notes, rounds)
+        rounds += 1
+        # A second round where it may help: not where the first settled it, one way or the other.
+        if understood.decision is None or _conflicts(sources) or not _may_gain(case, sources):
+            break
+    found = _judged(case, sources, notes, rounds=rounds, needed=True)
+    return replace(found, blocks=_blocks(sources, business)) if found.verdict == "answer" else found
+
+
+# --- searching ------------------------------------------------------------------------------------------------------
+
+
+async def _searched(
+    understood: Understood, queries: Sequence[str], limit: int, searches: Sequence[Search]
+) -> list[Passage]:
+    tenant, language = understood.screened.incoming.tenant, understood.screened.language
+    return [
+        passage
+        for search in searches
+        for query in queries[:MOST_QUERIES]
+        for passage in await search.search(tenant, query, limit, language)
+    ]
+
+
+def _wider(understood: Understood) -> tuple[str, ...]:
+    """The second round: the searches that the first left out, the user's own words, and what was understood of them."""
+    asked, text, analysis = understood.queries, understood.screened.incoming.text, understood.analysis
+    more = (text, analysis.user_intent, analysis.topic) if analysis else (text,)
+    fresh = (query for query in (*asked[MOST_QUERIES:], *more) if query and query not in asked[:MOST_QUERIES])
+    return tuple(dict.fromkeys(fresh)) or (text,)
+
+
+def _merged(before: Sequence[Source], passages: Sequence[Passage], limit: int) -> tuple[Source, ...]:
+    """Each passage once with its best score, the best first, numbered from 1."""
+    best: dict[tuple[str, int, int], Source] = {(one.document, *one.span): one for one in before}
+    for one in passages:
+        key = (one.document, one.span.start, one.span.end)
+        if key not in best or best[key].score < one.score:
+            span = (one.span.start, one.span.end)
+            best[key] = Source(0, one.document, one.title, one.section, one.path, one.page, span, one.text, one.score)
+    ranked = sorted(best.values(), key=lambda one: (-one.score, one.document, one.span))[:limit]
+    return tuple(replace(one, number=number) for number, one in enumerate(ranked, 1))
+
+
+def _blocks(sources: Sequence[Source], business: Business) -> tuple[Block, ...]:
+    """Quotations: every line begins with a mark that no heading of ours begins with."""
+    if not sources:
+        return ()
+    how = Block("sources", prompt("decide_sources").render(business=business.name))
+    return (how, *(Block(f"source [{one.number}]", f"{_named(one)}\n{_quotation(one.text)}") for one in sources))
+
+
+def _named(source: Source) -> str:
+    path = " › ".join(dict.fromkeys((source.title, *source.path)))
+    return " ".join(path.split()).lstrip("# ") + (f", page {source.page}" if source.page else "")
+
+
+def _quotation(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _may_gain(case: _Case, sources: Sequence[Source]) -> bool:
+    """We are not sure enough, and better sources could change that."""
+    confidence = _confidence(case, sources, needed=True)
+    quality = next(factor.value for factor in confidence.factors if factor.name == "source_quality")
+    return quality < 1.0 and case.settings.bands.of(confidence.value) != "high"
+
+
+# --- judging --------------------------------------------------------------------------------------------------------
+
+
+def _confidence(case: _Case, sources: Sequence[Source], *, needed: bool, penalty: float = 1.0) -> Confidence:
+    screened, analysis = case.understood.screened, case.understood.analysis
+    text = screened.incoming.text
+    required = [{name: tool.properties.get(name, {}) for name in tool.required} for tool in case.named_tools]
+    wanted, given = slots(required, text, case.known)
+    context = Context(
+        clarity=analysis.intent_confidence if analysis else 1.0,
+        exchanges=sum(message.role == "user" for message in screened.opened.history),
+        known=len(case.known) + (screened.incoming.person is not None),
+        wanted=wanted,
+        given=given,
+    )
+    return composite(
+        source_quality(sources, needed=needed, authority=case.settings.authority),
+        query_complexity(text, screened.language),
+        context_completeness(context),
+        tool_success_rate(case.executions),
+        conflict=bool(_conflicts(sources)),
+        penalty=penalty,
+    )
+
+
+def _judged(
+    case: _Case, sources: tuple[Source, ...], notes: Notes, *, rounds: int, needed: bool, penalty: float = 1.0
+) -> Found:
+    """The verdict, and everything behind it in the journal."""
+    understood, conflicts = case.understood, _conflicts(sources)
+    for conflict in conflicts:
+        notes.write("understanding", _told(conflict), ReasonCode.SOURCES_CONFLICT, meta=_as_json(conflict))
+    found = Found("answer", None, sources, searches=rounds, saved=not needed and penalty == 1.0)
+    if understood.decision:
+        found = replace(found, confidence=_confidence(case, sources, needed=needed, penalty=penalty))
+    found = _banded(found, case, conflicts)
+    if found.verdict == "escalate":
+        found = replace(found, summary=_summary(understood, conflicts, sources))
+    meta: dict[str, Json] = {
+        "searches": rounds,
+        "saved": found.saved,
+        "queries": list(understood.queries),
+        "sources": [one.to_json() for one in sources],
+        "confidence": found.confidence.to_json() if found.confidence else None,
+        "verdict": found.verdict,
+    }
+    told = found.confidence.explained() if found.confidence else f"{len(sources)} passages"
+    notes.write("understanding", f"{found.verdict}, {told}", *((found.reason,) if found.reason else ()), meta=meta)
+    return found
+
+
+def _banded(found: Found, case: _Case, conflicts: Sequence[Conflict]) -> Found:
+    if conflicts:
+        return replace(found, verdict="escalate", reason=ReasonCode.SOURCES_CONFLICT)
+    understood, confidence = case.understood, found.confidence
+    analysis, language = understood.analysis, understood.screened.language
+    match case.settings.bands.of(confidence.value) if confidence else "high":
+        case "low":
+            return replace(found, verdict="escalate", reason=ReasonCode.UNSURE_OF_ANSWER)
+        case "medium" if analysis and analysis.clarification_question:
+            question = synthetic.response("clarify", analysis, language, case.business.name)
+            return replace(found, verdict="clarify", reason=ReasonCode.CLARIFICATION_NEEDED, question=question)
+    return found
+
+
+def _failed(case: _Case, problem: CircumspectError, notes: Notes, rounds: int) -> Found:
+    """Nothing could be searched. A critical question is for a person; any other is answered from what is at hand."""
+    notes.write("notice", problem.code, ReasonCode.RETRIEVAL_FAILED, meta={"critical": case.is_critical})
+    if case.is_critical:
+        summary = _summary(case.understood, (), ())
+        return Found("escalate", searches=rounds, reason=ReasonCode.RETRIEVAL_FAILED, summary=summary)
+    found = _judged(case, (), notes, rounds=rounds, needed=False, penalty=RETRIEVAL_FAILED)
+    told = Block("sources", prompt("decide_sources_failed").render(business=case.business.name))
+    return replace(found, blocks=(told,)) if found.verdict == "answer" else found
+
+
+def _conflicts(sources: Sequence[Source]) -> list[Conflict]:
+    best = max((one.score for one in sources), default=0.0)
+    return find_conflicts(_Quoted(one) for one in sources if one.score >= _CLOSE * best)
+
+
+class _Quoted:
+    """A source as `find_conflicts` reads it."""
+
+    def __init__(self, source: Source) -> None:
+        self.document, self.section, self.path, self.text = source.document, source.section, source.path, source.text
+        self.span = Span(*source.span)
+
+
+def _told(conflict: Conflict) -> str:
+    left, right = conflict.left, conflict.right
+    return f"{conflict.subject}: “{left.quote}” ({left.document}) against “{right.quote}” ({right.document})"
+
+
+def _as_json(conflict: Conflict) -> dict[str, Json]:
+    sides: list[Json] = [
+        {
+            "document": side.document,
+            "section": side.section,
+            "span": [side.span.start, side.span.end],
+            "quote": side.quote,
+            "value": side.value,
+        }
+        for side in (conflict.left, conflict.right)
+    ]
+    return {"conflict": conflict.kind, "subject": conflict.subject, "sides": sides}
+
+
+def _summary(understood: Understood, conflicts: Sequence[Conflict], sources: Sequence[Source]) -> str:
+    """What a colleague needs: the message, what contradicts what, and the passage an answer could be made from."""
+    lines = [understood.screened.incoming.text, *map(_told, conflicts)]
+    if sources and not conflicts:
+        lines.append(f"{_named(sources[0])}: {' '.join(sources[0].text.split())[:400]}")
+    return "\n".join(lines)

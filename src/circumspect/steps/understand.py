@@ -1,0 +1,249 @@
+"""understand: Screened -> Understood.
+
+What does the user want, does it belong here, and which way does the turn go? The guardian looks first. Then one model
+call fills in one form, or none where code can tell: what the guardian flagged, spam, a demand that is for a person,
+small talk. The model proposes a way; code decides. Nothing here has effects.
+
+A guardian that is down hands the turn over (or, by configuration, is written down and done without). A model that is
+down raises, and the pipeline answers; one that cannot be read leaves the profile `guided` without an analysis and the
+profile `service` with a decision for a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
+from circumspect.policy import synthetic
+from circumspect.policy.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
+from circumspect.policy.decision import Decision, by_code, properties, read_decision
+from circumspect.policy.small_talk import small_talk
+from circumspect.policy.topics import demanded, topics
+from circumspect.policy.understood import Understanding, Understood
+from circumspect.ports import Model
+from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
+from circumspect.turn import (
+    Block,
+    Business,
+    Gathered,
+    JsonObject,
+    Message,
+    ModelRequest,
+    Notes,
+    Said,
+    Screened,
+    ToolCall,
+    ToolSpec,
+)
+from circumspect.wording import LANGUAGE_NAMES, compact
+
+SURE, FOR_A_PERSON = 0.95, 0.3
+
+
+async def understand(
+    screened: Screened,
+    business: Business,
+    tools: Mapping[str, ToolSpec],
+    known: Mapping[str, str],
+    settings: Understanding,
+    notes: Notes,
+    model: Model,
+    guardian: Guardian | None,
+    earlier: Sequence[str] = (),
+) -> Understood:
+    """`known` is what is known about the customer; `earlier` are titles of documents that answers were made from."""
+    text, language = screened.incoming.text, screened.language
+    screening = await _screening(text, screened, settings, notes, guardian)
+    if screening is None:
+        why = by_code("ESCALATE", 0.0, "The safety check could not be made.", ReasonCode.GUARDIAN_UNAVAILABLE)
+        return _written(Understood(screened, Routed("normal"), decision=why, reason=why.reason), business, notes)
+    counted = screening.categories if screening.flagged else ()
+    touched = topics(text, language, settings.topics)
+    routed = route(None, counted, screening.spam, settings.routing)
+    understood = Understood(screened, routed, categories=screening.categories, topics=touched)
+    if routed.action != "normal":
+        return _written(understood, business, notes)
+    if settings.decide and (demands := demanded(touched)):
+        why = by_code("ESCALATE", FOR_A_PERSON, f"For a person: {', '.join(demands)}.", ReasonCode.SENSITIVE_TOPIC)
+        return _written(_with(understood, decision=why), business, notes)
+    if talk := _by_itself(screened):
+        decision = by_code("REASON_ONLY", SURE, f"Small talk: {talk}.") if settings.decide else None
+        return _written(_with(understood, decision=decision), business, notes)
+    request = _request(screened, business, tools, known, screening, settings, earlier)
+    reply = await model.complete(request)
+    notes.spent(reply.usage)
+    notes.write("model", reply.text, meta={"prompt": request.prompt_id, "purpose": request.purpose})
+    analysis = read_analysis(reply)
+    if analysis is None:
+        notes.write("understanding", "the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
+    routed = route(analysis, counted, screening.spam, settings.routing)
+    decision = None
+    if settings.decide:
+        question = analysis.clarification_question if analysis else ""
+        decision = read_decision(reply, tools.keys(), text, question)
+    return _written(_with(understood, routed, analysis, decision), business, notes, settings)
+
+
+def placed(understood: Understood, gathered: Gathered) -> Gathered:
+    """What the next draft is made from, with the analysis in its place after the user's message."""
+    return replace(gathered, messages=(*gathered.messages, *understood.context)) if understood.context else gathered
+
+
+async def _screening(
+    text: str, screened: Screened, settings: Understanding, notes: Notes, guardian: Guardian | None
+) -> Screening | None:
+    """What the guardian found; nothing where there is no guardian; None where it is down and that must not pass."""
+    if guardian is None:
+        return Screening()
+    try:
+        found = await guardian.screen(text, screened.language)
+    except GuardianUnavailable as problem:
+        notes.spent(problem.usage)
+        outcome = "handed over" if settings.fail_closed else "went on without it"
+        notes.write("notice", f"the guardian is down: {outcome}", ReasonCode.GUARDIAN_UNAVAILABLE)
+        return None if settings.fail_closed else Screening(source="none")
+    notes.spent(found.usage)
+    if found.categories or found.scores:
+        meta: JsonObject = {
+            "categories": list(found.categories),
+            "flagged": found.flagged,
+            "scores": dict(found.scores),
+            "source": found.source,
+        }
+        notes.write("understanding", "screened by the guardian", meta=meta)
+    return found
+
+
+def _by_itself(screened: Screened) -> str:
+    """What kind of message needs no analysis, if it is one. Assent to a question is about that question: it does."""
+    talk = small_talk(screened.incoming.text, screened.language)
+    if talk and talk != "acknowledged":
+        return talk
+    last = next((one.content for one in reversed(screened.opened.history) if one.role == "assistant"), "")
+    if "?" in last:
+        return ""
+    return talk or ("" if screened.answer == "other" else screened.answer)
+
+
+def _request(
+    screened: Screened,
+    business: Business,
+    tools: Mapping[str, ToolSpec],
+    known: Mapping[str, str],
+    screening: Screening,
+    settings: Understanding,
+    earlier: Sequence[str],
+) -> ModelRequest:
+    """The one call. Its prompt id names every file whose words it is made of."""
+    language = LANGUAGE_NAMES[screened.language]
+    words = [prompt("analyse"), prompt("analyse_fields")]
+    found = ", ".join(screening.categories) or "nothing"
+    instructions = words[0].render(business=business.name, language=language, categories=found)
+    fields = fields_of(business.name, language)
+    if settings.decide:
+        words += [prompt("decide"), prompt("decide_fields")]
+        facts = "; ".join(f"{name}: {synthetic.as_data(value)}" for name, value in known.items()) or "nothing"
+        sources = ", ".join(map(synthetic.as_data, earlier)) or "none"
+        instructions += "\n\n" + words[2].render(business=business.name, known=facts, earlier=sources)
+        fields |= properties(business.name, tools.keys())
+    return ModelRequest(
+        purpose="analyse",
+        prompt_id="+".join(one.id for one in words),
+        instructions=instructions,
+        blocks=(
+            Block("business", f"Name: {business.name}\nDescription: {' '.join(business.description.split())}"),
+            Block("tools", "\n".join(map(_described, tools.values())) or "(none)"),
+        ),
+        messages=(*_recent(screened, settings.history), Said("user", screened.incoming.text)),
+        schema=form(fields),
+        language=screened.language,
+        max_tokens=1500,
+        temperature=0.0,
+    )
+
+
+def _described(spec: ToolSpec) -> str:
+    about = " ".join(spec.description.split())[:120]
+    return f"{spec.signature}: {about}" if about else spec.signature
+
+
+def _recent(screened: Screened, most: int) -> list[Said]:
+    if screened.incoming.talk:
+        return [said for said in screened.incoming.talk[:-1] if said.role != "tool" and said.text][-most:]
+    shown = [one for one in screened.opened.history if one.role != "internal" and one.content]
+    return [Said("user" if one.role == "user" else "assistant", one.content) for one in shown[-most:]]
+
+
+def earlier_sources(messages: Iterable[Message]) -> tuple[str, ...]:
+    """The titles of documents that answers were made from, read off internal messages as `retrieve` wrote them."""
+    titles: dict[str, None] = {}
+    for message in messages:
+        sources = message.meta.get("sources")
+        if message.kind == "understanding" and isinstance(sources, list | tuple):
+            titles |= {str(one.get("title", "")): None for one in sources if isinstance(one, Mapping)}
+    return tuple(filter(None, titles))
+
+
+def _with(
+    understood: Understood,
+    routed: Routed | None = None,
+    analysis: Analysis | None = None,
+    decision: Decision | None = None,
+) -> Understood:
+    """The way the turn goes, once all that was asked has answered. A decision can be stricter than the routing, and a
+    question that is missing is the catalogue's."""
+    routed = routed or understood.routed
+    if decision and routed.action == "normal" and decision.way == "CLARIFY":
+        routed = Routed("clarify", overridden=analysis is not None and analysis.action != "clarify")
+    return replace(understood, routed=routed, analysis=analysis, decision=decision)
+
+
+def _reason(understood: Understood) -> ReasonCode | None:
+    match understood.routed.action:
+        case "guardian_block":
+            return ReasonCode.GUARDIAN_BLOCKED
+        case "block":
+            return ReasonCode.SPAM_BLOCKED
+    if understood.ends == "escalated" and understood.decision:
+        return understood.decision.reason or ReasonCode.DECIDED_TO_ESCALATE
+    return ReasonCode.CLARIFICATION_NEEDED if understood.ends == "asked" else None
+
+
+def _written(
+    understood: Understood, business: Business, notes: Notes, settings: Understanding | None = None
+) -> Understood:
+    """The value whole, with its words and its context, and all of it in the journal."""
+    screened, analysis, action = understood.screened, understood.analysis, understood.routed.action
+    reason = _reason(understood)
+    response = "" if understood.ends == "escalated" else _response(understood, business, settings)
+    context: tuple[Said, ...] = ()
+    if analysis:
+        message = synthetic.analysis_message(analysis, understood.categories, screened.language, business.name, action)
+        if settings and not understood.ends:
+            context = _context(analysis, message, synthetic_message=settings.synthetic)
+        notes.write("understanding", message, meta={"synthetic": True, "to": "model"})
+    understood = replace(understood, reason=reason, response=response, context=context)
+    overridden = (ReasonCode.ROUTE_OVERRIDDEN,) if understood.routed.overridden else ()
+    reasons = ((reason,) if reason else ()) + overridden
+    way = f", {understood.decision.way}: {understood.decision.why}" if understood.decision else ""
+    notes.write("understanding", f"{action}{way}", *reasons, meta=understood.to_json())
+    return understood
+
+
+def _response(understood: Understood, business: Business, settings: Understanding | None) -> str:
+    analysis, action = understood.analysis, understood.routed.action
+    if action == "normal" and (analysis is None or settings is None or not settings.shown):
+        return ""
+    return synthetic.response(action, analysis, understood.screened.language, business.name)
+
+
+def _context(analysis: Analysis, message: str, *, synthetic_message: bool) -> tuple[Said, ...]:
+    """As the model's own words, in one message: chat templates of many models take no two in a row. Or, with the
+    injection switched off, as the plain result of the call that it was."""
+    if synthetic_message:
+        return (Said("assistant", message),)
+    call = ToolCall(NAME, {}, id="analysis")
+    told = Said("tool", compact(analysis.to_json()), call_id=call.id, tool=NAME)
+    return (Said("assistant", "", calls=(call,)), told)

@@ -1,0 +1,39 @@
+"""A tenant's `understanding` section -> what the turn needs: settings, guardian, where to search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from circumspect.guardian import Guardian, open_guardian
+from circumspect.knowledge.business_texts import BusinessTexts
+from circumspect.knowledge.search import Library
+from circumspect.policy.analysis import Routing
+from circumspect.policy.confidence import Bands
+from circumspect.policy.understood import Understanding
+from circumspect.steps.retrieve import Search
+from circumspect.stores import SqlStore
+from circumspect.tenants.file import UnderstandingSection
+from circumspect.turn import Business
+
+NOBODY = "none"
+
+
+@dataclass(frozen=True)
+class Configured:
+    understanding: Understanding
+    guardian: Guardian | None
+    searches: tuple[Search, ...]
+
+
+def configured(section: UnderstandingSection, business: Business, store: SqlStore) -> Configured:
+    """Raises `ConfigError` for a guardian that cannot be had."""
+    understanding = Understanding(
+        decide=section.profile == "service",
+        routing=Routing(section.spam, section.clarity),
+        bands=Bands(section.answer_from, section.escalate_below),
+        fail_closed=section.fail_closed,
+        synthetic_share=section.synthetic_share,
+        shown=section.shown,
+    )
+    guardian = None if section.guardian == NOBODY else open_guardian(section.guardian)
+    return Configured(understanding, guardian, (Library(store), BusinessTexts(business)))

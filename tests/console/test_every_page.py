@@ -1,0 +1,69 @@
+"""Every page in every language, both themes and three widths: nothing overflows, nothing keeps people out, nothing is
+refused by the browser (the guard of `as_` sees to that)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.console.building import Browsing, overflow, serious
+
+PAGES = {
+    "overview": "/",
+    "conversations": "/conversations",
+    "conversation": "/conversations/shop/demo-shop-001",
+    "inside": "/conversations/shop-he/demo-shop-he-002?debug=1",
+    "escalations": "/escalations?state=all",
+    "escalation": "@/escalations?state=all",
+    "approvals": "/approvals?state=all",
+    "approval": "@/approvals?state=all",
+    "nothing": "/conversations/shop/there-is-none",
+}
+LOOKS = [("en", "light"), ("he", "dark"), ("ru", "light"), ("en", "dark"), ("he", "light")]
+
+
+def opened(page: Any, path: str) -> None:
+    page.goto(path.removeprefix("@"))
+    if path.startswith("@"):
+        page.click("#found tbody a >> nth=0")
+        page.wait_for_selector("main h1")
+
+
+@pytest.mark.parametrize(("language", "theme"), LOOKS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_can_be_used_by_everyone(browsing: Browsing, name: str, language: str, theme: str) -> None:
+    expected = ("404",) if name == "nothing" else ()
+    with browsing.as_("noa", language=language, theme=theme, expected=expected) as page:
+        opened(page, PAGES[name])
+        assert page.get_attribute("html", "lang") == language
+        assert page.get_attribute("html", "dir") == ("rtl" if language == "he" else "ltr")
+        assert serious(page) == []
+        for width in (1440, 768, 360):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert overflow(page) <= 0, width
+
+
+def test_a_page_is_small_and_asks_for_little(browsing: Browsing) -> None:
+    with browsing.as_("noa") as page:
+        sizes: list[int] = []
+        page.on("response", lambda answer: sizes.append(int(answer.headers.get("content-length", 0))))
+        page.goto("/")
+        page.wait_for_load_state("load")
+        assert sum(sizes) < 200_000, sum(sizes)
+
+
+def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
+    for language, theme in LOOKS:
+        with browsing.as_("", language=language, theme=theme, width=360) as page:
+            page.goto("/login")
+            assert serious(page) == []
+            assert overflow(page) <= 0
+
+
+def test_the_menu_of_a_phone_opens(browsing: Browsing) -> None:
+    with browsing.as_("noa", width=360) as page:
+        page.goto("/")
+        assert not page.is_visible("nav a >> nth=1")
+        page.click("details.menu > summary")
+        page.click("nav a[href='/conversations']")
+        page.wait_for_url("**/conversations")

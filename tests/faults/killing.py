@@ -1,0 +1,67 @@
+"""A destructive turn, its worker killed at each point it passes, one after the other, until it passes them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tests.faults.site import Findings, Said, Site
+
+LEASES = 25.0
+"""Moving the clock by this much ends the leases of the dead: 20 s for a conversation, 17 s for a call."""
+MOST = 200
+
+
+@dataclass
+class Kills:
+    """What came of it."""
+
+    points: list[str] = field(default_factory=list)
+    """Where the worker died, in order."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    doubts: dict[str, int] = field(default_factory=dict)
+    """Where it died with an outcome that nobody knows, and how often the effect had happened."""
+    findings: Findings = field(default_factory=Findings)
+
+
+def asked_and_said_yes(tenant: str, name: str) -> tuple[Said, Said]:
+    return (
+        Said(tenant, name, "cancel order 12345", f"{name}-1"),
+        Said(tenant, name, "yes", f"{name}-2"),
+    )
+
+
+def killed_everywhere(site: Site, tenant: str, *, message: int) -> Kills:
+    """Kill at every point of the first message (which proposes) or of the second (the yes, which runs it)."""
+    kills, talks, places = Kills(), [], {}
+    report = site.folder / "killed-at"
+    for at in range(1, MOST):
+        name = f"{tenant}-{message}-{at}"
+        said = asked_and_said_yes(tenant, name)
+        if not site.workers:
+            site.start()
+        site.converse(tenant, name)
+        talks.append((tenant, name, list(said)))
+        for one in said[:message]:
+            assert site.insist(one)["outcome"] == "asked"
+        report.unlink(missing_ok=True)
+        answer = site.send(said[message], worker := site.workers[-1], kill_at=at)
+        if answer is None or site.died(worker, 0.2):
+            assert site.died(worker), "the worker lives and did not answer"
+            places[name] = report.read_text("utf-8")
+            kills.points.append(places[name])
+            site.move_clock(LEASES)
+        result = site.insist(said[message])
+        kills.outcomes[result["outcome"]] += 1
+        if message == 0:
+            assert result["outcome"] == "asked", result
+            result = site.insist(said[1])
+            assert result["outcome"] == "acted", result
+        assert site.insist(said[1]) == result, "the same key gets the same answer"
+        if name not in places:
+            break
+    else:
+        raise AssertionError(f"more than {MOST} points")
+    kills.findings = site.looked_over(talks)
+    kills.doubts = {places[name]: count for name, count in kills.findings.doubts.items()}
+    return kills

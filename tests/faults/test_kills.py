@@ -1,0 +1,61 @@
+"""kill -9 of the worker at every point of a destructive turn: nothing twice, nothing lost, nothing unasked."""
+
+from __future__ import annotations
+
+import pytest
+from tests.faults.killing import LEASES, Kills, asked_and_said_yes, killed_everywhere
+from tests.faults.site import RECOVERIES, Site
+
+
+def died_around(kills: Kills, *writes: str) -> bool:
+    return all(
+        place in kills.points
+        for write in writes
+        for place in (f"before {write}", f"before the commit of {write}", f"after the commit of {write}")
+    )
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_a_worker_killed_anywhere_in_the_turn_that_runs_the_call(site: Site, recovery: str) -> None:
+    kills = killed_everywhere(site, recovery, message=1)
+    print(f"{len(kills.points)} kills: {dict(kills.findings.states)}, {kills.findings.effects} effects")
+    assert died_around(kills, "open_turn", "begin_call", "finish_call", "close_turn")
+    assert {"in the tool, before its effect", "in the tool, after its effect"} <= set(kills.points)
+    assert kills.findings.faults == {}
+    assert kills.findings.calls == kills.findings.talks, "every yes was used once"
+    if recovery == "keyed":
+        assert kills.findings.states == {"succeeded": kills.findings.talks}
+    if recovery == "lookup":
+        assert set(kills.doubts.values()) == {0}, "what can be found was found"
+    if recovery == "blind":
+        assert set(kills.doubts.values()) == {0, 1}
+    between = kills.points[kills.points.index("after the commit of begin_call") :]
+    between = between[: between.index("before the commit of finish_call") + 1]
+    assert kills.doubts.keys() <= set(between), "only a call that was under way can be in doubt"
+
+
+def test_a_worker_killed_anywhere_in_the_turn_that_asks(site: Site) -> None:
+    kills = killed_everywhere(site, "blind", message=0)
+    print(f"{len(kills.points)} kills: {dict(kills.findings.states)}, {kills.findings.effects} effects")
+    assert died_around(kills, "open_turn", "close_turn")
+    assert {"before model.complete", "after model.complete"} <= set(kills.points)
+    assert kills.findings.faults == {}
+    assert kills.findings.states == {"succeeded": kills.findings.talks}
+    assert kills.findings.effects == kills.findings.talks
+
+
+@pytest.mark.xfail(strict=True, reason="the words say that it went through, the outcome of the repeated yes says asked")
+def test_a_yes_that_is_sent_again_after_its_worker_died_ends_as_its_call_did(site: Site) -> None:
+    said = asked_and_said_yes("lookup", "c1")
+    site.start()
+    site.converse("lookup", "c1")
+    site.insist(said[0])
+    site.hold("after")
+    answer = site.begun(said[1], site.workers[-1])
+    site.wait_inside()
+    site.kill(site.workers[-1])
+    assert answer.result() is None
+    site.move_clock(LEASES)
+    result = site.insist(said[1])
+    assert "It went through" in result["reply"]
+    assert result["outcome"] == "acted"

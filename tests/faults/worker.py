@@ -1,0 +1,68 @@
+"""`circumspect serve` with what a fault needs: points to die at, a clock that can be moved, leases that end sooner.
+
+The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_LEASE (seconds),
+FAULTS_MODEL_SECONDS (the patience with a model). Everything else is the command itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.faults import points
+from tests.faults.tools import FOLDER
+
+
+class MovedClock:
+    """The system's, moved by as many seconds as the file says."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def now(self) -> datetime:
+        try:
+            moved = float(self.path.read_text() or 0)
+        except FileNotFoundError:
+            moved = 0.0
+        return datetime.now(UTC) + timedelta(seconds=moved)
+
+
+def main(arguments: list[str]) -> None:
+    from circumspect.models.settings import ProviderSettings
+    from circumspect.server import access, app, background, directory
+    from circumspect.steps import act, claim, sweep
+
+    folder = Path(os.environ[FOLDER])
+    points.install()
+    made = app.create_app
+
+    def create_app(settings: Any = None, **options: Any) -> Any:
+        found = made(settings, **{"clock": MovedClock(folder / "clock"), **options})
+        found.add_middleware(points.Dying, folder=folder)
+        return found
+
+    app.create_app = create_app
+    # Nothing is remembered between requests, so that a request passes the same points every time.
+    for remembering, name in ((directory.Directory, "check_seconds"), (access.Keyring, "seconds")):
+        defaults: Any = remembering.__init__.__kwdefaults__
+        defaults[name] = -1.0
+    access.USED_SECONDS = -1e9
+    if seconds := float(os.environ.get("FAULTS_LEASE", 0)):
+        claim.LEASE_SECONDS = seconds
+        act.LEASE_MARGIN = timedelta(seconds=seconds)
+        sweep.LEASE_SECONDS = 2 * seconds
+        background.SWEEP_SECONDS = seconds / 2
+    if patience := float(os.environ.get("FAULTS_MODEL_SECONDS", 0)):
+        directory.open_model = partial(directory.open_model, settings=ProviderSettings(timeout=patience))
+    from circumspect.cli import main as command
+
+    sys.argv = ["circumspect", *arguments]
+    command()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

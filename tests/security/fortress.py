@@ -1,0 +1,120 @@
+"""The real command in a process of its own, its log in a file, and two ways in: a key and an operator.
+
+with Fortress(folder) as fortress:
+    fortress.key.get("/v1/conversations")
+    fortress.raw(b"GET /healthz HTTP/1.1\r\n…")
+    fortress.log()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from circumspect.server import credentials
+from circumspect.stores import SqlStore, access
+from circumspect.stores.access import OperatorRow
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "correct horse battery"
+SECRET = "a secret key for tests only which is long enough"
+_LISTENS = re.compile(r"listens on (http://\S+)")
+
+
+class Fortress:
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder = folder
+        self.database = f"sqlite:///{folder}/fortress.db"
+        self.environment = {
+            **os.environ,
+            "CIRCUMSPECT_DATABASE": self.database,
+            "CIRCUMSPECT_SECRET_KEY": SECRET,
+            "CIRCUMSPECT_RATE_PER_MINUTE": "1000000",
+            "CIRCUMSPECT_LOG_LEVEL": "debug",
+            "CIRCUMSPECT_DRAIN_SECONDS": "2",
+            **environment,
+        }
+
+    def __enter__(self) -> Self:
+        self._log = (self.folder / "stderr.log").open("wb")
+        self._out = (self.folder / "stdout.log").open("wb")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "circumspect", "serve", "--demo", "--port", "0"],
+            cwd=self.folder, env={**self.environment, "PYTHONPATH": str(ROOT)}, stdout=self._out, stderr=self._log,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        until = time.monotonic() + 60
+        while not (found := _LISTENS.search(self.said())):
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < until, self.log()
+            time.sleep(0.02)
+        self.url = found[1]
+        self.address = (urlsplit(self.url).hostname or "", urlsplit(self.url).port or 0)
+        self.token = (self.folder / "demo.key").read_text().strip()
+        asyncio.run(self._let_in("root", "admin"))
+        self.anyone = self.client()
+        self.key = self.client(self.token)
+        signed = self.anyone.post("/v1/session", json={"name": "root", "password": PASSWORD})
+        assert signed.status_code == 201, signed.text
+        self.session = signed.json()["token"]
+        self.operator = self.client(self.session)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for client in (self.anyone, self.key, self.operator):
+            client.close()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
+        self._out.close()
+
+    async def _let_in(self, name: str, role: Any) -> None:
+        store = await SqlStore.open(self.database)
+        row = OperatorRow(f"op-{name}", name, role, None, time.time())
+        await store.tx(access.add_operator, row, credentials.hash_password(PASSWORD))
+        await store.close()
+
+    def client(self, token: str = "", **headers: str) -> httpx.Client:
+        told = ({"Authorization": f"Bearer {token}"} if token else {}) | headers
+        return httpx.Client(base_url=self.url, headers=told, timeout=60, trust_env=False)
+
+    def said(self) -> str:
+        return (self.folder / "stdout.log").read_text("utf-8", "replace")
+
+    def log(self) -> str:
+        return (self.folder / "stderr.log").read_text("utf-8", "replace")
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The log as what it claims to be: one JSON object a line."""
+        return [json.loads(line) for line in self.log().splitlines()]
+
+    def connect(self, seconds: float = 10) -> socket.socket:
+        return socket.create_connection(self.address, timeout=seconds)
+
+    def raw(self, request: bytes, seconds: float = 5) -> bytes:
+        """Everything that comes back until the server closes, or says nothing more for a while."""
+        with self.connect(seconds) as connection:
+            answer = b""
+            try:
+                connection.sendall(request)
+                while piece := connection.recv(65536):
+                    answer += piece
+            except (TimeoutError, ConnectionError):
+                pass
+            return answer
