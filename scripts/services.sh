@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL and Redis for the tests that need them, and say what is there.
+# Find or install PostgreSQL, Redis, Chromium and the OpenAI client for Node for the tests that need them, and say what
+# is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
 
@@ -33,10 +34,25 @@ find_redis() {
     find_program redis-server /opt/homebrew/bin /usr/local/bin
 }
 
+find_chromium() {
+    find_program chromium /usr/bin || find_program chromium-browser /usr/bin || find_program google-chrome /usr/bin
+}
+
+NODE_CLIENT=.venv/node/node_modules/openai
+
+install_node_client() {  # beside the virtual environment, so that `make clean` takes it along
+    [ -d "$NODE_CLIENT" ] && return
+    command -v npm >/dev/null || return 0
+    mkdir -p .venv/node
+    npm install --prefix .venv/node --no-save --no-package-lock --no-audit --no-fund --silent openai@6 || true
+}
+
 install_missing() {
     local packages=()
     find_postgres >/dev/null || packages+=(postgresql)
     find_redis >/dev/null || packages+=(redis-server)
+    # Hebrew needs a font that bare images lack.
+    find_chromium >/dev/null || packages+=(chromium fonts-noto-core)
     [ ${#packages[@]} -eq 0 ] && return
     if ! command -v apt-get >/dev/null; then
         echo "Not found: ${packages[*]}. Install them with your package manager (brew install postgresql redis, dnf install …)."
@@ -73,8 +89,22 @@ report() {
         echo "Redis       not found: tests that need it will be skipped"
         missing=1
     fi
+    if path=$(find_chromium); then
+        echo "Chromium    $("$path" --version 2>/dev/null | grep -oE '[0-9.]+' | head -1)  $path"
+    else
+        echo "Chromium    not found: tests of pages will be skipped"
+        missing=1
+    fi
+    if [ -d "$NODE_CLIENT" ]; then
+        echo "Node        $(node --version)  with the OpenAI client"
+    else
+        echo "Node        no OpenAI client: its test will be skipped"
+        missing=1
+    fi
     return $missing
 }
 
+cd "$(dirname "$0")/.."
 install_missing
+install_node_client
 report

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from tests.console.building import ConsoleHouse, Guard
 from tests.server.house import Running
 
+from circumspect import console
+from circumspect.server.app import create_app
 from circumspect.stores import SqlStore, tenants
 from circumspect.turn import TenantId
 
@@ -21,34 +26,51 @@ PAGE = """<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>
 <script src="{script}" data-key="{key}" data-lang="{lang}" async></script></body></html>"""
 
 
+class WidgetHouse(ConsoleHouse):
+    """Keeps every byte that goes to an end user, headers included."""
+
+    def __enter__(self) -> Self:
+        self.stored(self._furnish)
+        self.app = create_app(self.settings)
+        console.install(self.app)
+        self.sent: list[bytes] = []
+        app: Any = self.app
+
+        async def overheard(scope: Any, receive: Any, send: Any) -> None:
+            async def tell(message: Any) -> None:
+                if scope["type"] == "http" and scope["path"].startswith("/widget"):
+                    self.sent.append(repr(message.get("headers", "")).encode() + message.get("body", b""))
+                await send(message)
+
+            await app(scope, receive, tell)
+
+        self.running = Running(overheard, drain=3).__enter__()
+        return self
+
+    @property
+    def heard(self) -> str:
+        return b"".join(self.sent).decode()
+
+
 class Site:
     """`localhost` for the browser, while our server is `127.0.0.1`: two sites, as on the web."""
 
-    def __init__(self, house: ConsoleHouse) -> None:
-        self.house = house
-        self.sent: list[bytes] = []
+    def __init__(self, house: WidgetHouse, name: str = "localhost") -> None:
+        self.house, self.name = house, name
 
     def __enter__(self) -> Site:
-        self.running = Running(self._answer, drain=1).__enter__()
-        self.url = self.running.url.replace("127.0.0.1", "localhost")
+        self.running = Running(Starlette(routes=[Route("/{path:path}", self._answer)]), drain=1).__enter__()
+        self.url = self.running.url.replace("127.0.0.1", self.name)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.running.__exit__()
 
-    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            while True:
-                message = await receive()
-                await send({"type": message["type"] + ".complete"})
-                if message["type"] == "lifespan.shutdown":
-                    return
-        request, host = Request(scope, receive), self.house.url
-        text = PAGE.format(
-            script=f"{host}/widget.js", key=request.query_params.get("key", ""), lang=request.query_params["lang"]
-        )
+    async def _answer(self, request: Request) -> HTMLResponse:
+        asked, host = request.query_params, self.house.url
+        text = PAGE.format(script=f"{host}/widget.js", key=asked.get("key", ""), lang=asked.get("lang", "en"))
         policy = f"default-src 'none'; script-src {host}; frame-src {host}; base-uri 'none'"
-        await HTMLResponse(text, headers={"Content-Security-Policy": policy})(scope, receive, send)
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     def page(self, tenant: str = "shop", language: str = "en", key: str | None = None) -> str:
         return f"{self.url}/?lang={language}&key={self.house.token(tenant, 'widget') if key is None else key}"
@@ -89,25 +111,18 @@ def visiting(
     theme: str = "light",
     expected: tuple[str, ...] = (),
 ) -> Iterator[Any]:
-    """A page of a browser that has never been here; everything that our server sends it is in `site.sent`."""
+    """A page of a browser that has never been here; everything that our server sends it is in `site.house.sent`."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, locale="en")
     guard, page = Strict(site.house.url, site.url), context.new_page()
     guard.expected = expected
     guard.watch(page)
     page.set_default_timeout(15_000)
-    site.sent.clear()
-    page.on("requestfinished", lambda request: _keep(site, request))
+    site.house.sent.clear()
     try:
         yield page
     finally:
         context.close()
     assert not guard.problems, guard.problems
-
-
-def _keep(site: Site, request: Any) -> None:
-    if request.url.startswith(site.house.url) and "/widget/conversations" in request.url:
-        answer = request.response()
-        site.sent.append(str(answer.headers).encode() + answer.body())
 
 
 def opened(page: Any, address: str, rtl: bool = False) -> Any:
@@ -146,6 +161,15 @@ def hears(frame: Any, words: str) -> None:
 def quiet(frame: Any) -> None:
     """All that was said is answered."""
     frame.wait_for_function(
-        "() => !document.querySelector('.waits') && !document.querySelector('#status').textContent"
-        " && !Object.values(sessionStorage).some((one) => one.includes('\"text\"') || one.includes('\"intent\"'))"
+        "() => document.body.dataset.outbox === '0' && !document.querySelector('.waits, #status:not(:empty)')"
     )
+
+
+def kept(frame: Any) -> dict[str, Any]:
+    """What the tab keeps: in the frame's own storage, or, where it has none, in that of the page around."""
+    read = "() => Object.entries(sessionStorage).find(([name]) => name.startsWith('circumspect:'))[1]"
+    try:
+        text = frame.evaluate(read)
+    except Exception:
+        text = frame.parent_frame.evaluate(read)
+    return dict(json.loads(text))

@@ -19,7 +19,14 @@ PAGES = {
     "approval": "@/approvals?state=all",
     "nothing": "/conversations/shop/there-is-none",
 }
-LOOKS = [("en", "light"), ("he", "dark"), ("ru", "light"), ("en", "dark"), ("he", "light")]
+LOOKS = [("en", "light"), ("he", "dark")]
+CASES = [
+    *((name, language, theme) for name in PAGES for language, theme in LOOKS),
+    ("inside", "en", "dark"),
+    ("inside", "ru", "light"),
+    ("overview", "ru", "light"),
+    ("overview", "he", "light"),
+]
 
 
 def opened(page: Any, path: str) -> None:
@@ -29,8 +36,7 @@ def opened(page: Any, path: str) -> None:
         page.wait_for_selector("main h1")
 
 
-@pytest.mark.parametrize(("language", "theme"), LOOKS)
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "language", "theme"), CASES)
 def test_a_page_can_be_used_by_everyone(browsing: Browsing, name: str, language: str, theme: str) -> None:
     expected = ("404",) if name == "nothing" else ()
     with browsing.as_("noa", language=language, theme=theme, expected=expected) as page:

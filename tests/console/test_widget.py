@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
-from tests.console.building import SAME, ConsoleHouse, overflow, serious
-from tests.console.hosting import Site, framed, hears, opened, quiet, said, visiting, write
+from tests.console.building import SAME, overflow, serious
+from tests.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, said, visiting, write
 from tests.server.house import Running, say
 from tests.server.model_server import SlowModel
 from tests.server.rows import approval
@@ -30,42 +30,36 @@ NAUGHTY = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>{{
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleHouse]:
-    with ConsoleHouse(f"sqlite:///{tmp_path_factory.mktemp('widget')}/widget.db") as made:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WidgetHouse]:
+    with WidgetHouse(f"sqlite:///{tmp_path_factory.mktemp('widget')}/widget.db") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def site(house: ConsoleHouse) -> Iterator[Site]:
+def site(house: WidgetHouse) -> Iterator[Site]:
     with Site(house) as made:
         for tenant in ("shop", "shop-he", "shop-ru"):
             made.allow(made.url, tenant=tenant)
         yield made
 
 
-def rows(house: ConsoleHouse, query: sa.Select[Any]) -> list[Any]:
+def rows(house: WidgetHouse, query: sa.Select[Any]) -> list[Any]:
     async def read(store: SqlStore) -> list[Any]:
         return await store.tx(lambda connection: list(connection.execute(query)))
 
     return house.stored(read)
 
 
-def users(house: ConsoleHouse, tenant: str, text: str) -> list[Any]:
+def users(house: WidgetHouse, tenant: str, text: str) -> list[Any]:
     """Messages of users, as stored, that say this."""
     where = (messages.c.tenant == tenant, messages.c.role == "user", messages.c.content == text)
     return rows(house, sa.select(messages).where(*where))
 
 
-def kept(frame: Any) -> dict[str, Any]:
-    return dict(
-        json.loads(frame.evaluate("Object.entries(sessionStorage).find(([k]) => k.startsWith('circumspect:'))[1]"))
-    )
-
-
 # --- in a browser ---------------------------------------------------------------------------------------------------
 
 
-def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: ConsoleHouse, site: Site) -> None:
+def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: WidgetHouse, site: Site) -> None:
     with visiting(browser, site) as page:
         frame = opened(page, site.page())
         write(frame, "cancel order 12345")
@@ -81,7 +75,7 @@ def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: Cons
     assert "CONFIRMED_BY_USER" in json.dumps(ran)
 
 
-def test_no_byte_that_reaches_an_end_user_is_internal(browser: Any, house: ConsoleHouse, site: Site) -> None:
+def test_no_byte_that_reaches_an_end_user_is_internal(browser: Any, house: WidgetHouse, site: Site) -> None:
     with visiting(browser, site) as page:
         frame = opened(page, site.page())
         for words in ("where is my order 12346?", "cancel order 12346", "what is your return policy?"):
@@ -91,7 +85,7 @@ def test_no_byte_that_reaches_an_end_user_is_internal(browser: Any, house: Conso
         frame = framed(page)
         hears(frame, "what is your return policy?")
         conversation = kept(frame)["conversation"]
-    bytes_sent = b"\n".join(site.sent).decode()
+    bytes_sent = house.heard
     assert bytes_sent.count("event: done") == 3
     inner = rows(
         house, sa.select(messages).where(messages.c.conversation == conversation, messages.c.role == "internal")
@@ -121,16 +115,18 @@ def test_no_byte_that_reaches_an_end_user_is_internal(browser: Any, house: Conso
         assert word not in names or word not in bytes_sent, word
 
 
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
 def test_a_reload_in_the_middle_of_a_turn_loses_and_doubles_nothing(
-    browser: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    browser: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """On another site, where the browser gives the frame no storage, and on the same one, where it does."""
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     slow = SlowModel()
     with (
         Running(slow) as model,
-        ConsoleHouse(f"sqlite:///{tmp_path}/w.db", model=f"openai:slow@{model.url}/v1") as house,
-        Site(house) as site,
+        WidgetHouse(f"sqlite:///{tmp_path}/w.db", model=f"openai:slow@{model.url}/v1") as house,
+        Site(house, name) as site,
     ):
         site.allow(site.url)
         with visiting(browser, site) as page:
@@ -156,7 +152,7 @@ def test_a_reload_in_the_middle_of_a_turn_loses_and_doubles_nothing(
 
 
 def test_what_is_said_without_a_connection_goes_out_once_it_is_back(
-    browser: Any, house: ConsoleHouse, site: Site
+    browser: Any, house: WidgetHouse, site: Site
 ) -> None:
     with visiting(browser, site, expected=("ERR_INTERNET_DISCONNECTED", "Failed to load resource")) as page:
         frame = opened(page, site.page())
@@ -175,7 +171,7 @@ def test_what_is_said_without_a_connection_goes_out_once_it_is_back(
 
 
 def test_an_answer_that_got_lost_on_the_way_is_fetched_and_runs_nothing_twice(
-    browser: Any, house: ConsoleHouse, site: Site
+    browser: Any, house: WidgetHouse, site: Site
 ) -> None:
     with visiting(browser, site, expected=("ERR_FAILED", "Failed to load resource")) as page:
         frame = opened(page, site.page())
@@ -278,10 +274,11 @@ def test_words_that_want_to_be_code_stay_words(browser: Any, site: Site) -> None
         hears(frame, "{{ 7*7 }}")
         assert NAUGHTY in said(frame)
         assert frame.locator("#log img, #log script, #log b").count() == 0
-        assert not frame.evaluate("window.pwned") and not page.evaluate("window.pwned")
+        assert not frame.evaluate("window.pwned")
+        assert not page.evaluate("window.pwned")
 
 
-def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: ConsoleHouse, site: Site) -> None:
+def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: WidgetHouse, site: Site) -> None:
     with visiting(browser, site) as page:
         frame = opened(page, site.page())
         write(frame, "I want to talk to a human")
@@ -296,10 +293,10 @@ def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: Con
         frame.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         hears(frame, "Noa here, I am a person.")
         assert frame.locator(".said.person .by").inner_text() == Words("en").t("widget-person")
-        assert "noa" not in b"".join(site.sent).decode().replace("Noa here", "")
+        assert "noa" not in house.heard.replace("Noa here", "")
 
 
-def test_a_site_that_is_not_allowed_cannot_show_the_chat(browser: Any, house: ConsoleHouse, site: Site) -> None:
+def test_a_site_that_is_not_allowed_cannot_show_the_chat(browser: Any, house: WidgetHouse, site: Site) -> None:
     site.allow("https://elsewhere.example", tenant="shop-ru")
     try:
         until(lambda: "elsewhere" in house.client().get(_frame(house, "shop-ru")).headers["content-security-policy"])
@@ -313,9 +310,7 @@ def test_a_site_that_is_not_allowed_cannot_show_the_chat(browser: Any, house: Co
         site.allow(site.url, tenant="shop-ru")
 
 
-def test_a_conversation_that_was_deleted_makes_room_for_a_new_one(
-    browser: Any, house: ConsoleHouse, site: Site
-) -> None:
+def test_a_conversation_that_was_deleted_makes_room_for_a_new_one(browser: Any, house: WidgetHouse, site: Site) -> None:
     with visiting(browser, site, expected=("404",)) as page:
         frame = opened(page, site.page())
         write(frame, "hello, soon forgotten")
@@ -332,7 +327,7 @@ def test_a_conversation_that_was_deleted_makes_room_for_a_new_one(
 # --- at the door ----------------------------------------------------------------------------------------------------
 
 
-def _frame(house: ConsoleHouse, tenant: str) -> str:
+def _frame(house: WidgetHouse, tenant: str) -> str:
     return f"/widget?key={house.token(tenant, 'widget')}"
 
 
@@ -344,7 +339,7 @@ def until(what: Any) -> None:
 
 
 @pytest.fixture
-def public(house: ConsoleHouse) -> httpx.Client:
+def public(house: WidgetHouse) -> httpx.Client:
     return house.key("shop", "widget")
 
 
@@ -355,7 +350,7 @@ def begun(client: httpx.Client) -> str:
     return str(made.json()["id"])
 
 
-def test_a_key_of_a_web_page_opens_no_door_of_the_api(house: ConsoleHouse, public: httpx.Client) -> None:
+def test_a_key_of_a_web_page_opens_no_door_of_the_api(house: WidgetHouse, public: httpx.Client) -> None:
     talk = begun(public)
     document = house.app.openapi()
     tried = 0
@@ -378,7 +373,7 @@ def test_a_key_of_a_web_page_opens_no_door_of_the_api(house: ConsoleHouse, publi
     assert public.get(f"/v1/conversations/{talk}/messages").status_code == 403
 
 
-def test_a_key_that_may_do_more_is_refused_wherever_a_page_would_use_it(house: ConsoleHouse) -> None:
+def test_a_key_that_may_do_more_is_refused_wherever_a_page_would_use_it(house: WidgetHouse) -> None:
     for scopes in (("widget", "read"), ("chat",), ("admin",)):
         client = house.key("shop", *scopes)
         assert client.post("/widget/conversations", json={}).status_code == 403
@@ -387,7 +382,7 @@ def test_a_key_that_may_do_more_is_refused_wherever_a_page_would_use_it(house: C
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
 
 
-def test_nobody_reads_a_conversation_that_their_widget_did_not_begin(house: ConsoleHouse, public: httpx.Client) -> None:
+def test_nobody_reads_a_conversation_that_their_widget_did_not_begin(house: WidgetHouse, public: httpx.Client) -> None:
     client = house.key("shop", "chat")
     own = house.conversation(client, id="customer-17")
     say(client, own, "my secret")
@@ -405,7 +400,7 @@ def test_nobody_reads_a_conversation_that_their_widget_did_not_begin(house: Cons
     assert public.get("/widget/conversations").status_code in (404, 405)
 
 
-def test_an_approval_is_no_question_to_the_user(house: ConsoleHouse, public: httpx.Client) -> None:
+def test_an_approval_is_no_question_to_the_user(house: WidgetHouse, public: httpx.Client) -> None:
     talk = begun(public)
     waiting = approval(house, "shop", talk)
     given = {"intent_id": waiting, "decision": "approve"}
@@ -417,7 +412,7 @@ def test_an_approval_is_no_question_to_the_user(house: ConsoleHouse, public: htt
     assert house.key("shop", "manage").get(f"/v1/approvals/{waiting}").json()["state"] == "pending"
 
 
-def test_what_goes_wrong_reaches_an_end_user_as_a_code(house: ConsoleHouse, public: httpx.Client) -> None:
+def test_what_goes_wrong_reaches_an_end_user_as_a_code(house: WidgetHouse, public: httpx.Client) -> None:
     talk = begun(public)
     for answer in (
         public.post(f"/widget/conversations/{talk}/messages", json={"content": "no key"}),
@@ -431,7 +426,7 @@ def test_what_goes_wrong_reaches_an_end_user_as_a_code(house: ConsoleHouse, publ
         assert list(answer.json()) == ["code"], answer.text
 
 
-def test_another_site_may_not_use_the_widgets_routes_itself(house: ConsoleHouse, public: httpx.Client) -> None:
+def test_another_site_may_not_use_the_widgets_routes_itself(house: WidgetHouse, public: httpx.Client) -> None:
     for where in ("cross-site", "same-site"):
         assert public.post("/widget/conversations", json={}, headers={"Sec-Fetch-Site": where}).status_code == 403
     answer = public.post("/widget/conversations", json={}, headers=SAME)
@@ -440,7 +435,7 @@ def test_another_site_may_not_use_the_widgets_routes_itself(house: ConsoleHouse,
 
 
 def test_a_flood_from_one_address_is_told_to_wait_and_shuts_out_nobody_else(tmp_path: Any) -> None:
-    with ConsoleHouse(f"sqlite:///{tmp_path}/w.db") as house:
+    with WidgetHouse(f"sqlite:///{tmp_path}/w.db") as house:
         public = house.key("shop", "widget")
         codes = [public.post("/widget/conversations", json={}).status_code for _ in range(40)]
         assert codes.count(201) <= 31
@@ -448,7 +443,7 @@ def test_a_flood_from_one_address_is_told_to_wait_and_shuts_out_nobody_else(tmp_
         assert house.key("shop", "chat").post("/v1/conversations", json={}).status_code == 201
 
 
-def test_the_frame_has_the_words_of_all_languages_and_of_all_steps(house: ConsoleHouse) -> None:
+def test_the_frame_has_the_words_of_all_languages_and_of_all_steps(house: WidgetHouse) -> None:
     for language in LANGUAGES:
         for word in WORDS:
             assert Words(language).t(f"widget-{word}")
@@ -458,16 +453,16 @@ def test_the_frame_has_the_words_of_all_languages_and_of_all_steps(house: Consol
     assert script.headers["cross-origin-resource-policy"] == "cross-origin"
 
 
-def test_a_business_name_and_a_key_are_text_in_the_frame(house: ConsoleHouse) -> None:
+def test_a_business_name_and_a_key_are_text_in_the_frame(house: WidgetHouse) -> None:
     page = house.client().get("/widget", params={"key": '"><script>1</script>', "lang": '"><x'})
-    assert page.status_code == 401
+    assert page.status_code == 403
     assert "<script>1" not in page.text
 
 
 # --- a yes by a button, in the API ----------------------------------------------------------------------------------
 
 
-def test_a_button_answers_exactly_its_question_once(house: ConsoleHouse) -> None:
+def test_a_button_answers_exactly_its_question_once(house: WidgetHouse) -> None:
     client = house.key("shop", "chat")
     talk = house.conversation(client)
     asked = say(client, talk, "cancel order 12348")
@@ -484,7 +479,7 @@ def test_a_button_answers_exactly_its_question_once(house: ConsoleHouse) -> None
     assert client.post(path, json={**given, "decision": "edit"}).status_code == 422
 
 
-def test_a_no_by_a_button_drops_the_call(house: ConsoleHouse) -> None:
+def test_a_no_by_a_button_drops_the_call(house: WidgetHouse) -> None:
     client = house.key("shop", "chat")
     talk = house.conversation(client)
     asked = say(client, talk, "cancel order 12345")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.models.conftest import _no_surroundings, opened, provider, server, waits  # noqa: F401
+from tests.stores.conftest import postgres  # noqa: F401
 
 from circumspect.knowledge.reading import read_document
 from circumspect.knowledge.tree import Document

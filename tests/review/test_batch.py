@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.review.conftest import IN_TIME, POLICY, call, case, document, finish, reply
@@ -167,6 +169,17 @@ async def test_the_whole_trace_is_in_the_database(tmp_path: Path) -> None:
     result = json.loads(stored)
     assert [step["kind"] for step in result["trace"]] == ["thought", "action", "observation", "thought", "action"]
     assert POLICY[result["citations"][0]["start"] : result["citations"][0]["end"]] == result["citations"][0]["quote"]
+
+
+@pytest.mark.postgres
+async def test_a_batch_can_go_into_postgresql(postgres: Any) -> None:
+    name = f"reviews_{secrets.token_hex(4)}"
+    postgres.sql(f"CREATE DATABASE {name}")
+    shelf = Shelf([document()])
+    for kept, made in ((0, 6), (6, 0)):
+        ended = await run_batch(cases(3), CRITERIA, shelf, Reviewing(), postgres.url(name))
+        assert (ended.kept, ended.made, ended.complete) == (kept, made, True)
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.mark.slow

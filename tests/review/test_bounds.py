@@ -138,6 +138,15 @@ def test_every_item_of_a_list_has_to_hold() -> None:
     assert held(rule, hotel__price_of_each_night=[140.01, 90.0]) == "no"
 
 
+@pytest.mark.parametrize(
+    ("holds", "born"), [("yes", "2008-03-18"), ("no", "2008-03-19"), ("yes", "1950-01-01"), ("absent", None)]
+)
+def test_an_age_is_counted_to_the_day_that_the_sentence_names(holds: str, born: str | None) -> None:
+    rule = "The member shall be at least 18 years of age on the day on which the request is received."
+    facts = {"member__date_of_birth": born} if born else {"member__name": "x"}
+    assert held(rule, request__received="2026-03-18", **facts) == holds
+
+
 def test_an_amount_relative_to_another_is_left_open() -> None:
     rule = "The score shall be at least 50 per cent lower than at baseline."
     assert held(rule, score=60) == "open"

@@ -77,6 +77,13 @@ def test_with_nothing_to_go_by_it_says_so_and_shows_what_it_read(shelf: Shelf) -
     assert result.citations == ()
 
 
+def test_a_criterion_that_says_what_is_not_to_be_is_left_to_a_reader(shelf: Shelf) -> None:
+    negative = Criterion("x", "The claim was not submitted in time.", facts=IN_TIME.facts)
+    result = heuristic(case(), negative, shelf)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.ABSTAINED)
+    assert result.citations
+
+
 def test_examples_are_not_rules() -> None:
     text = f"# Handbook\n\n## 1 Examples\n\n{RULE}\n"
     assert heuristic(case(), IN_TIME, Shelf([document(text)])).status == "UNCERTAIN"

@@ -221,7 +221,7 @@ def _configured(settings: Settings) -> Config:
     from circumspect.server.wire import Wire
 
     return Config(
-        "circumspect.server.app:worker_app",
+        "circumspect.console.serving:worker_app",
         factory=True,
         http=Wire,
         workers=settings.workers,

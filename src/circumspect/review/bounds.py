@@ -45,6 +45,7 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _CLAUSE = re.compile(r"\b(?:if|provided|unless|where|whatever|and|or|but|even|except|, )\b", re.IGNORECASE)
+_EVENT = re.compile(r"(?:the|its|a|an|landing|purchase|delivery)\b", re.IGNORECASE)
 _DATE = re.compile(
     rf"\b(?P<word>on\s+or\s+after|on\s+or\s+before|from|since|after|until|before|by|no\s+later\s+than)\s+"
     rf"(?P<day>\d{{1,2}})\s+(?P<month>{'|'.join(_MONTHS)})\s+(?P<year>\d{{4}})\b",
@@ -141,13 +142,12 @@ def _bound(mark: re.Match[str], sentence: str, last: int) -> Bound | None:
     word = unit.rpartition(" ")[2]
     named = _TIME.get(word[:-1] if word.endswith("s") else word)
     way, anchor = (mark["way"] or "").lower(), mark["anchor"] or ""
-    if named and way:
+    clause = _CLAUSE.split(anchor)[0].strip()
+    # "18 years of age" is no period: only an event can be so long ago.
+    if named and way and (way != "of" or _EVENT.match(clause)):
         before = way.startswith(("before", "prior"))
         if unit.startswith(("business", "working")) and named == "day":
             named = "business day"
-        clause = _CLAUSE.split(anchor)[0].strip()
-        if way == "of" and not re.match(r"(?:the|its|a|an|landing|purchase|delivery)\b", clause):
-            return None
         return Period(relation, amount, named, "before" if before else "after", subject.strip(), clause)
     return Quantity(relation, amount, unit, subject.strip(), sentence[mark.end("number") :].strip())
 

@@ -22,6 +22,10 @@ Holds = Literal["yes", "no", "absent", "open"]
 _RELATIVE = re.compile(
     r"^\W*(?:per\s+cent|points?|days?|%)?\s*(?:lower|higher|above|below|longer|shorter|less|beyond)\b"
 )
+_AGE = re.compile(
+    r"years?\s+(?:of\s+age|old)\b(?:\s+or\s+\w+)?(?:\s+on\s+(?:the\s+)?(?:day|date)\s+(?:on\s+which|of|when)\s+(?P<anchor>[^.;,]+))?",
+    re.IGNORECASE,
+)
 _SHARED = re.compile(r"\b(?:for each|each|per(?! cent)|a (?:day|week|month|year)|every)\b", re.IGNORECASE)
 _PER = re.compile(r"_?(?:each|per|every|of_each|of_every)_[a-z]+")
 _UNITS = {
@@ -127,6 +131,8 @@ def _business_days(start: date, end: date) -> int:
 
 
 def _quantity(bound: Quantity, sentence: str, facts: Facts) -> Compared:
+    if aged := _AGE.match(bound.after):
+        return _age(bound, aged["anchor"], facts)
     if _RELATIVE.match(bound.after) or _SHARED.search(bound.after[:60]):
         return Compared("open", "the amount is relative to something else")
     unit = _unit(bound.unit)
@@ -139,6 +145,21 @@ def _quantity(bound: Quantity, sentence: str, facts: Facts) -> Compared:
     every = [_related(float(str(value)), bound.relation, bound.amount) for value in fact.values]
     said = f"{fact.name} against {bound.relation.replace('_', ' ')} {bound.amount:g} {bound.unit}".strip()
     return Compared("yes" if all(every) else "no", said, fact.fields)
+
+
+def _age(bound: Quantity, anchor: str | None, facts: Facts) -> Compared:
+    """Years from the day of birth to the day that the sentence names."""
+    births = [fact for fact in facts.items if fact.kind == "date" and "birth" in fact.tokens]
+    on = facts.link(anchor, "date") if anchor else None
+    if len(births) != 1 or len(births[0].values) != 1 or on is None or len(on.values) != 1:
+        return Compared("absent", "the case does not say how old somebody is on that day")
+    born, day = as_date(births[0].values[0]), as_date(on.values[0])
+    if born is None or day is None:
+        return Compared("open", "a date cannot be read")
+    years = day.year - born.year - ((day.month, day.day) < (born.month, born.day))
+    limit = f"{bound.relation.replace('_', ' ')} {bound.amount:g}"
+    said = f"{births[0].name} gives {years} years at {on.name}, against {limit}"
+    return Compared("yes" if _related(years, bound.relation, bound.amount) else "no", said, births[0].fields, on.fields)
 
 
 def _unit(word: str) -> str:

@@ -48,7 +48,8 @@ _NOT_RULES = re.compile(
 _PLAIN = frozenset(
     words(
         "shall must may day days calendar business week weeks month months year years hour hours within least more than"
-        " most fewer less made given kg km mg per cent euro following applies apply allowed accepted every each"
+        " most fewer less made given kg km mg per cent euro following applies apply allowed accepted every each include"
+        " includes including contain contains recorded old older age"
     )
 )
 """They say how something binds or is counted, not what."""
@@ -56,6 +57,8 @@ _SECTION = re.compile(
     r"\b(?:sections?|chapters?|clauses?|articles?)\s+((?:\d+(?:\.\d+)*)(?:\s*(?:,|and|or|to)\s*\d+(?:\.\d+)*)*)"
 )
 _OR = re.compile(r"\bor\b(?!\s+(?:more|less|older|fewer|lower|above|below))", re.IGNORECASE)
+_EITHER = re.compile(r"(\w+) or (\w+)")
+_NEGATIVE = re.compile(r"\b(?:not|nothing|never|neither|nor|none|without|fails?|failed)\b|n't\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^(?:[A-Za-z]+\s+)?(\d+(?:\.\d+)*)\b")
 
 
@@ -219,6 +222,9 @@ def _decide(criterion: Criterion, read: Sequence[Rule], facts: Facts, shelf: She
     rarest = max(rarity.values(), default=1.0)
     wanted = {term: rarity.get(term, rarest) for term in query_terms(" ".join((criterion.text, *criterion.hints)))}
     scored = sorted(((_score(wanted, one), one) for one in read), key=lambda pair: -pair[0])
+    if _NEGATIVE.search(criterion.text):
+        why = "The criterion says what is not to be; which way a bound cuts then is for a reader."
+        return Proposal("UNCERTAIN", 0.3, why, _claims(scored))
     applying = [(score, one) for score, one in scored if one.bounds and _applies(one, facts)]
     weighed = [_weigh(score, one, facts) for score, one in applying]
     weighed = [one for one in weighed if _is_meant(one, criterion, facts)]
@@ -242,7 +248,7 @@ def _decide(criterion: Criterion, read: Sequence[Rule], facts: Facts, shelf: She
         return Proposal("UNCERTAIN", 0.3, f"Code cannot compare this: {best.said}.", claims, _named(best))
     status: Status = "MET" if best.holds == "yes" else "NOT_MET"
     known = _known(criterion, facts, best.fields)
-    if unread := _unread(best.rule.body if status == "MET" else best.rule.head, known):
+    if unread := _unread(best.rule, status, known):
         why = f"The bound would give {status} ({best.said}), but nothing in the case speaks of: {', '.join(unread)}."
         return Proposal("UNCERTAIN", 0.5, why, claims, _named(best), ReviewReason.FACT_ABSENT)
     others = shelf.once(("exceptions",), lambda: _exceptions(shelf))
@@ -288,10 +294,17 @@ def _known(criterion: Criterion, facts: Facts, used: Collection[str] = ()) -> fr
     return frozenset(known)
 
 
-def _unread(telling: Sequence[str], known: frozenset[str]) -> tuple[str, ...]:
-    """Words that nothing explains: each may be a condition that nobody has looked at."""
-    unread = tuple(word for word in telling if not is_said(reduced(word), known))
-    return unread if len(unread) > len(telling) // 6 else ()
+def _unread(one: Rule, status: Status, known: frozenset[str]) -> tuple[str, ...]:
+    """Words that nothing explains: each may be a condition that nobody has looked at. For NOT_MET those that say whom
+    the sentence binds, since one bound that fails is enough; for MET all of them. Of "A or B" one has to be known."""
+    joined = {word for pair in _EITHER.findall(one.text) if _any_known(pair, known) for word in words(" ".join(pair))}
+    telling = one.body if status == "MET" else one.head
+    unread = tuple(word for word in telling if word not in joined and not is_said(reduced(word), known))
+    return unread if status == "MET" or len(unread) > len(telling) // 6 else ()
+
+
+def _any_known(pair: tuple[str, str], known: frozenset[str]) -> bool:
+    return any(is_said(reduced(word), known) for one in pair for word in words(one))
 
 
 def _score(wanted: Mapping[str, float], one: Rule) -> float:

@@ -17,7 +17,7 @@ from circumspect.server import problems, telemetry
 from circumspect.server.background import in_background
 from circumspect.server.limits import BodyLimit
 from circumspect.server.metrics import Metrics
-from circumspect.server.requests import RequestLog, configure_logs
+from circumspect.server.requests import RequestLog
 from circumspect.server.routes import (
     admin,
     approvals,
@@ -84,13 +84,6 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     app.add_middleware(RequestLog, observe=metrics.request)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
-
-
-def worker_app() -> FastAPI:
-    """What each process of `circumspect serve` runs."""
-    settings = load_settings()
-    configure_logs(settings.log_level)
-    return create_app(settings)
 
 
 def description() -> str:

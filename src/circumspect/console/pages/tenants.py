@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import orjson
 import sqlalchemy as sa
@@ -31,7 +31,7 @@ from circumspect.server.schemas import TENANT, KeyScope, NewKey, PlanGiven, Rota
 from circumspect.server.web import one_tenant
 from circumspect.stores import access, admin, knowledge
 from circumspect.stores import tenants as store
-from circumspect.stores.access import SCOPES, KeyRow
+from circumspect.stores.access import KeyRow
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import moment
 from circumspect.stores.tenants import TenantRow
@@ -45,6 +45,8 @@ KeyPath = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 PlanName = Annotated[str, Form(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 MODES: tuple[Mode, ...] = ("adaptive", "standard")
 ACTIONS = 20
+MANY = 100
+"""Messages in each mode from which on a comparison says more than a first impression."""
 DONE = ("changed", "plan")
 
 
@@ -80,6 +82,10 @@ class Comparison:
 
     def per_message(self, one: Measured) -> float:
         return one.each(one.tokens if self.in_tokens else one.cost)
+
+    @property
+    def few(self) -> bool:
+        return min(self.adaptive.messages, self.standard.messages) < MANY
 
     @property
     def difference(self) -> float | None:
@@ -266,7 +272,7 @@ async def _keys(request: Request, tenant: TenantId, now: float, made: Mapping[st
     return {
         "keys": [(one, one.valid(now)) for one in rows],
         "made": made,
-        "scopes": SCOPES,
+        "scopes": get_args(KeyScope),
         "key_tenant": tenant,
         "at": moment,
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from circumspect.console import navigation, routing
 from circumspect.console.access import Visitor, tenants_of, visitor
-from circumspect.console.charts import Series, stacked
+from circumspect.console.charts import Chart, Series, stacked
 from circumspect.console.figures import mine
 from circumspect.console.i18n import Words
 from circumspect.console.rendering import answer, link
@@ -26,6 +26,7 @@ from circumspect.server.web import visible
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.people import Tenants
 from circumspect.stores.tables import turns
+from circumspect.turn import TenantId
 
 navigation.add(navigation.Entry("nav-usage", "/usage", 70, ("operator", "reviewer")))
 router = routing.router()
@@ -39,7 +40,10 @@ GROUPS: dict[str, Callable[[UsageRow], str]] = {
     "mode": lambda row: row.mode,
 }
 LOOKS = ("f1", "f2", "f3", "f5", "f4", "f6")
-MOST_MODELS = len(LOOKS)
+WIDEST = 64.0
+LONGEST = 18
+UNITS = ((1e7, 1e6, "-millions"), (1e4, 1e3, "-thousands"), (0.0, 1.0, ""))
+"""From which number on, of what, and how the title says so."""
 _COUNTED = ("messages", "critiques", "context_fetches", "escalations", "model_calls", "input_tokens", "output_tokens")
 
 
@@ -102,6 +106,7 @@ async def usage(
     total = Total()
     for row in rows:
         total.add(row)
+    names = await tenants_of(request, who)
     chosen = {"tenant": tenant, "period": period, "by": by}
     days = await services.store.tx(_by_day, seen, *_bounds(period)) if period else {}
     return answer(
@@ -109,14 +114,14 @@ async def usage(
         who,
         "usage/page.html",
         "usage/_fragment.html",
-        tenants=await tenants_of(request, who),
+        tenants=names,
         periods=sorted({row.period for row in everything}, reverse=True),
         chosen=chosen,
         groups=tuple(GROUPS),
         total=total,
         table=totals(rows, by),
         csv_link=link("/usage.csv", chosen, by=None),
-        **_charts(rows, days, period, who.words),
+        **_charts(rows, days, chosen, names, who.words),
     )
 
 
@@ -141,52 +146,88 @@ def _inert(value: Any) -> Any:
 # --- charts ---------------------------------------------------------------------------------------------------------
 
 
-def _charts(rows: Sequence[UsageRow], days: dict[date, dict[str, int]], period: str, words: Words) -> dict[str, Any]:
-    months, rtl = sorted({row.period for row in rows}), words.rtl
-    names = [_month(month, words) for month in months]
+def _charts(
+    rows: Sequence[UsageRow],
+    days: dict[date, dict[str, int]],
+    chosen: Mapping[str, str],
+    names: Mapping[TenantId, str],
+    words: Words,
+) -> dict[str, Any]:
+    """Messages over time, by day where one month is chosen; tokens and cost by what the table goes by."""
+    by, rtl, key = chosen["by"], words.rtl, GROUPS[chosen["by"]]
+    groups = sorted({key(row) for row in rows})
+    shown = [_named(group, by, names, words) for group in groups]
 
-    def summed(fits: Callable[[UsageRow], bool], value: Callable[[UsageRow], float]) -> list[float]:
-        return [sum(value(row) for row in rows if row.period == month and fits(row)) for month in months]
+    def summed(value: Callable[[UsageRow], float]) -> list[float]:
+        return [sum(value(row) for row in rows if key(row) == group) for group in groups]
 
-    if period:
-        names_of_messages = [words.day(day) for day in days]
-        by_mode = {mode: [float(one.get(mode, 0)) for one in days.values()] for mode in ("adaptive", "standard")}
+    if chosen["period"]:
+        times, counted = [words.day(day) for day in days], list(days.values())
     else:
-        names_of_messages = names
-        by_mode = {
-            mode: summed(lambda row, mode=mode: row.mode == mode, lambda row: float(row.messages))  # type: ignore[misc]
-            for mode in ("adaptive", "standard")
-        }
+        months = sorted({row.period for row in rows})
+        times, counted = [_month(month, words) for month in months], [_by_mode(rows, month) for month in months]
     looks = {"adaptive": "f1", "standard": "f6"}
-    messages = [Series(words.t(f"mode-{mode}"), values, looks[mode]) for mode, values in by_mode.items()]
-    tokens = [
-        Series(words.t("usage-input"), summed(lambda _: True, lambda row: float(row.input_tokens)), "f1"),
-        Series(words.t("usage-output"), summed(lambda _: True, lambda row: float(row.output_tokens)), "f2"),
+    messages = [
+        Series(words.t(f"mode-{mode}"), [float(one.get(mode, 0)) for one in counted], look)
+        for mode, look in looks.items()
     ]
+    sent, back = summed(lambda row: float(row.input_tokens)), summed(lambda row: float(row.output_tokens))
+    highest = max((one + other for one, other in zip(sent, back, strict=True)), default=0.0)
+    unit, suffix = next((size, name) for least, size, name in UNITS if highest >= least)
+    tokens = [
+        Series(words.t("usage-input"), [value / unit for value in sent], "f1"),
+        Series(words.t("usage-output"), [value / unit for value in back], "f2"),
+    ]
+    cost = _by_model(rows, summed, words)
     return {
-        "messages_chart": stacked(names_of_messages, messages, rtl=rtl),
-        "tokens_chart": stacked(names, tokens, rtl=rtl),
-        "cost_chart": stacked(names, _by_model(rows, summed, words), rtl=rtl)
-        if any(row.cost for row in rows)
-        else None,
-        "daily": bool(period),
+        "messages_chart": _slim(stacked(times, messages, rtl=rtl)),
+        "tokens_chart": _slim(stacked(shown, tokens, rtl=rtl)),
+        "tokens_title": f"usage-chart-tokens{suffix}",
+        "cost_chart": _slim(stacked(shown, cost, rtl=rtl)) if cost else None,
+        "daily": bool(chosen["period"]),
     }
 
 
+def _by_mode(rows: Sequence[UsageRow], month: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        if row.period == month:
+            counts[row.mode] = counts.get(row.mode, 0) + row.messages
+    return counts
+
+
+def _named(group: str, by: str, names: Mapping[TenantId, str], words: Words) -> str:
+    if by == "period":
+        return _month(group, words)
+    if by == "mode":
+        return words.t(f"mode-{group}")
+    name = names.get(TenantId(group), group) if by == "tenant" else group or words.t("usage-no-model")
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _slim(chart: Chart) -> Chart:
+    """A few bars do not fill the whole width."""
+    return replace(
+        chart,
+        shapes=tuple(
+            replace(one, x=one.x + (one.width - WIDEST) / 2, width=WIDEST) if one.width > WIDEST else one
+            for one in chart.shapes
+        ),
+    )
+
+
 def _by_model(
-    rows: Sequence[UsageRow],
-    summed: Callable[[Callable[[UsageRow], bool], Callable[[UsageRow], float]], list[float]],
-    words: Words,
+    rows: Sequence[UsageRow], summed: Callable[[Callable[[UsageRow], float]], list[float]], words: Words
 ) -> list[Series]:
-    """The dearest ones by name, the rest together."""
+    """The dearest ones by name, the rest together; none where nothing had a price."""
     spent: dict[str, float] = {}
     for row in rows:
         spent[row.model] = spent.get(row.model, 0.0) + row.cost
-    ranked = sorted((model for model in spent if spent[model]), key=lambda model: -spent[model])
-    named, rest = ranked[: MOST_MODELS - 1], frozenset(ranked[MOST_MODELS - 1 :])
+    ranked = sorted((model for model in spent if spent[model]), key=lambda model: (-spent[model], model))
+    named, rest = ranked[: len(LOOKS) - 1], frozenset(ranked[len(LOOKS) - 1 :])
 
     def of(models: frozenset[str]) -> list[float]:
-        return summed(lambda row: row.model in models, lambda row: row.cost)
+        return summed(lambda row: row.cost if row.model in models else 0.0)
 
     found = [Series(model, of(frozenset({model})), look) for model, look in zip(named, LOOKS, strict=False)]
     return [*found, Series(words.t("usage-others"), of(rest), LOOKS[-1])] if rest else found

@@ -1,6 +1,4 @@
-// Pages for administrators: the progress of a trial, the line of a finding, the value of a slider.
-"use strict";
-
+// Pages for administrators: the progress of a trial, the line of a finding, the value of a slider. A module, so that its names are its own.
 document.addEventListener("click", (event) => {
   const finding = event.target.closest("[data-line]");
   if (finding) show(document.getElementById("text"), Number(finding.dataset.line));

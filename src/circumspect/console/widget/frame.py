@@ -20,7 +20,7 @@ from circumspect.console.i18n import Words, spoken
 from circumspect.console.rendering import environment
 from circumspect.console.security import POLICY
 from circumspect.console.widget.visits import READS_PER_MINUTE, address_of, origins, publishable
-from circumspect.server.access import services_of
+from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.stores import tenants
 
 router = routing.router()
@@ -53,7 +53,11 @@ async def frame(
 ) -> Response:
     services = services_of(request)
     await services.limiter.check(f"widget-reads:{address_of(request)}", READS_PER_MINUTE)
-    known = await publishable(request, key)
+    try:
+        known = await publishable(request, key)
+    except NotSignedIn as error:
+        # There is no way to sign in from here.
+        raise NotPermitted(error.problem, fix=error.fix) from None
     row = await services.store.tx(tenants.get, known.row.tenant)
     name, default = (row.tenant.business.name, row.tenant.language) if row else ("", words_of(request).language)
     words = Words(spoken(lang[:2].lower()) or default)

@@ -2,7 +2,8 @@
 //
 // Nothing is lost and nothing is doubled: what the user says waits in an outbox, in this tab's storage, until its answer is
 // there, and goes out under one Idempotency-Key however often it has to be sent. After a reload the conversation is read
-// again; messages are known again by that key.
+// again; messages are known again by that key. Where the browser gives a frame of another site no storage, the page around
+// keeps it: only sites that the tenant allows can be around (frame-ancestors).
 import { events } from "../events.js";
 
 const words = JSON.parse(document.body.dataset.words);
@@ -18,10 +19,32 @@ const ATTEMPTS = 6; // of a message that the server takes and fails at
 // --- what is kept ------------------------------------------------------------------------------------------------------
 
 const place = "circumspect:" + key.slice(0, 20);
-let state = { conversation: null, outbox: [] };
-try { state = { ...state, ...JSON.parse(sessionStorage.getItem(place) || "{}") }; } catch { /* begin anew */ }
+const state = { conversation: null, outbox: [] };
+let own = true;
+try { sessionStorage.getItem(place); } catch { own = false; }
 function save() {
-  try { sessionStorage.setItem(place, JSON.stringify(state)); } catch { /* for as long as the frame is open */ }
+  const text = JSON.stringify(state);
+  document.body.dataset.outbox = state.outbox.length;
+  if (!own) { tell("keep", text); return; }
+  try { sessionStorage.setItem(place, text); } catch { /* for as long as the frame is open */ }
+}
+function tell(word, text) { if (parent !== window) parent.postMessage({ circumspect: word, text }, "*"); }
+async function recall() {
+  let text = own ? sessionStorage.getItem(place) : null;
+  if (!own && parent !== window) {
+    text = await new Promise((resolve) => {
+      addEventListener("message", (event) => {
+        if (event.source === parent && event.data?.circumspect === "kept") resolve(event.data.text);
+      });
+      setTimeout(resolve, 2_000, null);
+      tell("recall");
+    });
+  }
+  try {
+    const { conversation, outbox } = JSON.parse(text || "{}");
+    if (typeof conversation === "string") state.conversation = conversation;
+    if (Array.isArray(outbox)) state.outbox.push(...outbox.filter((item) => typeof item?.key === "string"));
+  } catch { /* begin anew */ }
 }
 function fresh() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -63,7 +86,7 @@ function ask(pending) {
   question = pending?.intent_id || null;
   choice.hidden = !question;
 }
-function unread() { if (away) parent.postMessage({ circumspect: "news" }, "*"); }
+function unread() { if (away) tell("news"); }
 
 // A message as the server has it; one that is here already, under its key or its turn, is only recognised.
 function show(message) {
@@ -290,8 +313,8 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) { re
 
 // --- the page around ---------------------------------------------------------------------------------------------------
 
-document.getElementById("close").addEventListener("click", () => parent.postMessage({ circumspect: "close" }, "*"));
-addEventListener("keydown", (event) => { if (event.key === "Escape") parent.postMessage({ circumspect: "close" }, "*"); });
+document.getElementById("close").addEventListener("click", () => tell("close"));
+addEventListener("keydown", (event) => { if (event.key === "Escape") tell("close"); });
 addEventListener("message", (event) => {
   if (event.source !== parent) return;
   if (event.data?.circumspect === "opened") { away = false; input.focus(); read(); }
@@ -299,9 +322,11 @@ addEventListener("message", (event) => {
 });
 
 bubble(null, "agent", words.greeting);
+await recall();
 await read();
 for (const item of state.outbox) {
   if (item.text && !bubbles.has(item.key)) bubble(item.key, "user", item.text).classList.add("waits");
 }
+save();
 pump();
 listen();

@@ -63,8 +63,10 @@
 
   let frame = null;
   const memory = "circumspect-open";
-  const remember = (open) => { try { open ? sessionStorage.setItem(memory, "1") : sessionStorage.removeItem(memory); } catch { /* not kept */ } };
-  const tell = (word) => frame?.contentWindow?.postMessage({ circumspect: word }, host);
+  const place = "circumspect:" + key.slice(0, 20);
+  const keep = (name, text) => { try { text ? sessionStorage.setItem(name, text) : sessionStorage.removeItem(name); } catch { /* not kept */ } };
+  const kept = (name) => { try { return sessionStorage.getItem(name); } catch { return null; } };
+  const tell = (word, text) => frame?.contentWindow?.postMessage({ circumspect: word, text }, host);
 
   function open(focus) {
     if (!frame) {
@@ -81,7 +83,7 @@
     news.hidden = true;
     button.setAttribute("aria-expanded", "true");
     button.setAttribute("aria-label", closes);
-    remember(true);
+    keep(memory, "1");
     if (focus) {
       frame.focus();
       tell("opened");
@@ -91,7 +93,7 @@
     frame.hidden = true;
     button.setAttribute("aria-expanded", "false");
     button.setAttribute("aria-label", opens);
-    remember(false);
+    keep(memory, "");
     tell("closed");
     button.focus();
   }
@@ -100,13 +102,14 @@
     if (!frame || event.source !== frame.contentWindow || event.origin !== host) return;
     if (event.data?.circumspect === "close") close();
     if (event.data?.circumspect === "news" && frame.hidden) news.hidden = false;
+    // Where the browser gives the frame no storage of its own, it asks this page to keep what it has not sent yet.
+    if (event.data?.circumspect === "keep") keep(place, String(event.data.text));
+    if (event.data?.circumspect === "recall") tell("kept", kept(place));
   });
 
   const start = () => {
     document.body.append(place);
-    let was = null;
-    try { was = sessionStorage.getItem(memory); } catch { /* not kept */ }
-    if (was) open(false);
+    if (kept(memory)) open(false);
   };
   document.body ? start() : addEventListener("DOMContentLoaded", start);
 })();

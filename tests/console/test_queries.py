@@ -1,0 +1,107 @@
+"""What pages ask the database, on SQLite and on PostgreSQL: the same questions have the same answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.server.house import SECRET
+from tests.stores.conftest import postgres, sqlite_template, url  # noqa: F401
+
+from circumspect.config import Settings
+from circumspect.console.demo import remove_demo, seed_demo
+from circumspect.console.figures import figures
+from circumspect.console.finding import Wanted, find, tool_names
+from circumspect.console.live import look
+from circumspect.console.pages.conversations import shown
+from circumspect.console.story import tell
+from circumspect.server.applying import apply_samples
+from circumspect.stores import SqlStore
+from circumspect.stores.people import Page, get_conversation
+from circumspect.turn import ConversationId, TenantId
+
+NOW = datetime(2026, 11, 10, 12, tzinfo=UTC)
+WANTED = {
+    "all": (Wanted(), None),
+    "outcome": (Wanted(outcome="escalated"), None),
+    "reason": (Wanted(reason="MISSING_PARAM", days=30), None),
+    "tool": (Wanted(tool="refund"), None),
+    "held": (Wanted(held=True), None),
+    "critique": (Wanted(critique=True, language="he"), "shop-he"),
+    "words": (Wanted(q="Отменить"), "shop-ru"),
+    "percent": (Wanted(q="100%_"), "nobody"),
+    "standard": (Wanted(mode="standard"), None),
+}
+
+
+@pytest.fixture
+async def store(url: str) -> Any:  # noqa: F811
+    opened = await SqlStore.open(url)
+    settings = Settings(database=url, secret_key=SECRET)
+    await apply_samples(opened, settings)
+    await seed_demo(opened, settings, now=NOW, share=0.3)
+    yield opened
+    await remove_demo(opened)
+    await opened.close()
+
+
+async def test_the_same_questions_have_the_same_answers(store: SqlStore) -> None:
+    every = await store.tx(find, None, Wanted(), NOW, None, 500)
+    for name, (wanted, tenant) in WANTED.items():
+        found = await store.tx(find, None, wanted, NOW, None, 500)
+        if tenant == "nobody":
+            assert not found, name
+            continue
+        assert 0 < len(found) <= len(every), name
+        assert tenant is None or {one.tenant for one in found} == {tenant}, name
+        assert [one.updated_at for one in found] == sorted((one.updated_at for one in found), reverse=True)
+    assert all(one.outcome == "escalated" for one in await store.tx(find, [], Wanted(), NOW, None, 5)) is True
+    assert "refund" in await store.tx(tool_names, None)
+
+
+async def test_pages_of_a_list_meet_without_overlap(store: SqlStore) -> None:
+    every = [one.id for one in await store.tx(find, None, Wanted(), NOW, None, 500)]
+    seen, after = [], None
+    while True:
+        some = await store.tx(find, None, Wanted(), NOW, after, 7)
+        if not some:
+            break
+        seen += [one.id for one in some]
+        after = Page(some[-1].updated_at.timestamp(), some[-1].id)
+    assert seen == every
+
+
+async def test_figures_add_up(store: SqlStore) -> None:
+    since = NOW - timedelta(days=40)
+    found = await store.tx(figures, None, since, NOW, {TenantId("shop"): 1000})
+    assert found.total.turns == sum(day.turns for day in found.days.values()) > 20
+    assert sum(found.total.outcomes.values()) == found.total.turns
+    assert found.total.standard_tokens > found.total.tokens * 0.5
+    assert dict(found.held)["DESTRUCTIVE_NO_CONFIRM"] > 0
+    assert found.whole
+    of_each = [await store.tx(figures, [TenantId(name)], since, NOW, {}) for name in ("shop", "shop-he", "shop-ru")]
+    assert sum(one.total.turns for one in of_each) == found.total.turns
+    assert (await store.tx(figures, [], since, NOW, {})).total.turns == 0
+
+
+async def test_a_story_knows_where_arguments_came_from(store: SqlStore) -> None:
+    def read(connection: Any) -> Any:
+        conversation = get_conversation(connection, [TenantId("shop")], ConversationId("demo-shop-002"))
+        return tell(connection, conversation, debug=True)
+
+    story = await store.tx(read)
+    values = await shown(story, debug=True, path="/x")
+    origins = {source.origin for sources in values["traced"].values() for source in sources.values()}
+    assert "user" in origins
+    assert [item.by for item in story.items if item.by != "step"] == ["user", "agent", "user", "agent"]
+    assert story.items[-1].cost is None or story.items[-1].cost["usage"].mode
+
+
+async def test_a_look_changes_when_something_does(store: SqlStore) -> None:
+    topics = {"conversations", "inbox", "conversation:shop/demo-shop-001"}
+    before = await store.tx(look, topics)
+    assert before == await store.tx(look, topics)
+    await store.resolve(next(row.id for row in await store.escalations(TenantId("shop"), "open")), by="somebody")
+    after = await store.tx(look, topics)
+    assert {key for key in before if before[key] != after.get(key)} == {("shop", "inbox")}
