@@ -147,6 +147,8 @@ async def _worked_out(work: Work) -> Reply:
         return ending.unanswerable(found, work.desk)
     work.announce(understood.response)
     reply = await _drafted(work, work.gather(understood, found))
+    if work.gave_away(reply, understood):
+        reply = ending.withheld(work.notes.ran, work.desk)
     return reply if work.voice else ending.preceded(reply, understood.response)
 
 

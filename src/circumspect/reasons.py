@@ -66,6 +66,7 @@ class ReasonCode(StrEnum):
     INVALID_DECISION = "INVALID_DECISION", "blocked"
     UNSURE_OF_ANSWER = "UNSURE_OF_ANSWER", "blocked"
     SOURCES_CONFLICT = "SOURCES_CONFLICT", "blocked"
+    NOTES_GIVEN_AWAY = "NOTES_GIVEN_AWAY", "blocked"
 
     # A criterion was left undecided.
     CITATION_NOT_FOUND = "CITATION_NOT_FOUND", "blocked"

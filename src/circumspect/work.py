@@ -14,6 +14,7 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
+from circumspect.policy.synthetic import gives_away
 from circumspect.policy.understood import Found, Understanding, Understood
 from circumspect.ports import Ports
 from circumspect.reasons import ReasonCode
@@ -149,6 +150,13 @@ class Work:
             gathered = placed(understood, gathered)
         return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
 
+    def gave_away(self, reply: Reply, understood: Understood) -> bool:
+        """The model's words repeat its own notes. Our questions are the catalogue's and cannot."""
+        if reply.intent or not understood.analysis or not gives_away(reply.text, understood.analysis):
+            return False
+        self.notes.write("notice", "the reply repeats internal notes", ReasonCode.NOTES_GIVEN_AWAY)
+        return True
+
     def announce(self, words: str) -> None:
         if words and self.voice:
             self.voice.first(words)
@@ -161,8 +169,9 @@ class Work:
         return everything(gathered, business, self.tools, self.notes)
 
     async def draft(self, gathered: Gathered) -> Draft:
-        """Aloud only in standard mode: in adaptive mode the assessment comes last and may withdraw the words."""
-        hear = self.voice.begin() if self.voice and self.profile.mode == "standard" else None
+        """Aloud only where nothing that comes later may withdraw the words: an assessment, or a look for notes."""
+        plain = self.profile.mode == "standard" and self.setup.understanding is None
+        hear = self.voice.begin() if self.voice and plain else None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         return await draft(gathered, business, self.profile, self.notes, model, hear)
 

@@ -116,7 +116,7 @@ def visiting(
     guard, page = Strict(site.house.url, site.url), context.new_page()
     guard.expected = expected
     guard.watch(page)
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(8_000)
     site.house.sent.clear()
     try:
         yield page

@@ -3,10 +3,11 @@
 from fastapi import FastAPI
 
 from circumspect import console
-from circumspect.server.app import worker_app
+from circumspect.config import load_settings
+from circumspect.server.app import create_app
 
 
 def app() -> FastAPI:
-    made = worker_app()
+    made = create_app(load_settings())
     console.install(made)
     return made

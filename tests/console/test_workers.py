@@ -31,12 +31,14 @@ class Workers(ConsoleHouse):
         command = [sys.executable, "-m", "uvicorn", "tests.console.served:app", "--factory", "--workers", "2"]
         options = ["--port", str(self.port), "--log-level", "warning", "--timeout-graceful-shutdown", "3"]
         self.process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **given})
-        for _ in range(300):
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
             try:
                 if httpx.get(f"{self.url}/readyz", trust_env=False).status_code == 200:
                     return self
             except httpx.TransportError:
                 time.sleep(0.2)
+        self.__exit__()
         raise AssertionError("the workers did not start")
 
     def __exit__(self, *error: object) -> None:

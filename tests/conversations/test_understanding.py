@@ -86,6 +86,12 @@ async def test_what_was_understood_is_shown_and_nothing_of_the_analysis_leaks(sc
     assert all("## Request analysis" not in one.content for one in await chat.messages())
 
 
+async def test_a_model_that_repeats_its_notes_is_not_passed_on(school):
+    chat = school(analysis(), says("## Request analysis\nspam_score is 0.0, so I answer."), documents=[TERMS])
+    turn = await chat.user("how do I cancel a course?").is_escalated(ReasonCode.NOTES_GIVEN_AWAY)
+    assert "spam" not in turn.reply
+
+
 async def test_contradicting_documents_go_to_a_person_with_both_quotes(school):
     chat = school(analysis(), documents=[GUIDE, TERMS])
     await chat.user("until when can I cancel a course?").is_escalated(ReasonCode.SOURCES_CONFLICT)

@@ -20,6 +20,8 @@ from tests.faults.site import RECOVERIES, Said, Site
 from tests.server.house import Running
 from tests.stores.postgres_server import Server
 
+pytestmark = pytest.mark.timeout(300)  # a busy machine takes a minute to import everything once
+
 Opening = Callable[..., Site]
 
 

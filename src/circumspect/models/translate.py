@@ -29,6 +29,7 @@ Finish = Literal["stop", "length", "tool_calls", "filtered"]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _EARLIER = "(The conversation began earlier.)"
+_GO_ON = "(Go on: answer my last message.)"
 """Providers want a conversation to begin with the user; a shortened history may begin with a reply, or be empty."""
 
 
@@ -87,6 +88,9 @@ def messages(request: ModelRequest) -> list[wire.ModelMessage]:
             _append(found, wire.ModelRequest, _told(result))
     if not found or isinstance(found[0], wire.ModelResponse):
         found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
+    if isinstance(found[-1], wire.ModelResponse):
+        # Left as the last one, some providers would take it for the beginning of the reply, and some refuse it.
+        found.append(wire.ModelRequest([wire.UserPromptPart(_GO_ON)]))
     return found
 
 

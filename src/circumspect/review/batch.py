@@ -335,7 +335,7 @@ async def _in_processes(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _groups(jobs: list[Job], most: int = 20) -> Iterator[list[Job]]:
+def _groups(jobs: list[Job], most: int = 8) -> Iterator[list[Job]]:
     for first in range(0, len(jobs), most):
         yield jobs[first : first + most]
 

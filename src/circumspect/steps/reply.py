@@ -173,8 +173,9 @@ def handed_out(ended: Sequence[Execution], words: str) -> Reply:
 def understood(made: Understood, desk: Desk) -> Reply:
     """The turn ends with what was made of the message; nothing was drafted."""
     if made.ends == "escalated":
-        reason = made.reason or ReasonCode.DECIDED_TO_ESCALATE
-        return handed_over(desk, reason, desk.screened.incoming.text)
+        reason, text = made.reason or ReasonCode.DECIDED_TO_ESCALATE, desk.screened.incoming.text
+        why = made.decision.why if made.decision else ""
+        return replace(handed_over(desk, reason, text), escalation=Escalation(reason, text, why))
     return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
 
 
@@ -185,6 +186,14 @@ def unanswerable(found: Found, desk: Desk) -> Reply:
     reason = found.reason or ReasonCode.UNSURE_OF_ANSWER
     reply = handed_over(desk, reason, desk.screened.incoming.text)
     return replace(reply, escalation=Escalation(reason, desk.screened.incoming.text, found.summary))
+
+
+def withheld(ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model repeated what was noted for itself only. The user hears what was done, or that a person will answer."""
+    changed = [one for one in ran if one.effect != "read"]
+    if changed:
+        return done(changed[-1], "", desk)
+    return handed_over(desk, ReasonCode.NOTES_GIVEN_AWAY, desk.screened.incoming.text)
 
 
 def preceded(reply: Reply, words: str) -> Reply:

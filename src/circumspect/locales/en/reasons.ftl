@@ -75,3 +75,4 @@ route-overridden = The model chose another way than the numbers allow; code deci
 analysis-unreadable = The model's analysis of the message could not be read.
 retrieval-failed = The documents could not be searched.
 guardian-unavailable = The safety check could not be made.
+notes-given-away = The model repeated its internal notes to the user; the reply was withheld.

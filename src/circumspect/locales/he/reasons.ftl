@@ -75,3 +75,4 @@ route-overridden = המודל בחר בדרך אחרת מזו שהמספרים �
 analysis-unreadable = לא ניתן היה לקרוא את ניתוח המודל להודעה.
 retrieval-failed = לא ניתן היה לחפש במסמכים.
 guardian-unavailable = לא ניתן היה לבצע את בדיקת הבטיחות.
+notes-given-away = המודל חזר על הערותיו הפנימיות בפני המשתמש; התשובה עוכבה.

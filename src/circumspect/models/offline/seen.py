@@ -16,6 +16,7 @@ from circumspect.models.offline.lexicon import Utterance, concepts, folded, read
 from circumspect.turn import Json, JsonObject, Language, ModelRequest, Said
 
 _SCHEMA = "tool_schema:"
+_ANALYSIS = "analyse_user_request"
 NOTHING = "(there is nothing under this key)"
 _SIGNATURE = re.compile(r"^[\s*-]*([A-Za-z_][\w.-]*)\s*\(([^)]*)\)\s*(?:[—–:-]+\s*(.*))?$")
 _NAME_ONLY = re.compile(r"^[\s*-]*([A-Za-z_][\w.-]*)\s*(?:[—–:]+\s*(.*))?$")
@@ -89,8 +90,14 @@ def see(request: ModelRequest) -> Seen:
         tools=_tools(request, blocks),
         keys=frozenset(line.strip(" -*") for line in blocks.get("context", "").splitlines() if line.strip()),
         blocks={key: text for key, text in blocks.items() if key not in ("business", "tools", "context")},
-        messages=request.messages,
+        messages=tuple(said for said in request.messages if not _is_analysis(said)),
     )
+
+
+def _is_analysis(said: Said) -> bool:
+    """What the agent noted about the message for itself: nobody said it, and it is not to be quoted."""
+    named = {said.tool, *(call.tool for call in said.calls)}
+    return _ANALYSIS in named or (said.role == "assistant" and said.text.startswith("## Request analysis"))
 
 
 def _today(text: str) -> date | None:

@@ -63,7 +63,7 @@
 
   let frame = null;
   const memory = "circumspect-open";
-  const place = "circumspect:" + key.slice(0, 20);
+  const drawer = "circumspect:" + key.slice(0, 20);
   const keep = (name, text) => { try { text ? sessionStorage.setItem(name, text) : sessionStorage.removeItem(name); } catch { /* not kept */ } };
   const kept = (name) => { try { return sessionStorage.getItem(name); } catch { return null; } };
   const tell = (word, text) => frame?.contentWindow?.postMessage({ circumspect: word, text }, host);
@@ -103,8 +103,8 @@
     if (event.data?.circumspect === "close") close();
     if (event.data?.circumspect === "news" && frame.hidden) news.hidden = false;
     // Where the browser gives the frame no storage of its own, it asks this page to keep what it has not sent yet.
-    if (event.data?.circumspect === "keep") keep(place, String(event.data.text));
-    if (event.data?.circumspect === "recall") tell("kept", kept(place));
+    if (event.data?.circumspect === "keep") keep(drawer, String(event.data.text));
+    if (event.data?.circumspect === "recall") tell("kept", kept(drawer));
   });
 
   const start = () => {

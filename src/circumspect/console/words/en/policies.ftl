@@ -57,8 +57,8 @@ trial-looked =
 trial-cut = The time ran out: there would be { $of } conversations.
 trial-unreplayed =
     { $count ->
-        [one] One call cannot be replayed, because tools or rules have changed since.
-       *[other] { $count } calls cannot be replayed, because tools or rules have changed since.
+        [one] One call cannot be replayed, and is left out.
+       *[other] { $count } calls cannot be replayed, and are left out.
     }
 trial-same = Everything would have been decided as it was.
 trial-loosened =
