@@ -18,8 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable '.[providers,server,otel,business,postgres,redis]'
 	@touch $@
 
-run: $(STAMP)  ## chat with the demo shop in the terminal (offline model, embedded database)
-	@$(BIN)/circumspect demo
+run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, embedded database)
+	@$(BIN)/circumspect serve --demo
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n auto
@@ -37,7 +37,7 @@ bench: $(STAMP)  ## measure overhead, cost, enforce and start-up, beside the pee
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench --editable '.[bench-peers]'
 	@$(BIN)/python -m bench all
 
-services:  ## find or install PostgreSQL and Redis for the tests that need them
+services:  ## find or install PostgreSQL, Redis, Chromium and the Node client for the tests that need them
 	@bash scripts/services.sh
 
 lock: $(STAMP)  ## pin everything anew

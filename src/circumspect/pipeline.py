@@ -99,7 +99,8 @@ async def _settled(work: Work) -> Reply | None:
     if decision == "ordinary":
         return None
     if decision == "nothing" or intent is None:
-        return ending.nothing_pending(desk)
+        before = work.done_before()
+        return ending.done(before, "", desk) if before else ending.nothing_pending(desk)
     if decision == "drop":
         return ending.dropped(intent, desk)
     intent = work.edited(intent) if decision == "edit" else intent

@@ -102,6 +102,11 @@ class Work:
             self.notes.write("intent", decision, reason, meta={"intent": intent.id if intent else None})
         return decision, reason
 
+    def done_before(self) -> Execution | None:
+        """What an earlier attempt at this very turn did before it was broken off: the same yes, sent again."""
+        own = [one for one in self.earlier if one.turn == self.screened.incoming.turn and one.effect != "read"]
+        return own[-1] if own else None
+
     def edited(self, intent: Intent) -> Intent:
         """The intent as a colleague would have it; nothing is bound to it before the rules have seen it."""
         errand = self.screened.incoming.errand

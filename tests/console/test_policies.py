@@ -130,7 +130,7 @@ def test_what_is_not_sound_is_neither_tried_nor_put_in_force(house: ConsoleHouse
         assert tried.status_code == 422
     refused = put(house, "version: 9\nmine: kept", note="my note")
     assert refused.status_code == 422
-    assert "mine: kept</textarea>" in refused.text
+    assert "mine: kept\n</textarea>" in refused.text
     assert "my note" in refused.text
     assert in_force(house) == before
 

@@ -16,9 +16,10 @@ from tests.console.building import SAME, overflow, serious
 from tests.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, said, visiting, write
 from tests.server.house import Running, say
 from tests.server.model_server import SlowModel
-from tests.server.rows import approval
+from tests.server.rows import approval, escalation
 
 from circumspect.console.i18n import Words
+from circumspect.console.widget import visits
 from circumspect.console.widget.frame import WORDS
 from circumspect.reasons import ReasonCode
 from circumspect.server.streams import STEPS
@@ -31,8 +32,12 @@ NAUGHTY = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>{{
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WidgetHouse]:
-    with WidgetHouse(f"sqlite:///{tmp_path_factory.mktemp('widget')}/widget.db") as made:
-        yield made
+    """All tests come from one address, so that they may do more than one visitor may."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visits, "MESSAGES_PER_MINUTE", 10_000)
+        patch.setattr(visits, "READS_PER_MINUTE", 10_000)
+        with WidgetHouse(f"sqlite:///{tmp_path_factory.mktemp('widget')}/widget.db") as made:
+            yield made
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: Widg
         frame.wait_for_selector("#choice:not([hidden])")
         assert "12345" in said(frame)[-1]
         frame.click("[data-choice=approve]")
-        frame.wait_for_function("document.querySelectorAll('.said.agent').length === 3")
+        frame.wait_for_function("() => document.querySelectorAll('.said.agent').length === 3")
         quiet(frame)
         assert frame.is_hidden("#choice")
         conversation = kept(frame)["conversation"]
@@ -161,8 +166,8 @@ def test_what_is_said_without_a_connection_goes_out_once_it_is_back(
         page.context.set_offline(True)
         write(frame, "first while away")
         write(frame, "second while away")
-        frame.wait_for_function("document.querySelectorAll('.waits').length === 2")
-        frame.wait_for_function("document.querySelector('#status').textContent.length > 0")
+        frame.wait_for_function("() => document.querySelectorAll('.waits').length === 2")
+        frame.wait_for_function("() => document.querySelector('#status').textContent.length > 0")
         page.context.set_offline(False)
         quiet(frame)
         mine = frame.locator(".said.user p").all_inner_texts()
@@ -190,7 +195,7 @@ def test_an_answer_that_got_lost_on_the_way_is_fetched_and_runs_nothing_twice(
 
         page.route("**/widget/conversations/*/messages", lose)
         write(frame, "a message whose answer gets lost")
-        frame.wait_for_function("document.querySelectorAll('.said.agent').length === 2")
+        frame.wait_for_function("() => document.querySelectorAll('.said.agent').length === 2")
         quiet(frame)
         assert len(lost) == 1
     assert len(users(house, "shop", "a message whose answer gets lost")) == 1
@@ -204,18 +209,18 @@ def test_everything_can_be_done_from_the_keyboard(browser: Any, site: Site) -> N
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         frame = framed(page)
-        frame.wait_for_function("document.activeElement.id === 'words'")
+        frame.wait_for_function("() => document.activeElement.id === 'words'")
         page.keyboard.type("cancel order 12347")
         page.keyboard.press("Enter")
         frame.wait_for_selector("#choice:not([hidden])")
         page.keyboard.press("Shift+Tab")
         assert frame.evaluate("document.activeElement.dataset.choice") == "deny"
         page.keyboard.press("Enter")
-        frame.wait_for_function("document.querySelectorAll('.said.agent').length === 3")
+        frame.wait_for_function("() => document.querySelectorAll('.said.agent').length === 3")
         page.keyboard.press("Escape")
-        page.wait_for_function("document.activeElement.dataset.circumspect === 'widget'")
+        page.wait_for_function("() => document.activeElement.dataset.circumspect === 'widget'")
         page.keyboard.press("Enter")
-        frame.wait_for_function("document.activeElement.id === 'words'")
+        frame.wait_for_function("() => document.activeElement.id === 'words'")
 
 
 def test_a_screen_reader_hears_replies_whole_and_what_is_being_done(browser: Any, site: Site) -> None:
@@ -285,10 +290,9 @@ def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: Wid
         quiet(frame)
         conversation = kept(frame)["conversation"]
         noa = house.operator("noa")
-        waiting = noa.get("/v1/escalations?tenant=shop").json()["items"]
-        found = next(one for one in waiting if one["conversation_id"] == conversation)
-        assert noa.post(f"/v1/escalations/{found['id']}/take").status_code == 200
-        said_ = noa.post(f"/v1/escalations/{found['id']}/reply", json={"content": "Noa here, I am a person."})
+        found = escalation(house, "shop", conversation)
+        assert noa.post(f"/v1/escalations/{found}/take").status_code == 200
+        said_ = noa.post(f"/v1/escalations/{found}/reply", json={"content": "Noa here, I am a person."})
         assert said_.status_code < 300, said_.text
         frame.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         hears(frame, "Noa here, I am a person.")
@@ -434,7 +438,10 @@ def test_another_site_may_not_use_the_widgets_routes_itself(house: WidgetHouse, 
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_flood_from_one_address_is_told_to_wait_and_shuts_out_nobody_else(tmp_path: Any) -> None:
+def test_a_flood_from_one_address_is_told_to_wait_and_shuts_out_nobody_else(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits, "MESSAGES_PER_MINUTE", 30)
     with WidgetHouse(f"sqlite:///{tmp_path}/w.db") as house:
         public = house.key("shop", "widget")
         codes = [public.post("/widget/conversations", json={}).status_code for _ in range(40)]

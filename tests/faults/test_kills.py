@@ -46,7 +46,6 @@ def test_a_worker_killed_anywhere_in_the_turn_that_asks(site: Site) -> None:
     assert kills.findings.effects == kills.findings.talks
 
 
-@pytest.mark.xfail(strict=True, reason="the words say that it went through, the outcome of the repeated yes says asked")
 def test_a_yes_that_is_sent_again_after_its_worker_died_ends_as_its_call_did(site: Site) -> None:
     said = asked_and_said_yes("lookup", "c1")
     site.start()

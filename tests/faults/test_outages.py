@@ -301,7 +301,6 @@ def test_a_clock_that_goes_back_an_hour_runs_nothing_twice(site: Site) -> None:
 
 
 @only_sqlite
-@pytest.mark.xfail(strict=True, reason="a dead worker's lease lies an hour ahead once the clock has gone back an hour")
 def test_a_clock_that_goes_back_after_a_worker_died_leaves_its_conversation_open(site: Site) -> None:
     said = asked(site)
     site.hold("before")

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "operators": ("operators:operators", "People who may sign in."),
     "approvals": ("approvals:approvals", "Calls that wait for a second person."),
     "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
+    "demo-data": ("demo_data:demo_data", "Sample conversations for the console, and away with them."),
     "db": ("db:db", "Create or update the database."),
     "doctor": ("doctor:doctor", "Every setting, what is wrong with it and how to fix it."),
 }

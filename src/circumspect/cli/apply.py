@@ -41,8 +41,8 @@ async def _apply(
     paths: tuple[Path, ...], dry_run: bool, database: str | None, config: Path | None, as_json: bool
 ) -> None:
     from circumspect.config import load_settings
-    from circumspect.stores import SqlStore
     from circumspect.server.applying import apply_file
+    from circumspect.stores import SqlStore
 
     settings = load_settings(config, database=database)
     store = await SqlStore.open(settings.database)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
 import tempfile
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 DEMO_TENANT = "shop"
 DEMO_CONVERSATION = "demo"
+DEMO_OPERATOR = "demo"
 BACKLOG = 4096
 """Connections that may wait to be accepted: a thousand clients come at once, and then some."""
 
@@ -68,7 +71,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         sys.path.insert(0, str(Path.cwd()))
     settings = load_settings(config, **options)
     configure_logs(settings.log_level)
-    key = asyncio.run(_prepared(settings))
+    demo = asyncio.run(_prepared(settings))
     with ExitStack() as stack:
         listening = stack.enter_context(_listening(settings))
         _hand_on(options, config, stack)
@@ -76,7 +79,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="circumspect-metrics-"))
             stack.callback(os.environ.pop, "PROMETHEUS_MULTIPROC_DIR", None)
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        _welcome(settings, listening, key)
+        _welcome(settings, listening, demo)
         _run(_configured(settings), settings, listening)
     click.echo("Stopped.")
 
@@ -84,8 +87,16 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
 # --- before the workers ---------------------------------------------------------------------------------------------
 
 
-async def _prepared(settings: Settings) -> str | None:
-    """The database is up to date and the demo is in it when this returns; the demo's key, if there is one."""
+@dataclass(frozen=True)
+class Demo:
+    """How to get at the demo: the shop's API key, and a sign-in for the console."""
+
+    key: str
+    password: str
+
+
+async def _prepared(settings: Settings) -> Demo | None:
+    """The database is up to date and the demo is in it when this returns."""
     from circumspect.models import open_model
     from circumspect.server.vault import open_vault
     from circumspect.stores import SqlStore
@@ -101,8 +112,9 @@ async def _prepared(settings: Settings) -> str | None:
         await store.close()
 
 
-async def _demo(store: SqlStore, settings: Settings) -> str:
+async def _demo(store: SqlStore, settings: Settings) -> Demo:
     from circumspect.clock import SystemClock
+    from circumspect.console.demo import seed_demo
     from circumspect.server.applying import apply_samples
     from circumspect.stores import people
     from circumspect.turn import ConversationId, TenantId
@@ -110,7 +122,14 @@ async def _demo(store: SqlStore, settings: Settings) -> str:
     await apply_samples(store, settings)
     tenant, now = TenantId(DEMO_TENANT), SystemClock().now()
     await store.tx(people.create_conversation, tenant, ConversationId(DEMO_CONVERSATION), "adaptive", now)
-    return await _demo_key(store, settings, tenant, now.timestamp())
+    if len(await store.conversations(tenant, 2)) < 2:
+        click.echo("Playing the demo conversations (once, some seconds) …")
+    told = logging.getLogger("circumspect.turn")
+    told.disabled = True
+    await seed_demo(store, settings)
+    told.disabled = False
+    key = await _demo_key(store, settings, tenant, now.timestamp())
+    return Demo(key, await _demo_password(store, settings, now.timestamp()))
 
 
 async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float) -> str:
@@ -127,19 +146,50 @@ async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float
     id_, key = credentials.new_key()
     row = access.KeyRow(id_, tenant, "demo", ("chat", "read", "manage", "admin"), now)
     await store.tx(access.add_key, row, credentials.hashed(key))
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"{key}\n")
+    _keep(path, key)
     return key
 
 
+async def _demo_password(store: SqlStore, settings: Settings, now: float) -> str:
+    """For the operator `demo`, who may do everything here. Made anew where the one we kept is not theirs."""
+    from circumspect.server import credentials
+    from circumspect.stores import access
+
+    path = _beside(settings, "demo.password")
+    kept = path.read_text("utf-8").strip() if path and path.is_file() else ""
+    known = await store.tx(access.operator_named, DEMO_OPERATOR)
+    if kept and known is not None:
+        return kept
+    password = secrets.token_urlsafe(9)
+    hashed = await asyncio.to_thread(credentials.hash_password, password)
+    if known is None:
+        row = access.OperatorRow(f"op_{secrets.token_hex(8)}", DEMO_OPERATOR, "admin", None, now)
+        await store.tx(access.add_operator, row, hashed)
+    else:
+        await store.tx(access.set_password, known.id, hashed)
+    _keep(path, password)
+    return password
+
+
+def _keep(path: Path | None, secret: str) -> None:
+    """Where only its owner reads it."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f"{secret}\n")
+
+
 def demo_key_path(settings: Settings) -> Path | None:
+    return _beside(settings, "demo.key")
+
+
+def _beside(settings: Settings, name: str) -> Path | None:
     from circumspect.server.directory import data_directory
 
     folder = data_directory(settings.database)
-    return folder / "demo.key" if folder else None
+    return folder / name if folder else None
 
 
 def _listening(settings: Settings) -> socket.socket:
@@ -179,7 +229,7 @@ def _hand_on(options: dict[str, Any], config: Path | None, stack: ExitStack) -> 
         os.environ[name] = value
 
 
-def _welcome(settings: Settings, listening: socket.socket, key: str | None) -> None:
+def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) -> None:
     from circumspect.config import without_password
 
     host, port = listening.getsockname()[:2]
@@ -189,6 +239,8 @@ def _welcome(settings: Settings, listening: socket.socket, key: str | None) -> N
     model = settings.model.partition("@")[0]
     click.secho(f"Circumspect listens on {base}", bold=True)
     click.echo(f"  {many} · database {without_password(settings.database)} · model {model}")
+    sign_in = f"  (sign in as {DEMO_OPERATOR} with {demo.password})" if demo else ""
+    click.secho(f"  console          {base}/{sign_in}", bold=bool(demo))
     click.echo(f"  API description  {base}/openapi.json")
     click.echo(f"  ready?           {base}/readyz")
     click.echo(f"  metrics          {base}/metrics")
@@ -196,18 +248,19 @@ def _welcome(settings: Settings, listening: socket.socket, key: str | None) -> N
         click.secho("  Several workers share one SQLite file: it works, and PostgreSQL is quicker.", fg="yellow")
     if model == "offline":
         click.echo("  The offline demo model answers: no key, nothing leaves this machine. Others: --model openai:…")
-    if key is not None:
+    if demo is not None:
         path = demo_key_path(settings)
         kept = f" (its key is kept in {path})" if path else ""
         click.echo(f"\nTry the demo shop{kept}:\n")
         click.echo(
             f"  curl -s {base}/v1/conversations/{DEMO_CONVERSATION}/messages \\\n"
-            f"    -H 'Authorization: Bearer {key}' \\\n"
+            f"    -H 'Authorization: Bearer {demo.key}' \\\n"
             "    -H 'Content-Type: application/json' \\\n"
             '    -d \'{"content": "cancel order 12345"}\'\n'
         )
     else:
         click.echo("  Keys for tenants: circumspect keys create --tenant NAME")
+        click.echo("  People for the console: circumspect operators add NAME --role admin")
     click.echo("Press Ctrl-C to stop.")
     sys.stdout.flush()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from circumspect.console.i18n import COOKIE, Words, preferred
+from circumspect.console.reading import read
 from circumspect.server.access import Operator, Principal, operator, services_of
 from circumspect.stores import tenants
 from circumspect.stores.access import Role
@@ -56,5 +57,5 @@ def words_of(request: Request) -> Words:
 
 async def tenants_of(request: Request, who: Visitor) -> dict[TenantId, str]:
     """The tenants that this visitor may see, with their names."""
-    rows = await services_of(request).store.tx(tenants.get_all)
+    rows = await read(services_of(request), tenants.get_all)
     return {row.tenant.id: row.tenant.business.name for row in rows if who.principal.may_see(row.tenant.id)}

@@ -19,6 +19,9 @@ from circumspect.stores.statements import Values, run, sql
 from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
 from circumspect.turn import Decided, Incoming, Message, Mode, Opened, Results, TurnResult
 
+SKEW_SECONDS = 600.0
+"""A lease that ends later than ours would by so much was taken before the clock was set back: nobody holds it."""
+
 _CLAIM = sql("""
     INSERT INTO conversations
         (tenant, id, mode, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at, person)
@@ -31,6 +34,7 @@ _CLAIM = sql("""
         person = COALESCE(conversations.person, excluded.person),
         updated_at = excluded.updated_at
     WHERE conversations.lease_token IS NULL OR conversations.lease_until <= excluded.updated_at
+       OR conversations.lease_until > :impossible
     RETURNING mode, language, next_seq, turn, intent, calls, paused_by
 """)
 
@@ -98,7 +102,14 @@ def open_turn(
     checked(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
     now = epoch(incoming.at)
     turn: Values = {"tenant": incoming.tenant, "conversation": incoming.conversation, "turn": incoming.turn, "now": now}
-    claim = {**turn, "mode": mode, "token": token, "until": now + lease_seconds, "person": incoming.person}
+    claim = {
+        **turn,
+        "mode": mode,
+        "token": token,
+        "until": now + lease_seconds,
+        "person": incoming.person,
+        "impossible": now + lease_seconds + SKEW_SECONDS,
+    }
     claimed = run(connection, _CLAIM, claim).fetchone()
     # Asked only now: while we waited for the row, another worker may have answered this very key.
     earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None

@@ -17,6 +17,7 @@ from circumspect.console import navigation, routing
 from circumspect.console.access import Visitor, tenants_of, visitor
 from circumspect.console.figures import category
 from circumspect.console.pages.conversations import shown
+from circumspect.console.reading import read
 from circumspect.console.rendering import answer, page
 from circumspect.console.story import Story, tell
 from circumspect.server.access import services_of
@@ -49,7 +50,7 @@ async def inbox(
     services = services_of(request)
     now, waiting = services.clock.now(), state != "all"
     seen = visible(who.principal, tenant or None)
-    rows = await services.store.tx(people.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+    rows = await read(services, people.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
     listed = paged(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
     return answer(
         request,
@@ -83,14 +84,14 @@ async def detail(
     services = services_of(request)
     seen = visible(who.principal, None)
 
-    def read(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
+    def looked_up(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
         row = people.get_approval(connection, seen, approval_id)
         intent = row.intent
         found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
         spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
         return row, found, tell(connection, found, debug=True), spec
 
-    row, found, story, spec = await services.store.tx(read)
+    row, found, story, spec = await read(services, looked_up)
     return page(
         request,
         who,

@@ -14,6 +14,7 @@ from circumspect.console.access import Visitor, tenants_of, visitor
 from circumspect.console.figures import OUTCOMES, category, mine
 from circumspect.console.finding import Found, Wanted, find, tool_names
 from circumspect.console.provenance import Source, sources
+from circumspect.console.reading import read
 from circumspect.console.rendering import answer, page
 from circumspect.console.story import NOTED, SENTENCES, SETTLED, Story, tell
 from circumspect.reasons import ReasonCode
@@ -56,7 +57,7 @@ async def listing(
 ) -> Response:
     services = services_of(request)
     seen = visible(who.principal, wanted.tenant or None)
-    rows = await services.store.tx(find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
+    rows = await read(services, find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
     listed = paged(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
     target = request.headers.get("hx-target", "")
     return answer(
@@ -72,7 +73,7 @@ async def listing(
         query=wanted.query(),
         plain=replace(wanted, held=False, critique=False, context=False, on="").query(),
         tenants=await tenants_of(request, who),
-        tools=await services.store.tx(tool_names, visible(who.principal, None)),
+        tools=await read(services, tool_names, visible(who.principal, None)),
         outcomes=OUTCOMES,
         reasons=[str(code) for code in ReasonCode],
         spoken=LANGUAGES,
@@ -94,7 +95,7 @@ async def detail(
 ) -> Response:
     services = services_of(request)
     seen = visible(who.principal, tenant)
-    found, story, waits = await services.store.tx(_opened, seen, conversation_id, debug)
+    found, story, waits = await read(services, _opened, seen, conversation_id, debug)
     return page(
         request,
         who,
@@ -121,11 +122,11 @@ async def piece(
     services = services_of(request)
     seen = visible(who.principal, tenant)
 
-    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
+    def looked_up(connection: sa.Connection) -> tuple[Conversation, Story]:
         found = get_conversation(connection, seen, ConversationId(conversation_id))
         return found, tell(connection, found, debug=debug, before=before, after=after)
 
-    found, story = await services.store.tx(read)
+    found, story = await read(services, looked_up)
     if after is not None and not story.items and story.last <= after:
         return Response(status_code=204)
     values = await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}")

@@ -16,6 +16,7 @@ from circumspect.console import navigation, routing
 from circumspect.console.access import Visitor, tenants_of, visitor
 from circumspect.console.figures import category
 from circumspect.console.pages.conversations import shown
+from circumspect.console.reading import read
 from circumspect.console.rendering import answer, page
 from circumspect.console.story import Story, tell
 from circumspect.server.access import services_of
@@ -45,7 +46,7 @@ async def inbox(
     services = services_of(request)
     only: Any = state if state in STATES else None
     seen = visible(who.principal, tenant or None)
-    rows = await services.store.tx(people.list_escalations, seen, only, page_after(after), ROWS + 1)
+    rows = await read(services, people.list_escalations, seen, only, page_after(after), ROWS + 1)
     listed = paged(rows, ROWS, _itself, lambda row: (row.created_at, row.id))
     return answer(
         request,
@@ -78,12 +79,12 @@ async def detail(
     services = services_of(request)
     seen = visible(who.principal, None)
 
-    def read(connection: sa.Connection) -> tuple[EscalationRow, Conversation, Story]:
+    def looked_up(connection: sa.Connection) -> tuple[EscalationRow, Conversation, Story]:
         row = people.get_escalation(connection, seen, escalation_id)
         found = people.get_conversation(connection, frozenset({row.tenant}), row.conversation)
         return row, found, tell(connection, found, debug=debug)
 
-    row, found, story = await services.store.tx(read)
+    row, found, story = await read(services, looked_up)
     return page(
         request,
         who,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -14,7 +14,8 @@ from starlette.responses import Response
 from circumspect.console import routing
 from circumspect.console.access import Visitor, visitor
 from circumspect.console.figures import mine
-from circumspect.console.live import Hub
+from circumspect.console.live import Hub, Looked, Topic, look
+from circumspect.console.reading import read
 from circumspect.console.rendering import page
 from circumspect.server.access import services_of
 from circumspect.server.web import visible
@@ -32,10 +33,13 @@ MANY = 100
 async def live(request: Request, who: Anyone, topics: Annotated[str, Query(max_length=1000)]) -> Response:
     """Server-sent events, each with the name of a topic. Nothing else travels here."""
     hub: Hub = request.app.state.live
-    store, wanted = services_of(request).store, topics.split()
+    services, wanted = services_of(request), topics.split()
+
+    async def seen(topics: Collection[Topic]) -> Looked:
+        return await read(services, look, topics)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
-        async with hub.watching(store, wanted, who.operator.tenants) as queue:
+        async with hub.watching(seen, wanted, who.operator.tenants) as queue:
             yield ServerSentEvent(comment="watching", retry=1000)
             while True:
                 heard = {await queue.get()}
@@ -53,7 +57,7 @@ async def counts(request: Request, who: Anyone) -> Response:
     """How many escalations and approvals wait, for the menu."""
     services = services_of(request)
     seen, now = visible(who.principal, None), services.clock.now().timestamp()
-    open_, waiting = await services.store.tx(_counted, seen, now)
+    open_, waiting = await read(services, _counted, seen, now)
     return page(request, who, "frame/_counts.html", counts={"escalations": open_, "approvals": waiting})
 
 

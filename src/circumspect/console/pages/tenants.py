@@ -14,6 +14,8 @@ from typing import Annotated, Any, get_args
 import orjson
 import sqlalchemy as sa
 from fastapi import Depends, Form, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from circumspect.console import navigation, routing
@@ -292,7 +294,7 @@ async def create_key(
     who: Admin,
     tenant: TenantPath,
     name: Annotated[str, Form(min_length=1, max_length=200, pattern=r"^[^\x00\r\n]*$")],
-    scopes: Annotated[list[KeyScope], Form(min_length=1, max_length=4)],
+    scopes: Annotated[list[KeyScope], Form(min_length=1, max_length=len(get_args(KeyScope)))],
     days: Annotated[str, Form(pattern=r"^[0-9]{0,4}$")] = "",
 ) -> Response:
     """The key is in this answer and nowhere else."""
@@ -300,7 +302,10 @@ async def create_key(
     ends = int(days) if days else None
     if ends is not None and not 1 <= ends <= 3_650:
         raise HttpProblem(422, "invalid", who.words.t("key-days-wrong"), fix=who.words.t("key-days-fix"))
-    given = NewKey(name=name, scopes=scopes, expires_in_days=ends, tenant=about)
+    try:
+        given = NewKey(name=name, scopes=scopes, expires_in_days=ends, tenant=about)
+    except ValidationError as problem:
+        raise RequestValidationError(problem.errors()) from None
     answered = await keys_api.create_key(request, who.principal, given)
     return await _with_keys(request, who, about, orjson.loads(answered.body))
 

@@ -23,7 +23,7 @@ from circumspect.server.requests import about
 from circumspect.stores.access import KnownKey
 from circumspect.turn import ConversationId, TenantId
 
-MESSAGES_PER_MINUTE = 30
+MESSAGES_PER_MINUTE = 60
 READS_PER_MINUTE = 240
 """For each address."""
 _CONVERSATION = re.compile(r"web_[A-Za-z0-9_-]{32}")
