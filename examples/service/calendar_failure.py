@@ -22,7 +22,9 @@ MODEL = (
     # A model that glosses it over. Code knows that nothing was booked, and has it say something else.
     says("Good news: I have booked you for Wednesday at 10:00."),
     says("", tool="update_lead", params={"email": DANA, "name": "Dana Levi", "status": "contacted"}),
-    says("I cannot reach our calendar at the moment, so I can offer no times. I have noted that we should write to you."),
+    says(
+        "I cannot reach our calendar at the moment, so I can offer no times. I have noted that we should write to you."
+    ),
 )
 
 

@@ -23,7 +23,9 @@ from circumspect.models.scripted import ScriptedModel
 from circumspect.tools.business import BusinessConfig, CalDav, business_tools
 from circumspect.turn import Business, ConversationId, Entry, Execution, ModelRequest, TurnResult
 
-BUSINESS = Business("Meridian School", description="A language school in Haifa: courses, lessons, training for companies.")
+BUSINESS = Business(
+    "Meridian School", description="A language school in Haifa: courses, lessons, training for companies."
+)
 POLICY = Path(__file__).with_name("policy.yaml")
 MONDAY = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 OFFLINE = "the offline model: rules decide and answer, no language model is involved"
@@ -111,7 +113,8 @@ def inside(turn: TurnResult) -> list[str]:
 def _told(entry: Entry) -> list[str]:
     meta: Any = entry.meta
     if entry.kind == "tool":
-        return [f"called: {entry.content} {json.dumps(meta['arguments'], ensure_ascii=False)} {meta['error']}".rstrip()]
+        given = {name: value for name, value in meta["arguments"].items() if value}
+        return [f"called: {entry.content} {json.dumps(given, ensure_ascii=False)} {meta['error']}".rstrip()]
     if entry.kind != "understanding" or meta.get("synthetic"):
         return []
     if "conflict" in meta:

@@ -61,7 +61,7 @@ def test_usage_is_read_by_month_tenant_model_and_mode(browsing: Browsing, priced
         assert tiles[3].split("\n") == ["Tokens", "20,000", "18,000 in, 2,000 out"]
         assert tiles[4].split("\n") == ["Cost", "$3.50", "$7.00 on the bill"]
         page.select_option("select[name=by]", "model")
-        page.wait_for_selector("#usage table >> text=openai:gpt-4o")
+        page.wait_for_selector("#usage td.name >> text=openai:gpt-4o")
         assert page.locator("#usage svg rect[data-tip*='openai:gpt-4o']").count() > 0
         page.select_option("select[name=by]", "tenant")
         page.wait_for_selector("#usage table a >> text=Kestrel")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -76,7 +76,7 @@ def figures(
     connection: sa.Connection, seen: Tenants, since: datetime, until: datetime, extra: Mapping[TenantId, int]
 ) -> Figures:
     """`extra` says by tenant how many more tokens each call in standard mode carries."""
-    total, days = Sums(), {day: Sums() for day in _days(since, until)}
+    days = {day: Sums() for day in _days(since, until)}
     # As text: taking a piece out of each document in the database costs more than reading the whole of it here.
     written = sa.cast(turns.c.result, sa.Text)
     rows: Sequence[Any] = connection.execute(
@@ -85,11 +85,12 @@ def figures(
         .order_by(turns.c.started_at.desc())
         .limit(MOST_TURNS + 1)
     ).all()
-    for row in rows[:MOST_TURNS]:
-        day = days.get(moment(row.started_at).date())
-        usage = orjson.loads(row.written).get("usage") or {} if row.written else {}
-        for sums in (total, day) if day else (total,):
-            _add(sums, row.outcome, usage, extra.get(row.tenant, 0))
+    # A turn from a clock that is ahead of ours still is one of today's.
+    last = max(days)
+    for tenant, started_at, outcome, document in rows[:MOST_TURNS]:
+        usage = orjson.loads(document).get("usage") or {} if document else {}
+        _add(days.get(moment(started_at).date()) or days[last], outcome, usage, extra.get(tenant, 0))
+    total = _together(days.values())
     recent = (mine(messages, seen), messages.c.at >= since.timestamp())
     count = sa.func.count().label("many")
     held = (
@@ -106,10 +107,12 @@ def figures(
 
 
 def _add(sums: Sums, outcome: str, usage: Mapping[str, Any], extra: int) -> None:
-    calls = usage.get("calls") or []
+    calls = usage.get("calls") or ()
     critiques, rounds = usage.get("critiques") or 0, usage.get("context_rounds") or 0
-    sent, back = (sum(call.get(name) or 0 for call in calls) for name in ("input_tokens", "output_tokens"))
-    cost = sum(call.get("cost_usd") or 0.0 for call in calls)
+    tokens, cost = 0, 0.0
+    for call in calls:
+        tokens += (call.get("input_tokens") or 0) + (call.get("output_tokens") or 0)
+        cost += call.get("cost_usd") or 0.0
     adaptive = usage.get("mode") == "adaptive"
     sums.turns += 1
     sums.adaptive += adaptive
@@ -118,14 +121,22 @@ def _add(sums: Sums, outcome: str, usage: Mapping[str, Any], extra: int) -> None
     sums.fetched += bool(rounds)
     sums.rounds += rounds
     sums.calls += len(calls)
-    sums.tokens += sent + back
+    sums.tokens += tokens
     sums.cost += cost
-    kept = max(0, len(calls) - critiques - rounds)
-    there: float = sent + back
+    there: float = tokens
     if adaptive and calls:
-        there = (sent + back) * kept / len(calls) + kept * extra
+        kept = max(0, len(calls) - critiques - rounds)
+        there = tokens * kept / len(calls) + kept * extra
     sums.standard_tokens += there
-    sums.standard_cost += cost * there / (sent + back) if sent + back else 0.0
+    sums.standard_cost += cost * there / tokens if tokens else 0.0
+
+
+def _together(parts: Iterable[Sums]) -> Sums:
+    total = Sums()
+    for part in parts:
+        for one in fields(Sums):
+            setattr(total, one.name, getattr(total, one.name) + getattr(part, one.name))
+    return total
 
 
 def _counted(connection: sa.Connection, query: sa.Select[Any]) -> list[tuple[str, int]]:

@@ -97,7 +97,6 @@ class Month:
     messages: int = 0
     critiques: int = 0
     fetches: int = 0
-    escalations: int = 0
     tokens: int = 0
     billed: float = 0.0
 
@@ -149,7 +148,6 @@ def _months(connection: sa.Connection, tenant: TenantId) -> dict[str, Month]:
         month.messages += row.messages
         month.critiques += row.critiques
         month.fetches += row.context_fetches
-        month.escalations += row.escalations
         month.tokens += row.input_tokens + row.output_tokens
         month.billed += row.billed
     return dict(list(months.items())[:MONTHS])

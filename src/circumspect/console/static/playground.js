@@ -77,6 +77,10 @@ input.addEventListener("keydown", (event) => {
     form.requestSubmit();
   }
 });
+document.body.addEventListener("htmx:afterSettle", () => {
+  const inside = document.getElementById("inside");
+  inside.scrollTop = inside.scrollHeight;
+});
 choice.addEventListener("click", (event) => {
   const answer = event.target.closest("[data-answer]")?.dataset.answer;
   if (answer && intent) send("/confirmations", { intent_id: intent, answer });
