@@ -1,7 +1,7 @@
-"""A lead: looked up and written into the CRM, offered free times, a meeting booked after a yes, a mail sent after a yes.
+"""A lead: looked up and written into the CRM, offered free times; a meeting booked and a mail sent, each after a yes.
 
-Who said what in a sentence such as "I'm Dana from Acme, we are twelve" is for a language model, so its part is scripted.
-Said one thing at a time, the offline model does it too.
+What a sentence such as "I'm Dana from Acme, twelve of us" says is for a language model, so its part is scripted. Said
+one thing at a time, the offline model does it too.
 """
 
 import asyncio
