@@ -1,7 +1,8 @@
 """The calendar is down. Reading it is tried twice; then the talk goes on without it and says so. A booking is critical:
 when it fails, or when nobody knows whether it went through, a person is told, and it is never done twice.
 
-The calendar is a CalDAV server on this machine that answers every request with 503, and then one that is gone. Needs `circumspect[business]`.
+The calendar is a CalDAV server on this machine that answers every request with 503, and then one that is gone.
+Needs `circumspect[business]`.
 """
 
 import asyncio

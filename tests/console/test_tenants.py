@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
+from tests.stores import postgres_server
 
+from circumspect.console.demo import seed_demo
 from circumspect.console.pages import tenants as page_module
 from circumspect.console.pages.tenants import compared, tool_row
 from circumspect.knowledge.reading import read_document
@@ -331,3 +333,37 @@ def test_the_pages_of_tenants_can_be_used_by_everyone(browsing: Browsing, langua
             for width in (1440, 768, 360):
                 page.set_viewport_size({"width": width, "height": 900})
                 assert overflow(page) <= 0, (path, width)
+
+
+@pytest.mark.postgres
+def test_the_pages_of_administrators_work_on_postgresql() -> None:
+    try:
+        with postgres_server.running() as server:
+            server.sql("CREATE DATABASE console")
+            made = ConsoleHouse(server.url("console"))
+
+            async def furnished(store: SqlStore) -> None:
+                await made._furnish(store)
+                await seed_demo(store, made.settings, share=0.05)
+
+            made.stored(furnished)
+            with made, made.visitor("root") as visitor:
+                month = f"{made.app.state.services.clock.now():%Y-%m}"
+                for path in (
+                    "/policies",
+                    "/policies/shop",
+                    "/policies/shop/diff?from=0&to=1",
+                    "/tenants",
+                    "/tenants/shop",
+                    "/usage?by=model",
+                    f"/usage?tenant=shop&period={month}",
+                    f"/usage.csv?period={month}",
+                ):
+                    assert visitor.get(path).status_code == 200, path
+                said = {"text": "version: 1", "most": "50"}
+                tried = visitor.post("/policies/shop/trial", data=said, headers=SAME)
+                assert "decided again" in tried.text
+                made_key = visitor.post("/tenants/shop/keys", data={"name": "k", "scopes": "chat"}, headers=SAME)
+                assert 'id="new-key"' in made_key.text
+    except postgres_server.NoPostgres as reason:
+        pytest.skip(f"NOT TESTED ON POSTGRESQL: {reason}")

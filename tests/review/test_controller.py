@@ -11,10 +11,11 @@ from tests.review.conftest import IN_TIME, POLICY, RULE, call, case, document, f
 
 from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models import ScriptedModel
+from circumspect.reasons import ReasonCode
 from circumspect.review.controller import Limits, react
 from circumspect.review.reviewing import Prepared, Reviewing, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Result, ReviewReason
+from circumspect.review.words import Case, Result
 from circumspect.turn import ModelReply, ModelRequest, ModelUsage
 
 
@@ -92,10 +93,10 @@ async def test_a_quote_that_is_not_there_goes_back_once_and_can_be_corrected(she
 async def test_a_verdict_whose_only_quote_is_made_up_is_uncertain(shelf: Shelf) -> None:
     made_up = finish(citations=[{"quote": "A claim for a trip shall be submitted within 60 days."}])
     result, _ = await run(shelf, reply(made_up), reply(made_up))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.CITATION_NOT_FOUND)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.CITATION_NOT_FOUND)
     assert result.citations == ()
     result, _ = await run(shelf, reply(finish(citations=[])), corrections=0)
-    assert result.reason_code == ReviewReason.CITATION_NOT_FOUND
+    assert result.reason_code == ReasonCode.CITATION_NOT_FOUND
 
 
 async def test_a_made_up_quote_among_real_ones_is_dropped(shelf: Shelf) -> None:
@@ -119,7 +120,7 @@ async def test_a_fact_that_is_not_in_the_case_cannot_be_evidence(
 ) -> None:
     wrong = finish(evidence=evidence)
     result, model = await run(shelf, reply(wrong), reply(wrong))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.EVIDENCE_NOT_FOUND)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.EVIDENCE_NOT_FOUND)
     assert "has no field" in model.requests[1].messages[-1].text
     assert all(one.field in case().fields for one in result.evidence)
 
@@ -136,7 +137,7 @@ async def test_evidence_may_name_a_whole_part_of_the_case(shelf: Shelf) -> None:
 
 async def test_too_little_confidence_is_uncertain(shelf: Shelf) -> None:
     result, _ = await run(shelf, reply(finish(confidence=0.64)))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.LOW_CONFIDENCE)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.LOW_CONFIDENCE)
     assert result.citations
     result, _ = await run(shelf, reply(finish(confidence=0.65)))
     assert result.status == "MET"
@@ -149,18 +150,18 @@ async def test_no_verdict_is_surer_than_the_field_it_rests_on(shelf: Shelf) -> N
     fields = dict(blurred.fields)
     fields["claim.submitted"] = replace(fields["claim.submitted"], confidence=0.4)
     result, _ = await run(shelf, reply(finish()), the_case=Case("C-1", fields))
-    assert (result.status, result.confidence, result.reason_code) == ("UNCERTAIN", 0.4, ReviewReason.LOW_CONFIDENCE)
+    assert (result.status, result.confidence, result.reason_code) == ("UNCERTAIN", 0.4, ReasonCode.LOW_CONFIDENCE)
 
 
 @pytest.mark.parametrize(
     ("reason", "code"),
     [
-        ("fact_absent", ReviewReason.FACT_ABSENT),
-        ("contradiction", ReviewReason.POLICY_CONTRADICTS),
-        (None, ReviewReason.ABSTAINED),
+        ("fact_absent", ReasonCode.FACT_ABSENT),
+        ("contradiction", ReasonCode.POLICY_CONTRADICTS),
+        (None, ReasonCode.ABSTAINED),
     ],
 )
-async def test_the_model_may_abstain_and_say_why(shelf: Shelf, reason: str | None, code: ReviewReason) -> None:
+async def test_the_model_may_abstain_and_say_why(shelf: Shelf, reason: str | None, code: ReasonCode) -> None:
     more = {"reason": reason} if reason else {}
     result, _ = await run(shelf, reply(finish("UNCERTAIN", **more)))
     assert (result.status, result.reason_code) == ("UNCERTAIN", code)
@@ -190,20 +191,20 @@ async def test_a_wrong_call_is_answered_with_what_is_wrong(shelf: Shelf, wrong: 
 
 async def test_the_same_failing_call_three_times_ends_it(shelf: Shelf) -> None:
     result, model = await run(shelf, *[reply(call("policy_search", query=7))] * 9)
-    assert result.reason_code == ReviewReason.LOOP_DETECTED
+    assert result.reason_code == ReasonCode.LOOP_DETECTED
     assert len(model.requests) == 3
 
 
 async def test_a_model_that_never_finishes_is_stopped(shelf: Shelf) -> None:
     looks = [reply(call("policy_search", f"c{n}", query=f"claim {n}"), tokens=(10, 1)) for n in range(20)]
     result, model = await run(shelf, *looks)
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.TOO_MANY_STEPS)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.TOO_MANY_STEPS)
     assert len(model.requests) == 10
 
 
 async def test_a_model_that_only_talks_is_told_to_call_a_tool_and_then_stopped(shelf: Shelf) -> None:
     result, model = await run(shelf, *[reply(text="I think it is met.")] * 9)
-    assert result.reason_code == ReviewReason.LOOP_DETECTED
+    assert result.reason_code == ReasonCode.LOOP_DETECTED
     assert len(model.requests) == 3
     assert "Call a tool" in model.requests[1].messages[-1].text
 
@@ -219,12 +220,12 @@ async def test_finish_among_other_calls_is_not_taken(shelf: Shelf) -> None:
 async def test_a_hard_budget_ends_it_and_a_soft_one_warns(shelf: Shelf) -> None:
     look = reply(call("facts_get", field="claim"), tokens=(5_000, 1_200))
     result, model = await run(shelf, look, reply(finish()), budget="hard")
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.BUDGET_EXCEEDED)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.BUDGET_EXCEEDED)
     assert len(model.requests) == 1
     result, model = await run(shelf, look, reply(finish()))
     assert result.status == "MET"
     assert "Call finish now" in model.requests[1].messages[-1].text
-    assert ReviewReason.BUDGET_EXCEEDED in [step.reason for step in result.trace]
+    assert ReasonCode.BUDGET_EXCEEDED in [step.reason for step in result.trace]
 
 
 async def test_a_model_that_is_too_slow_is_given_up(shelf: Shelf) -> None:
@@ -234,7 +235,7 @@ async def test_a_model_that_is_too_slow_is_given_up(shelf: Shelf) -> None:
             raise AssertionError
 
     result = await react(case(), IN_TIME, shelf, Slow(), limits=Limits(seconds=0.05))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.EVALUATION_TIMED_OUT)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.EVALUATION_TIMED_OUT)
 
 
 async def test_the_same_question_is_answered_from_memory(shelf: Shelf) -> None:
@@ -262,12 +263,12 @@ async def test_a_garbled_answer_is_asked_for_again_and_three_end_it(shelf: Shelf
     assert "cannot be used" in model.requests[1].messages[-1].text
     model = ScriptedModel([ModelGarbled("no")] * 5)
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
-    assert (result.reason_code, len(model.requests)) == (ReviewReason.MODEL_FAILED, 3)
+    assert (result.reason_code, len(model.requests)) == (ReasonCode.MODEL_FAILED, 3)
 
 
 async def test_a_filtered_answer_is_uncertain(shelf: Shelf) -> None:
     result, _ = await run(shelf, ModelReply("", ModelUsage("scripted"), (), "filtered"))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.MODEL_FAILED)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.MODEL_FAILED)
 
 
 @pytest.mark.parametrize(
@@ -279,17 +280,17 @@ async def test_when_the_model_fails_the_heuristic_answers_and_the_trace_says_so(
     model = ScriptedModel([reply(call("facts_get", field="claim")), problem])
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model))
     assert (result.status, result.controller) == ("MET", "heuristic")
-    assert ReviewReason.MODEL_FAILED in [step.reason for step in result.trace]
+    assert ReasonCode.MODEL_FAILED in [step.reason for step in result.trace]
     assert result.tokens == 120
     model = ScriptedModel([reply(call("facts_get", field="claim")), problem])
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
-    assert (result.status, result.controller, result.reason_code) == ("UNCERTAIN", "react", ReviewReason.MODEL_FAILED)
+    assert (result.status, result.controller, result.reason_code) == ("UNCERTAIN", "react", ReasonCode.MODEL_FAILED)
 
 
 async def test_something_of_ours_that_breaks_is_a_result_and_not_an_exception(shelf: Shelf) -> None:
     model = ScriptedModel([ValueError("boom")])
     result = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
-    assert result.reason_code == ReviewReason.INTERNAL_ERROR
+    assert result.reason_code == ReasonCode.INTERNAL_ERROR
 
 
 async def test_a_long_observation_is_short_in_the_trace_and_whole_in_the_store() -> None:

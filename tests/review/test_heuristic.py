@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.conftest import IN_TIME, POLICY, RULE, case, document
 
+from circumspect.reasons import ReasonCode
 from circumspect.review.heuristic import heuristic
 from circumspect.review.reading import read_case
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Criterion, Field, ReviewReason
+from circumspect.review.words import Case, Criterion, Field
 
 
 def test_the_last_day_of_a_period_is_in_time(shelf: Shelf) -> None:
@@ -26,7 +27,7 @@ def test_the_last_day_of_a_period_is_in_time(shelf: Shelf) -> None:
 
 def test_a_day_too_late_is_left_open_where_an_exception_refers_to_the_rule(shelf: Shelf) -> None:
     result = heuristic(case(claim__submitted="2026-04-06"), IN_TIME, shelf)
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.EXCEPTION_POSSIBLE)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.EXCEPTION_POSSIBLE)
     assert "sick leave" in result.citations[1].quote
 
 
@@ -38,7 +39,7 @@ def test_a_day_too_late_is_not_met_where_there_is_no_exception() -> None:
 
 def test_a_fact_that_is_absent_is_neither_yes_nor_no(shelf: Shelf) -> None:
     result = heuristic(case(trip__last_day=None), IN_TIME, shelf)
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.FACT_ABSENT)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.FACT_ABSENT)
     assert RULE in [one.quote for one in result.citations]
 
 
@@ -47,7 +48,7 @@ def test_a_rule_with_a_condition_nobody_looked_at_is_not_met_by_its_number_alone
     criterion = Criterion("s", "The screening is recent enough.", facts=("screening", "request.received"))
     facts = {"screening": {"sample_taken_on": "2026-01-01"}, "request": {"received": "2026-02-01"}}
     result = heuristic(read_case({"id": "c", "facts": facts}, "f"), criterion, Shelf([document(text)]))
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.FACT_ABSENT)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.FACT_ABSENT)
     assert "negative" in result.rationale
 
 
@@ -72,7 +73,7 @@ def test_sentences_with_nearly_the_same_words_are_told_apart_by_what_the_case_is
 
 def test_with_nothing_to_go_by_it_says_so_and_shows_what_it_read(shelf: Shelf) -> None:
     result = heuristic(case(), Criterion("x", "The colour of the claim is pleasant."), shelf)
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.ABSTAINED)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.ABSTAINED)
     result = heuristic(case(), Criterion("x", "Zebras."), shelf)
     assert result.citations == ()
 
@@ -80,7 +81,7 @@ def test_with_nothing_to_go_by_it_says_so_and_shows_what_it_read(shelf: Shelf) -
 def test_a_criterion_that_says_what_is_not_to_be_is_left_to_a_reader(shelf: Shelf) -> None:
     negative = Criterion("x", "The claim was not submitted in time.", facts=IN_TIME.facts)
     result = heuristic(case(), negative, shelf)
-    assert (result.status, result.reason_code) == ("UNCERTAIN", ReviewReason.ABSTAINED)
+    assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.ABSTAINED)
     assert result.citations
 
 

@@ -12,9 +12,9 @@ from tests.models.provider_server import ProviderServer, Raw, Status
 from tests.models.wire_formats import Answer, Call
 from tests.review.conftest import IN_TIME, RULE, case, finish
 
+from circumspect.reasons import ReasonCode
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import ReviewReason
 
 streaming = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
@@ -111,7 +111,7 @@ async def test_a_provider_that_stays_away_leaves_the_heuristics_answer_or_none(
     server.plays(*[act] * 40)
     model = opened(provider)
     alone = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model, fallback=False))
-    assert (alone.status, alone.reason_code) == ("UNCERTAIN", ReviewReason.MODEL_FAILED)
+    assert (alone.status, alone.reason_code) == ("UNCERTAIN", ReasonCode.MODEL_FAILED)
     fallen = await review(case(), IN_TIME, Prepared(shelf), Reviewing(model))
     assert (fallen.status, fallen.controller) == ("MET", "heuristic")
 

@@ -19,11 +19,11 @@ from tests.server.model_server import _lifespan
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.config import Settings
 from circumspect.reasons import ReasonCode
+from circumspect.server.applying import apply_file
 from circumspect.server.background import forget_old, sweep_all
 from circumspect.server.delivery import Courier
 from circumspect.server.services import open_services
 from circumspect.stores import people, privacy
-from circumspect.server.applying import apply_file
 from circumspect.turn import ConversationId, Escalation, TenantId, TurnId
 
 SECRET = "a secret key for tests only which is long enough"

@@ -18,10 +18,10 @@ from circumspect.config import Settings
 from circumspect.errors import UnknownTenant
 from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
+from circumspect.server.applying import apply_file, apply_samples
 from circumspect.server.directory import Directory, TenantUnavailable, data_directory
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, access, policies, tenants
-from circumspect.server.applying import apply_file, apply_samples
 from circumspect.turn import Business, ConversationId, Incoming, Tenant, TenantId, TurnId
 
 SHOP = TenantId("shop")

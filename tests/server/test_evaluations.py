@@ -12,7 +12,6 @@ import httpx
 import pytest
 from tests.server.house import THEIRS, House, is_a_problem
 
-from circumspect.server.routes import evaluations
 from circumspect.stores import SqlStore, reviews
 
 POLICY = """\
@@ -34,12 +33,6 @@ CRITERIA = [
 
 @pytest.fixture(scope="module")
 def reviewing(both: House) -> House:
-    async def tables(store: SqlStore) -> None:
-        await store.tx(reviews.create_tables)
-
-    both.stored(tables)
-    if not any(getattr(route, "path", "") == "/v1/evaluations" for route in both.app.routes):
-        both.app.include_router(evaluations.router)
     return both
 
 

@@ -16,8 +16,8 @@ from mcp.client.stdio import StdioServerParameters
 
 from circumspect.cli import cli
 from circumspect.config import Settings
-from circumspect.stores import SqlStore
 from circumspect.server.applying import apply_samples
+from circumspect.stores import SqlStore
 from circumspect.turn import ConversationId, TenantId
 
 SECRET = "a secret key for tests only which is long enough"

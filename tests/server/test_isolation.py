@@ -42,6 +42,12 @@ def ours(house: House) -> dict[str, str]:
     client = house.key(OURS)
     talk = house.conversation(client, id=f"{MARK}-talk", person=f"{MARK}-person")
     say(client, talk, f"hello {MARK}")
+    asked = {
+        "case": {"id": f"{MARK}-case", "facts": {"kind": MARK}},
+        "criteria": [{"id": "K-1", "text": "It is signed."}],
+        "documents": [{"name": "policy.md", "text": "# Policy\n\nIt shall be signed.\n"}],
+    }
+    evaluation = client.post("/v1/evaluations", json=asked).json()
     made = client.post("/v1/admin/keys", json={"name": f"{MARK} key", "scopes": ["chat"]}).json()
     return {
         "conversation_id": talk,
@@ -53,6 +59,8 @@ def ours(house: House) -> dict[str, str]:
         "plan_name": "pro",
         "person": f"{MARK}-person",
         "model": "offline",
+        "evaluation_id": evaluation["id"],
+        "case": f"{MARK}-case",
     }
 
 
@@ -178,9 +186,11 @@ def test_a_scope_opens_only_its_own_doors(
     if method != "get" or name in ("get_session", "list_plans"):
         return
     doors = {
-        "chat": {"list_models", "list_conversations", "get_conversation", "list_messages"},
+        "chat": {"list_models", "list_conversations", "get_conversation", "list_messages", "list_evaluations",
+                 "get_evaluation", "follow_evaluation"},
         "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "list_policies",
-                 "get_policy", "get_current_policy", "diff_policies"},
+                 "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",
+                 "follow_evaluation"},
         "manage": {"list_escalations", "get_escalation", "list_approvals", "get_approval"},
         "admin": {"list_tools", "get_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
                   "list_tenants", "get_tenant", "list_log", "list_keys", "export_person"},

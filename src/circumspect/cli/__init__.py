@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "audit": ("audit:audit", "What would have been held in transcripts of an agent, and why."),
     "backtest": ("backtest:backtest", "Run stored conversations under another policy, with no model."),
     "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
+    "evaluate": ("evaluate:evaluate", "Check cases against a policy's criteria, with quotes that are really there."),
     "serve": ("serve:serve", "Serve the HTTP API: chat, OpenAI-compatible endpoint, operators' work."),
     "apply": ("apply:apply", "Create or update tenants from files."),
     "tenants": ("tenants:tenants", "List tenants, or show one as a file."),

@@ -108,11 +108,16 @@ def _conditions(seen: Tenants, wanted: Wanted, begin: float, end: float) -> list
 
     conditions: list[sa.Select[Any]] = []
     if wanted.outcome or wanted.on:
-        query = sa.select(turns.c.tenant, turns.c.conversation).where(mine(turns, seen), turns.c.started_at >= begin)
-        query = query.where(turns.c.started_at < end) if end else query
+        query = _turns(seen, begin, end)
         conditions.append(query.where(turns.c.outcome == wanted.outcome) if wanted.outcome else query)
     if wanted.reason:
-        conditions.append(said(messages.c.reason_code == wanted.reason, sa.text("reason_code IS NOT NULL")))
+        # A step has one reason; a turn has all of them.
+        of_steps = said(messages.c.reason_code == wanted.reason, sa.text("reason_code IS NOT NULL"))
+        of_turns = _turns(seen, begin, end).where(
+            sa.cast(turns.c.result, sa.Text).contains(f'"{wanted.reason}"', autoescape=True)
+        )
+        either = of_steps.union(of_turns).subquery()
+        conditions.append(sa.select(either.c.tenant, either.c.conversation))
     if wanted.held:
         conditions.append(said(HELD, messages.c.meta["effect"].as_string() != "read"))
     if wanted.critique:
@@ -138,6 +143,11 @@ def _conditions(seen: Tenants, wanted: Wanted, begin: float, end: float) -> list
         either = in_words.union(by_name).subquery()
         conditions.append(sa.select(either.c.tenant, either.c.conversation))
     return conditions
+
+
+def _turns(seen: Tenants, begin: float, end: float) -> sa.Select[Any]:
+    query = sa.select(turns.c.tenant, turns.c.conversation).where(mine(turns, seen), turns.c.started_at >= begin)
+    return query.where(turns.c.started_at < end) if end else query
 
 
 def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[Found]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
@@ -36,7 +36,7 @@ async def trial(
     limit: int,
     verify: Policy | None = None,
     seconds: float = SECONDS,
-) -> AsyncIterator[Progress | Summary]:
+) -> AsyncGenerator[Progress | Summary, None]:
     """Of the newest conversations, at most `limit`. The summary comes last; it covers fewer when the time ran out."""
     loop = asyncio.get_running_loop()
     steps: asyncio.Queue[Progress | None] = asyncio.Queue()

@@ -21,11 +21,12 @@ from typing import Literal
 from circumspect.errors import ModelGarbled, ModelUnavailable
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
+from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries
 from circumspect.review.shelf import Shelf
 from circumspect.review.tools import SPECS, Answer, Desk, Refusal, enforce, proposal_of
 from circumspect.review.verdict import FLOOR, check, rule
-from circumspect.review.words import Case, Criterion, Result, ReviewReason, Step
+from circumspect.review.words import Case, Criterion, Result, Step
 from circumspect.turn import ModelReply, ModelRequest, ModelUsage, Said, ToolCall
 
 _NUDGE = "Call a tool: look further, or call finish with your verdict."
@@ -93,7 +94,7 @@ async def react(
         async with asyncio.timeout(limits.seconds):
             return await work.run()
     except TimeoutError:
-        return work.stopped(ReviewReason.EVALUATION_TIMED_OUT, f"No verdict within {limits.seconds:g} seconds.")
+        return work.stopped(ReasonCode.EVALUATION_TIMED_OUT, f"No verdict within {limits.seconds:g} seconds.")
 
 
 @dataclass
@@ -116,10 +117,10 @@ class _Work:
         for _ in range(self.limits.iterations):
             if self.journal.tokens >= self.limits.tokens:
                 if self.limits.budget == "hard":
-                    return self.stopped(ReviewReason.BUDGET_EXCEEDED, self._spent())
+                    return self.stopped(ReasonCode.BUDGET_EXCEEDED, self._spent())
                 if not self.warned:
                     self.warned = True
-                    self.journal.write(Step("notice", self._spent(), reason=ReviewReason.BUDGET_EXCEEDED))
+                    self.journal.write(Step("notice", self._spent(), reason=ReasonCode.BUDGET_EXCEEDED))
                     messages = (*messages, Said("user", _FINISH_NOW))
             try:
                 reply = await self._draft(messages)
@@ -127,14 +128,14 @@ class _Work:
                 if self._too_often("garbled"):
                     raise
                 self.journal.spent(*([problem.usage] if problem.usage else []))
-                self.journal.write(Step("notice", problem.problem, reason=ReviewReason.MODEL_FAILED))
+                self.journal.write(Step("notice", problem.problem, reason=ReasonCode.MODEL_FAILED))
                 messages = (*messages, Said("user", f"{problem.problem} {_NUDGE}"))
                 continue
             if reply.finish == "filtered":
-                return self.stopped(ReviewReason.MODEL_FAILED, "The provider's filter kept the answer back.")
+                return self.stopped(ReasonCode.MODEL_FAILED, "The provider's filter kept the answer back.")
             if not reply.calls:
                 if self._too_often("words"):
-                    return self.stopped(ReviewReason.LOOP_DETECTED, "The model talks and calls nothing.")
+                    return self.stopped(ReasonCode.LOOP_DETECTED, "The model talks and calls nothing.")
                 messages = (*messages, Said("assistant", reply.text), Said("user", _NUDGE))
                 continue
             answers = await self._act(reply.calls)
@@ -142,8 +143,8 @@ class _Work:
                 return answers
             messages = (*messages, Said("assistant", reply.text, reply.calls), *answers)
             if any(count >= self.limits.failures for count in self.failed.values()):
-                return self.stopped(ReviewReason.LOOP_DETECTED, "The same call failed again and again.")
-        return self.stopped(ReviewReason.TOO_MANY_STEPS, f"No verdict after {self.limits.iterations} steps.")
+                return self.stopped(ReasonCode.LOOP_DETECTED, "The same call failed again and again.")
+        return self.stopped(ReasonCode.TOO_MANY_STEPS, f"No verdict after {self.limits.iterations} steps.")
 
     # --- draft ------------------------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class _Work:
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
-    def stopped(self, reason: ReviewReason, why: str) -> Result:
+    def stopped(self, reason: ReasonCode, why: str) -> Result:
         self.journal.write(Step("notice", why, reason=reason))
         return Result(
             self.case.id, self.criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason,
@@ -228,8 +229,8 @@ class _Work:
         return f"{self.journal.tokens:,} tokens are spent; {self.limits.tokens:,} are allowed for one criterion."
 
 
-def _lost(quotes: tuple[str, ...]) -> ReviewReason:
-    return ReviewReason.CITATION_NOT_FOUND if quotes else ReviewReason.EVIDENCE_NOT_FOUND
+def _lost(quotes: tuple[str, ...]) -> ReasonCode:
+    return ReasonCode.CITATION_NOT_FOUND if quotes else ReasonCode.EVIDENCE_NOT_FOUND
 
 
 async def _streamed(model: Model, request: ModelRequest) -> ModelReply:

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.terms import query_terms, reduced, telling_words, terms, words
 from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.reasons import ReasonCode
 from circumspect.review.bounds import Bound, Period, Quantity, bounds
 from circumspect.review.comparing import Compared, Holds, compare
 from circumspect.review.linking import Facts, facts_of, is_said, mentions, name_tokens, stems
 from circumspect.review.shelf import Shelf
 from circumspect.review.verdict import FLOOR, UNSAID, Claim, Proposal, Unsaid, check, rule
-from circumspect.review.words import Case, Criterion, Result, ReviewReason, Status, Step
+from circumspect.review.words import Case, Criterion, Result, Status, Step
 
 RETRIEVED = 8
 _RIVAL = 0.8
@@ -239,24 +240,24 @@ def _decide(criterion: Criterion, read: Sequence[Rule], facts: Facts, shelf: She
     claims = tuple(one.rule.claim for one in weighed[:3])
     if missing := [one for one in weighed if one.holds == "absent"]:
         why = f"The sentence that decides was found, but {missing[0].said}."
-        return Proposal("UNCERTAIN", 0.5, why, claims, _named(*weighed), ReviewReason.FACT_ABSENT)
+        return Proposal("UNCERTAIN", 0.5, why, claims, _named(*weighed), ReasonCode.FACT_ABSENT)
     answers = {one.holds for one in weighed}
     if len(answers) > 1:
         why = f"Sentences that fit equally well lead to different answers: {'; '.join(one.said for one in weighed)}."
-        return Proposal("UNCERTAIN", 0.4, why, claims, _named(*weighed), ReviewReason.EXCEPTION_POSSIBLE)
+        return Proposal("UNCERTAIN", 0.4, why, claims, _named(*weighed), ReasonCode.EXCEPTION_POSSIBLE)
     if best.holds == "open":
         return Proposal("UNCERTAIN", 0.3, f"Code cannot compare this: {best.said}.", claims, _named(best))
     status: Status = "MET" if best.holds == "yes" else "NOT_MET"
     known = _known(criterion, facts, best.fields)
     if unread := _unread(best.rule, status, known):
         why = f"The bound would give {status} ({best.said}), but nothing in the case speaks of: {', '.join(unread)}."
-        return Proposal("UNCERTAIN", 0.5, why, claims, _named(best), ReviewReason.FACT_ABSENT)
+        return Proposal("UNCERTAIN", 0.5, why, claims, _named(best), ReasonCode.FACT_ABSENT)
     others = shelf.once(("exceptions",), lambda: _exceptions(shelf))
     turning = [one for one in others if one is not best.rule and _turns(one, best, status, facts)]
     if turning:
         why = f"By the rule it would be {status} ({best.said}), but another sentence may change that."
         also = tuple(one.claim for one in turning[:2])
-        return Proposal("UNCERTAIN", 0.5, why, (best.rule.claim, *also), _named(best), ReviewReason.EXCEPTION_POSSIBLE)
+        return Proposal("UNCERTAIN", 0.5, why, (best.rule.claim, *also), _named(best), ReasonCode.EXCEPTION_POSSIBLE)
     confidence = min(0.9, 0.7 + 0.3 * best.score)
     return Proposal(status, confidence, f"{status}: {best.said}.", (best.rule.claim,), _named(best))
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from circumspect.errors import ModelError
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
+from circumspect.reasons import ReasonCode
 from circumspect.review.controller import Journal, Limits, react
 from circumspect.review.heuristic import heuristic
 from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
 from circumspect.review.shelf import Shelf
 from circumspect.review.verdict import FLOOR
-from circumspect.review.words import Case, ControllerName, Criterion, Result, ReviewReason, Step
+from circumspect.review.words import Case, ControllerName, Criterion, Result, Step
 from circumspect.turn import ModelUsage, digest
 
 log = logging.getLogger(__name__)
@@ -101,13 +102,13 @@ async def review(
         )  # fmt: skip
     except ModelError as problem:
         journal.spent(*([problem.usage] if problem.usage else []))
-        journal.write(Step("notice", f"{problem.code}: {problem.problem}", reason=ReviewReason.MODEL_FAILED))
-        return _without(case, criterion, shelf, reviewing, journal, ReviewReason.MODEL_FAILED, problem.problem)
+        journal.write(Step("notice", f"{problem.code}: {problem.problem}", reason=ReasonCode.MODEL_FAILED))
+        return _without(case, criterion, shelf, reviewing, journal, ReasonCode.MODEL_FAILED, problem.problem)
     except Exception as problem:
         log.exception("evaluation failed", extra={"criterion": criterion.id})
-        journal.write(Step("notice", type(problem).__name__, reason=ReviewReason.INTERNAL_ERROR))
+        journal.write(Step("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR))
         return _without(
-            case, criterion, shelf, reviewing, journal, ReviewReason.INTERNAL_ERROR, "Something of ours failed."
+            case, criterion, shelf, reviewing, journal, ReasonCode.INTERNAL_ERROR, "Something of ours failed."
         )
 
 
@@ -117,7 +118,7 @@ def _without(
     shelf: Shelf,
     reviewing: Reviewing,
     journal: Journal,
-    reason: ReviewReason,
+    reason: ReasonCode,
     why: str,
 ) -> Result:
     if reviewing.fallback:
@@ -142,8 +143,8 @@ def by_heuristic(
         return heuristic(case, criterion, shelf, floor=floor, watch=watch)
     except Exception as problem:
         log.exception("evaluation failed", extra={"criterion": criterion.id})
-        step = Step("notice", type(problem).__name__, reason=ReviewReason.INTERNAL_ERROR)
+        step = Step("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR)
         return Result(
             case.id, criterion.id, "UNCERTAIN", 0.0, "Something of ours failed.", "heuristic",
-            reason_code=ReviewReason.INTERNAL_ERROR, trace=(step,),
+            reason_code=ReasonCode.INTERNAL_ERROR, trace=(step,),
         )  # fmt: skip

@@ -18,17 +18,18 @@ import orjson
 from circumspect.knowledge.tree import Document, Section, Span
 from circumspect.policy.arguments import validator
 from circumspect.ports import Model
+from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries, pick
 from circumspect.review.shelf import Shelf
 from circumspect.review.verdict import UNSAID, Claim, Proposal
-from circumspect.review.words import STATUSES, Case, ReviewReason
+from circumspect.review.words import STATUSES, Case
 from circumspect.turn import Json, JsonObject, ModelUsage, ToolCall, ToolSpec
 
 _SECTION_SHOWN = 1_400
 _REASONS = {
-    "fact_absent": ReviewReason.FACT_ABSENT,
-    "contradiction": ReviewReason.POLICY_CONTRADICTS,
-    "unclear": ReviewReason.ABSTAINED,
+    "fact_absent": ReasonCode.FACT_ABSENT,
+    "contradiction": ReasonCode.POLICY_CONTRADICTS,
+    "unclear": ReasonCode.ABSTAINED,
 }
 
 

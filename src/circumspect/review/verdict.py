@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from circumspect.reasons import ReasonCode
 from circumspect.review.citations import cite
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Citation, Evidence, ReviewReason, Status, flat
+from circumspect.review.words import Case, Citation, Evidence, Status, flat
 from circumspect.turn import Json
 
 FLOOR = 0.65
@@ -43,7 +44,7 @@ class Proposal:
     rationale: str
     claims: tuple[Claim, ...] = ()
     facts: tuple[tuple[str, Json | Unsaid], ...] = ()
-    reason: ReviewReason | None = None
+    reason: ReasonCode | None = None
     """Why it abstains, where it does."""
 
 
@@ -71,7 +72,7 @@ class Checked:
 class Verdict:
     status: Status
     confidence: float
-    reason: ReviewReason | None
+    reason: ReasonCode | None
 
 
 def check(proposal: Proposal, case: Case, shelf: Shelf) -> Checked:
@@ -102,13 +103,13 @@ def rule(checked: Checked, floor: float = FLOOR) -> Verdict:
     proposal = checked.proposal
     confidence = max(0.0, min(proposal.confidence, checked.surest, 1.0))
     if proposal.status == "UNCERTAIN":
-        return Verdict("UNCERTAIN", confidence, proposal.reason or ReviewReason.ABSTAINED)
+        return Verdict("UNCERTAIN", confidence, proposal.reason or ReasonCode.ABSTAINED)
     if not checked.citations:
-        return Verdict("UNCERTAIN", confidence, ReviewReason.CITATION_NOT_FOUND)
+        return Verdict("UNCERTAIN", confidence, ReasonCode.CITATION_NOT_FOUND)
     if checked.lost_facts:
-        return Verdict("UNCERTAIN", confidence, ReviewReason.EVIDENCE_NOT_FOUND)
+        return Verdict("UNCERTAIN", confidence, ReasonCode.EVIDENCE_NOT_FOUND)
     if confidence < floor:
-        return Verdict("UNCERTAIN", confidence, ReviewReason.LOW_CONFIDENCE)
+        return Verdict("UNCERTAIN", confidence, ReasonCode.LOW_CONFIDENCE)
     return Verdict(proposal.status, confidence, None)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal
 
+from circumspect.reasons import ReasonCode
 from circumspect.turn import Json, ModelUsage, digest
 
 Status = Literal["MET", "NOT_MET", "UNCERTAIN"]
@@ -21,24 +21,6 @@ StepKind = Literal["thought", "action", "observation", "notice"]
 
 SHOWN = 500
 """A longer text is shortened where a trace is shown; the store has it whole."""
-
-
-class ReviewReason(StrEnum):
-    """Why a criterion was left undecided, or decided other than proposed."""
-
-    CITATION_NOT_FOUND = "CITATION_NOT_FOUND"
-    EVIDENCE_NOT_FOUND = "EVIDENCE_NOT_FOUND"
-    LOW_CONFIDENCE = "LOW_CONFIDENCE"
-    FACT_ABSENT = "FACT_ABSENT"
-    POLICY_CONTRADICTS = "POLICY_CONTRADICTS"
-    EXCEPTION_POSSIBLE = "EXCEPTION_POSSIBLE"
-    ABSTAINED = "ABSTAINED"
-    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
-    EVALUATION_TIMED_OUT = "EVALUATION_TIMED_OUT"
-    TOO_MANY_STEPS = "TOO_MANY_STEPS"
-    LOOP_DETECTED = "LOOP_DETECTED"
-    MODEL_FAILED = "MODEL_FAILED"
-    INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
 # --- what is reviewed -----------------------------------------------------------------------------------------------
@@ -149,7 +131,7 @@ class Step:
     tool: str = ""
     arguments: Mapping[str, Json] = field(default_factory=dict)
     call_id: str = ""
-    reason: ReviewReason | None = None
+    reason: ReasonCode | None = None
     usage: ModelUsage | None = None
 
     def to_json(self, *, whole: bool = False) -> dict[str, Json]:
@@ -189,7 +171,7 @@ class Result:
     controller: ControllerName
     citations: tuple[Citation, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    reason_code: ReviewReason | None = None
+    reason_code: ReasonCode | None = None
     prompt_id: str = ""
     trace: tuple[Step, ...] = ()
     calls: tuple[ModelUsage, ...] = ()

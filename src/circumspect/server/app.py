@@ -26,6 +26,7 @@ from circumspect.server.routes import (
     confirmations,
     conversations,
     escalations,
+    evaluations,
     health,
     keys,
     persons,
@@ -40,6 +41,7 @@ ROUTERS = (
     confirmations.router,
     completions.router,
     escalations.router,
+    evaluations.router,
     approvals.router,
     admin.router,
     policies.router,
@@ -66,6 +68,9 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
         ):
             app.state.services = services
             yield
+            running = getattr(app.state, "evaluations", None)
+            if running is not None:
+                await running.close()
 
     app = FastAPI(
         title="Circumspect",

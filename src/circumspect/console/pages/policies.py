@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -316,20 +317,30 @@ def text_diff(old: str, new: str) -> list[tuple[str, str]]:
 
 
 async def _lines(
-    request: Request, who: Visitor, tenant: TenantId, found: AsyncIterator[Progress | Summary]
+    request: Request, who: Visitor, tenant: TenantId, found: AsyncGenerator[Progress | Summary, None]
 ) -> AsyncIterator[bytes]:
     def line(**said: Any) -> bytes:
         return orjson.dumps(said) + b"\n"
 
     of = 0
     try:
-        async for step in found:
-            if isinstance(step, Progress):
-                of = step.of
-                yield line(done=step.done, of=step.of)
-            else:
-                values = {"summary": step, "tenant": tenant, "of": of, "category": category}
-                yield line(html=rendered(request, who, "policies/_trial.html", **values))
+        async with _one_at_a_time(request), aclosing(found):
+            async for step in found:
+                if isinstance(step, Progress):
+                    of = step.of
+                    yield line(done=step.done, of=step.of)
+                else:
+                    values = {"summary": step, "tenant": tenant, "of": of, "category": category}
+                    yield line(html=rendered(request, who, "policies/_trial.html", **values))
     except CircumspectError as error:
         said = rendered(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)
         yield line(html=said)
+
+
+def _one_at_a_time(request: Request) -> asyncio.Semaphore:
+    """For each worker. Not the one that checks wait for: typing goes on while something is being tried."""
+    state = request.app.state
+    if not hasattr(state, "trials"):
+        state.trials = asyncio.Semaphore(1)
+    trials: asyncio.Semaphore = state.trials
+    return trials

@@ -17,8 +17,9 @@ from starlette.responses import Response, StreamingResponse
 
 from circumspect.models.opening import OFFLINE
 from circumspect.ports import Model
+from circumspect.reasons import ReasonCode
 from circumspect.review.serving import Running, read_request, stored_documents
-from circumspect.review.words import ControllerName, ReviewReason, Status, shortened
+from circumspect.review.words import ControllerName, Status, shortened
 from circumspect.server.access import Caller, Principal, caller, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.requests import about
@@ -144,7 +145,7 @@ class ResultShown(Shown):
     rationale: str
     citations: list[CitationShown]
     evidence: list[EvidenceShown]
-    reason_code: ReviewReason | None
+    reason_code: ReasonCode | None
     controller: ControllerName
     prompt_id: str
     usage: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from circumspect.stores import review_tables  # noqa: F401
 from circumspect.stores.knowledge_tables import FTS
 from circumspect.stores.tables import metadata
 
