@@ -24,15 +24,12 @@ PASSWORD = "screenshots only"  # noqa: S105 - of a server that lives for a minut
 PORT = 8791
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb"]
 PAGES = {
-    "console-overview": ("/", "en", "light", 1440, 1300),
-    "console-overview-he": ("/", "he", "dark", 1440, 1300),
-    "console-conversations": ("/conversations", "en", "light", 1440, 1000),
-    "console-conversation": ("/conversations/shop/demo-shop-002?debug=1", "en", "light", 1440, 1700),
-    "console-conversation-he": ("/conversations/shop-he/demo-shop-he-002?debug=1", "he", "light", 1440, 1700),
-    "console-escalations": ("/escalations", "en", "light", 1440, 800),
-    "console-escalation": ("@/escalations", "en", "light", 1440, 900),
-    "console-approval": ("@/approvals", "en", "dark", 1440, 1100),
-    "console-phone": ("/conversations/shop-ru/demo-shop-ru-002?debug=1", "ru", "light", 390, 1500),
+    "console-overview": ("/", "en", "light", 1280, 1000),
+    "console-overview-he": ("/", "he", "dark", 1280, 1000),
+    "console-conversation": ("/conversations/shop/demo-shop-002?debug=1", "en", "light", 1280, 1000),
+    "console-escalations": ("/escalations", "en", "light", 1280, 700),
+    "console-approval": ("@/approvals?tenant=shop", "en", "dark", 1280, 800),
+    "console-phone": ("/conversations/shop-ru/demo-shop-ru-002?debug=1", "ru", "light", 390, 1000),
 }
 """Name: path (with @ the first row of that list), language, theme, width, height."""
 

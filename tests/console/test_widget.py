@@ -464,33 +464,3 @@ def test_a_business_name_and_a_key_are_text_in_the_frame(house: WidgetHouse) -> 
     page = house.client().get("/widget", params={"key": '"><script>1</script>', "lang": '"><x'})
     assert page.status_code == 403
     assert "<script>1" not in page.text
-
-
-# --- a yes by a button, in the API ----------------------------------------------------------------------------------
-
-
-def test_a_button_answers_exactly_its_question_once(house: WidgetHouse) -> None:
-    client = house.key("shop", "chat")
-    talk = house.conversation(client)
-    asked = say(client, talk, "cancel order 12348")
-    given = {"intent_id": asked["pending"]["intent_id"], "decision": "approve"}
-    path = f"/v1/conversations/{talk}/confirmations"
-    done = client.post(path, json=given, headers={"Idempotency-Key": "one"}).json()
-    again = client.post(path, json=given, headers={"Idempotency-Key": "one"}).json()
-    assert again == done
-    late = client.post(path, json=given).json()
-    assert late["reason_codes"] == ["PENDING_INTENT_MISSING"]
-    assert late["reply"] == ""
-    other = house.conversation(client)
-    assert client.post(f"/v1/conversations/{other}/confirmations", json=given).status_code == 404
-    assert client.post(path, json={**given, "decision": "edit"}).status_code == 422
-
-
-def test_a_no_by_a_button_drops_the_call(house: WidgetHouse) -> None:
-    client = house.key("shop", "chat")
-    talk = house.conversation(client)
-    asked = say(client, talk, "cancel order 12345")
-    given = {"intent_id": asked["pending"]["intent_id"], "decision": "deny"}
-    answer = client.post(f"/v1/conversations/{talk}/confirmations", json=given, headers={"Accept": "text/event-stream"})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert "DENIED_BY_USER" in answer.text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -42,6 +42,11 @@ def _options(command: Any) -> Any:
             ),
             click.option("--model", envvar="CIRCUMSPECT_MODEL", help="openai:gpt-4o, anthropic:…, offline (default)."),
             click.option("--mode", type=click.Choice(["standard", "adaptive"]), help="Instead of the plan's mode."),
+            click.option(
+                "--understanding",
+                type=click.Choice(["guided", "service"]),
+                help="Understand each message first; service also decides one of five ways.",
+            ),
             click.option(
                 "--database",
                 envvar="CIRCUMSPECT_DATABASE",
@@ -99,6 +104,7 @@ class Session:
     at: datetime | None
     debug: bool
     as_json: bool
+    understanding: Literal["guided", "service"] | None = None
     new_shop: bool = False
 
     @property
@@ -125,6 +131,7 @@ class Session:
             model=self.model,
             database=self.database,
             mode=self.mode,
+            understanding=self.understanding,
             clock=clock,
         )
 

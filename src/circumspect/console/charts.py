@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 220
-LEFT, RIGHT, TOP, BOTTOM = 46, 8, 10, 26
+LEFT, RIGHT, TOP, BOTTOM = 46, 22, 10, 26
 
 
 @dataclass(frozen=True, slots=True)

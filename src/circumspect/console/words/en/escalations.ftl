@@ -20,3 +20,6 @@ done-take = You have the conversation now; the agent is silent.
 done-hand-back = The agent answers again.
 done-resolve = Resolved.
 done-reply = Sent.
+escalation-is-open = open
+escalation-is-taken = taken
+escalation-is-resolved = resolved

@@ -20,3 +20,6 @@ done-take = השיחה אצלכם עכשיו; הסוכן שותק.
 done-hand-back = הסוכן עונה שוב.
 done-resolve = טופל.
 done-reply = נשלח.
+escalation-is-open = פתוחה
+escalation-is-taken = בטיפול
+escalation-is-resolved = טופלה

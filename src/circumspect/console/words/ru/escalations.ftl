@@ -20,3 +20,6 @@ done-take = Разговор теперь у вас; агент молчит.
 done-hand-back = Агент снова отвечает.
 done-resolve = Решено.
 done-reply = Отправлено.
+escalation-is-open = открыто
+escalation-is-taken = в работе
+escalation-is-resolved = решено
