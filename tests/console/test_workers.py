@@ -28,7 +28,15 @@ class Workers(ConsoleHouse):
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         given = {"CIRCUMSPECT_DATABASE": self.settings.database, "CIRCUMSPECT_SECRET_KEY": SECRET}
-        command = [sys.executable, "-m", "uvicorn", "circumspect.console.serving:worker_app", "--factory", "--workers", "2"]
+        command = [
+            sys.executable,
+            "-m",
+            "uvicorn",
+            "circumspect.console.serving:worker_app",
+            "--factory",
+            "--workers",
+            "2",
+        ]
         options = ["--port", str(self.port), "--log-level", "warning", "--timeout-graceful-shutdown", "3"]
         self.process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **given})
         until = time.monotonic() + 60

@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from rich.console import Console
 
+from circumspect.cli import cli
+from circumspect.cli.debug import show
 from circumspect.reasons import ReasonCode
 from circumspect.turn import TurnResult
 
@@ -237,6 +241,58 @@ def test_a_booking_that_certainly_failed_is_said_to_be_so_and_a_person_is_told_b
     assert "nothing was changed" in turn.reply
     assert [one.reason for one in unreachable.escalations] == [ReasonCode.TOOL_FAILED]
     assert called(turn) == [("book_meeting", "failed")]
+
+
+# --- the debug view -------------------------------------------------------------------------------------------------
+
+
+def debugged(turn: TurnResult) -> str:
+    console = Console(file=io.StringIO(), width=400, highlight=False)
+    show(turn, console)
+    return console.file.getvalue()
+
+
+def test_the_debug_view_shows_decision_sources_and_every_factor(walked):
+    shown = debugged(walked("pricing").walks[0].turns[1])
+    for words in (
+        "action normal",
+        "intent: Is there a registration fee for new students?",
+        "decision RETRIEVE: A question that documents may answer.",
+        "source [1] prices.md § ",
+        "confidence 0.8",
+        "source_quality 1.0 gives 0.3 of 0.3: best of 5: prices.md",
+        "query_complexity 0.0 gives 0.2 of 0.2: plain",
+        "context_completeness 0.55 gives 0.165 of 0.3: ",
+        "tool_success_rate 1.0 gives 0.2 of 0.2: no tool has run",
+        "for the model only: ## Request analysis",
+    ):
+        assert words in shown, shown
+
+
+def test_the_debug_view_shows_a_search_that_was_saved_and_tools_that_were_meant(walked):
+    assert "answer, no search was needed: one saved" in debugged(walked("pricing").walks[0].turns[2])
+    shown = debugged(walked("lead").walks[0].turns[0])
+    assert "decision USE_TOOL with find_lead, update_lead, find_free_times: " in shown
+
+
+def test_the_debug_view_shows_both_sides_of_a_conflict_and_what_it_cost(walked):
+    shown = debugged(walked("conflict").walks[0].turns[0])
+    assert "guide.md says 30 days: “If you decide to leave a group course" in shown
+    assert "terms.md says 14 days: “You can leave a group course" in shown
+    assert "(halved: the sources contradict each other)" in shown
+    assert "[SOURCES_CONFLICT]" in shown
+
+
+@pytest.mark.parametrize(("profile", "decides"), [("guided", False), ("service", True)])
+def test_a_chat_can_be_had_with_either_profile(profile, decides, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CIRCUMSPECT_MODEL", raising=False)
+    options = ["demo", "--understanding", profile, "--debug", "--database", ":memory:"]
+    ran = CliRunner().invoke(cli, options, input="what is your return policy?\n")
+    assert ran.exit_code == 0, ran.output
+    assert "action normal" in ran.output
+    assert ("decision RETRIEVE" in ran.output) is decides
+    assert ("source_quality" in ran.output) is decides
 
 
 # --- as programs ----------------------------------------------------------------------------------------------------
