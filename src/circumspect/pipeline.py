@@ -188,6 +188,8 @@ async def _drafted(work: Work, gathered: Gathered) -> Reply:
                 continue
             if ended is None or ended.state == "indeterminate":
                 return ending.done(ended, "", desk) if ended else ending.nothing_pending(desk)
+            if ending.is_critical_failure(ended, desk):
+                return ending.done(ended, "", desk)
             if not await work.verify(ended, facts):
                 return ending.not_verified(ended, desk)
             gathered = with_result(gathered, enforced.call, told(ended))

@@ -181,3 +181,23 @@ async def test_another_conversations_calls_count_for_limits_and_ground_nothing(s
     await chat.user("pay to ACC-7").runs("pay", account="ACC-7")
     chat.name = "somebody else's"
     await chat.user("pay please").is_asked(reason=ReasonCode.UNGROUNDED_PARAM)
+
+
+async def test_a_critical_look_that_fails_ends_with_a_person(shop, tmp_path):
+    from circumspect.errors import ToolError
+
+    @tool(effect="read")
+    async def find_slots(day: str) -> str:
+        """Free times on a day."""
+        raise ToolError("The calendar is down.")
+
+    path = tmp_path / "calendar.yaml"
+    path.write_text("version: 1\ntools:\n  find_slots: {effect: read, critical: true}\n")
+    chat = shop(
+        replies=lambda request: says("", tool="find_slots", params={"day": "monday"}),
+        tools=[find_slots],
+        policy=load(path),
+    )
+    turn = await chat.user("when are you free on monday?")
+    assert (turn.outcome, len(await chat.executions("find_slots"))) == ("failed", 1)
+    assert ReasonCode.ESCALATED_TO_HUMAN in turn.reason_codes

@@ -12,8 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from circumspect.ports import OutboxItem
-from circumspect.stores import SqlStore
-from circumspect.stores import EscalationRow, UsageRow
+from circumspect.stores import EscalationRow, SqlStore, UsageRow
 from circumspect.turn import Intent, Message, ModelReply, ModelRequest, ModelUsage
 
 META = "test_the_list_is_complete"

@@ -10,10 +10,10 @@ import pytest
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
 from circumspect.errors import ConfigError
+from circumspect.server.applying import apply_file, apply_samples
 from circumspect.server.directory import Directory
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, policies, tenants
-from circumspect.server.applying import apply_file, apply_samples
 from circumspect.turn import TenantId
 
 SHOP = TenantId("shop")

@@ -11,8 +11,8 @@ import pytest
 
 from circumspect.clock import FixedClock
 from circumspect.config import Settings
-from circumspect.stores import SqlStore
 from circumspect.server.applying import Applied, apply_file
+from circumspect.stores import SqlStore
 from circumspect.tenants.reading import Reading, read
 
 Write = Callable[..., Path]

@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError
+from circumspect.server.applying import apply_samples
 from circumspect.server.vault import open_vault
 from circumspect.stores import access, policies, tables, tenants
-from circumspect.server.applying import apply_samples
 from circumspect.tenants.findings import TenantFileError
 from circumspect.tenants.showing import as_file
 from circumspect.turn import Business, Plan, Tenant, TenantId

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from circumspect.clock import RandomIds
+from circumspect.server.applying import apply_file
 from circumspect.server.directory import Directory
 from circumspect.server.vault import open_vault
 from circumspect.stores import tables
-from circumspect.server.applying import apply_file
 from circumspect.turn import TenantId
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tenant"

@@ -263,6 +263,11 @@ def with_notices(reply: Reply, settled: Sequence[Execution], desk: Desk) -> Repl
     return replace(reply, text="\n\n".join((*notices, reply.text))) if notices else reply
 
 
+def is_critical_failure(ended: Execution, desk: Desk) -> bool:
+    """A tool without which the turn makes no sense did not work, a reading one included."""
+    return ended.state == "failed" and _critical(ended, desk) is not None
+
+
 def _critical(ended: Execution, desk: Desk) -> Escalation | None:
     said = desk.policy.of(ended.call.tool, ended.tenant)
     return Escalation(ReasonCode.TOOL_FAILED, desk.action(ended)) if said and said.critical else None

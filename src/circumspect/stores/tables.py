@@ -206,6 +206,7 @@ turns = sa.Table(
     sa.Column("finished_at", sa.Double),
     _conversation(),
     _partial("uq_turns_client_key", "tenant", "client_key", "conversation", where=KEYED, unique=True),
+    sa.Index("ix_turns_tenant_started_at", "tenant", "started_at"),
 )
 
 messages = sa.Table(

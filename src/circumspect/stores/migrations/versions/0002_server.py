@@ -22,6 +22,7 @@ def _client_keys(*columns: str) -> None:
 
 def upgrade() -> None:
     _client_keys("tenant", "client_key", "conversation")
+    op.create_index("ix_turns_tenant_started_at", "turns", ["tenant", "started_at"], unique=False)
     op.add_column("tenants", sa.Column("settings", sa.JSON(none_as_null=True), nullable=True))
     op.add_column("tenants", sa.Column("revision", sa.Integer(), server_default="0", nullable=False))
     for column in ("person", "paused_by", "thread"):
@@ -111,6 +112,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_turns_tenant_started_at", table_name="turns")
     _client_keys("tenant", "conversation", "client_key")
     for table in ("operator_log", "operator_sessions", "operators", "api_keys", "secrets", "policies"):
         op.drop_table(table)
