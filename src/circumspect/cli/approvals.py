@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from circumspect.cli.stored import need_packages, say, stored, table
+from circumspect.cli.stored import login, need_packages, say, stored, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def _decide(
     from circumspect.stores import access, people
     from circumspect.turn import Decided, Incoming, TurnId
 
-    who = f"command line: {_login()}"
+    who = f"command line: {login()}"
 
     async def body(services: Services) -> TurnResult:
         waiting = (await services.store.tx(people.get_approval, None, approval_id)).intent
@@ -160,13 +159,6 @@ def _shown(one: Approval) -> dict[str, Any]:
         "expires_at": intent.expires_at.isoformat(timespec="seconds"),
         "settled_by": one.settled_by,
     }
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "somebody"
 
 
 def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:

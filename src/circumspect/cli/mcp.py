@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from pathlib import Path
 
 import click
 
+from circumspect.cli.stored import login
 from circumspect.errors import ConfigError
 
 
@@ -31,14 +31,7 @@ def mcp(tenant: str, client: str | None, database: str | None, config: Path | No
         raise ConfigError(
             f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
         ) from None
-    asyncio.run(_serve(tenant, client or _login(), database, config))
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "mcp"
+    asyncio.run(_serve(tenant, client or login(), database, config))
 
 
 async def _serve(tenant: str, client: str, database: str | None, config: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,6 +47,14 @@ def with_store(body: Callable[[SqlStore], Awaitable[T]], database: str | None, c
             await store.close()
 
     return asyncio.run(run())
+
+
+def login() -> str:
+    """Who sits at the keyboard, for the record."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "somebody"
 
 
 def need_packages() -> None:
