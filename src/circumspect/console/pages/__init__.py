@@ -11,6 +11,7 @@ from circumspect.console.pages import (
     overview,
     playground,
     policies,
+    reviews,
     signing,
     tenants,
     usage,
@@ -27,6 +28,7 @@ ROUTERS = (
     policies.router,
     tenants.router,
     usage.router,
+    reviews.router,
     playground.router,
 )
 VISITORS = (customer.router, frame.router, talk.router)
