@@ -246,7 +246,7 @@ async def crowd(server: Served, what: str, people: int, turns: int, spread: floa
     before, cpu, began = server.memory(), server.cpu(), time.perf_counter()
     tag = secrets.token_hex(3)
     # All conversations exist before the first message: their making is not what is measured.
-    pause = 0.0 if spread else max(2.0, people / 200)
+    pause = max(2.0, people / 100)
     tasks = [
         asyncio.create_task(_talk(server, f"{tag}-{n}", turns, pause + spread * n / people, spread, took))
         for n in range(people)
