@@ -124,10 +124,13 @@ async def _demo(store: SqlStore, settings: Settings) -> Demo:
     await store.tx(people.create_conversation, tenant, ConversationId(DEMO_CONVERSATION), "adaptive", now)
     if len(await store.conversations(tenant, 2)) < 2:
         click.echo("Playing the demo conversations (once, some seconds) …")
-    told = logging.getLogger("circumspect.turn")
-    told.disabled = True
-    await seed_demo(store, settings)
-    told.disabled = False
+    told = logging.getLogger("circumspect")
+    level = told.level
+    told.setLevel(logging.ERROR)
+    try:
+        await seed_demo(store, settings)
+    finally:
+        told.setLevel(level)
     key = await _demo_key(store, settings, tenant, now.timestamp())
     return Demo(key, await _demo_password(store, settings, now.timestamp()))
 
