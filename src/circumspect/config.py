@@ -142,6 +142,10 @@ class Settings(BaseSettings):
     """Requests a minute for each tenant that has no limit of its own."""
     allow_addresses: Hosts = ()
     """Private addresses, networks or hosts that tools and webhooks may reach all the same."""
+    search: str = Field("documents", min_length=1)
+    """Where browser agents search: documents (the tenant's own), tavily, searxng:URL or none."""
+    search_key: SecretStr | None = None
+    """Tavily's API key; without it, TAVILY_API_KEY."""
     drain_seconds: float = Field(30, ge=0)
     """How long turns in flight may take to end when the server is stopped."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None
@@ -158,7 +162,7 @@ class Settings(BaseSettings):
     """Proxies whose X-Forwarded headers are believed."""
 
 
-HIDDEN = {"secret_key", "metrics_token"}
+HIDDEN = {"secret_key", "metrics_token", "search_key"}
 """Never shown, not even in part."""
 URLS = {"database", "redis", "smtp_url", "public_url"}
 """May hold a password, which is not shown."""

@@ -7,9 +7,9 @@ model and the rules know of the screen. Text in it was written by strangers: it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 Popup = Literal["", "menu", "listbox", "tree", "grid", "dialog", "true"]
 ActionKind = Literal["click", "submit", "type", "select", "navigate", "press", "scroll", "wait", "done"]
@@ -127,7 +127,7 @@ class Page:
             lines.append(f"Text: {_flat(self.text, 2000)}")
         return "\n".join(lines)
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         """What differs from the defaults, so that a stored page is small."""
         return {
             **_said(self, skip=("elements",)),
@@ -170,7 +170,7 @@ class Expected:
     disappear: tuple[str, ...] = ()
     """Ids of which one at least should be gone: the popup that was chosen from, the dialog that was closed."""
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         return _said(self)
 
 
@@ -189,7 +189,7 @@ class Verified:
     error: str = ""
     """A message of the page's (validation, alert, error page) that says why it did not work."""
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         return _said(self)
 
 
@@ -199,9 +199,9 @@ def _flat(text: str, most: int) -> str:
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
-def _said(value: object, skip: tuple[str, ...] = ()) -> dict[str, object]:
+def _said(value: object, skip: tuple[str, ...] = ()) -> dict[str, Any]:
     """The fields that differ from their defaults, and those that have none."""
-    said: dict[str, object] = {}
+    said: dict[str, Any] = {}
     for one in fields(value):  # type: ignore[arg-type]
         found = getattr(value, one.name)
         if one.name in skip or found == one.default or (isinstance(found, Mapping | tuple) and not found):
@@ -214,8 +214,3 @@ def _read(kind: type[Element], document: Mapping[str, object]) -> Element:
     known = {one.name for one in fields(kind)}
     said = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
     return kind(**{name: value for name, value in said.items() if name in known})  # type: ignore[arg-type]
-
-
-def as_mapping(value: Expected | Verified) -> dict[str, object]:
-    """Every field, for a client that wants to see defaults too."""
-    return asdict(value)

@@ -138,6 +138,12 @@ async def _proposed(work: Work, proposed: Proposed) -> Reply:
 
 async def _worked_out(work: Work) -> Reply:
     """Understand and look up, where the tenant's profile says so; then draft."""
+    reasoned = await work.reason()
+    if reasoned and reasoned.ends:
+        return ending.reasoned(reasoned)
+    if reasoned:
+        work = work.knowing(reasoned)
+        return await _drafted(work, work.gather())
     understood = await work.understand()
     if understood is None:
         return await _drafted(work, work.gather())

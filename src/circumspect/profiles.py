@@ -12,4 +12,7 @@ STANDARD = Profile(mode="standard", history=20)
 ADAPTIVE = Profile(mode="adaptive", history=5)
 """The least context, a self-assessment, and further calls only where they pay."""
 
+BROWSER = Profile(mode="adaptive", history=20, steps=3, redrafts=2, prompt="browse")
+"""One action on a web page a turn, in whatever mode the plan is: a page is a stranger's."""
+
 PROFILES: Mapping[Mode, Profile] = {"standard": STANDARD, "adaptive": ADAPTIVE}

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NewType, TypeAlias
 
 import rfc8785
 
+from circumspect.page import Page
 from circumspect.reasons import ReasonCode
 
 TenantId = NewType("TenantId", str)
@@ -148,6 +149,8 @@ class Profile:
     confirm_seconds: float = 300.0
     approval_seconds: float = 7 * 24 * 3600.0
     message_limit: int = 20_000
+    prompt: str = ""
+    """The words that a draft is asked for with; without it, those of the mode."""
     escalate_failures: bool = False
     """Hand the conversation to a person when the model could not be had at all."""
 
@@ -223,6 +226,8 @@ class Returned:
 
     execution: ExecutionId
     result: Json
+    error: str = ""
+    """Set when it did not work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +261,12 @@ class Incoming:
     """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
     instructions: str = ""
     """What the client's own system prompt says."""
+    returned: tuple[Returned, ...] = ()
+    """What the client's tools returned, where it comes together with new words of the user."""
+    page: Page | None = None
+    """The web page that is on the user's screen."""
+    findings: str = ""
+    """What was looked up for this task in an earlier turn. Strangers wrote it."""
 
     @property
     def note(self) -> str:
@@ -544,6 +555,10 @@ class Ask:
     missing: tuple[str, ...] = ()
     invalid: Mapping[str, str] = field(default_factory=dict)
     """Parameter name to what is wrong with its value."""
+    named: tuple[str, ...] = ()
+    """What is missing, as the page that asks for it calls it."""
+    words: str = ""
+    """The catalogue's key of the question, where none of the usual ones will do."""
 
 
 @dataclass(frozen=True, slots=True)

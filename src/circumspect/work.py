@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from circumspect.guardian.port import Guardian
+from circumspect.page import Page
 from circumspect.policy.claims import unsupported_claims
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
+from circumspect.policy.reasoned import Reasoned, Reasoning
 from circumspect.policy.rules import RULES
 from circumspect.policy.synthetic import gives_away
 from circumspect.policy.understood import Found, Understanding, Understood
@@ -24,10 +26,12 @@ from circumspect.steps.draft import draft
 from circumspect.steps.enforce import enforce, look_at, write_down
 from circumspect.steps.gather import everything, gather, more
 from circumspect.steps.phrase import phrase
+from circumspect.steps.reason import Models, reason
+from circumspect.steps.reason import Search as WebSearch
 from circumspect.steps.recall import at_hand, needs_more, recall
 from circumspect.steps.record import record
 from circumspect.steps.reply import Desk
-from circumspect.steps.retrieve import Search, retrieve
+from circumspect.steps.retrieve import Search, passages, retrieve
 from circumspect.steps.settle import Settled, settle
 from circumspect.steps.sweep import sweep
 from circumspect.steps.understand import earlier_sources, placed, understand
@@ -57,6 +61,19 @@ REACH = 200
 """How many messages back the sources of earlier answers are looked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class OnPages:
+    """What a turn on a web page does differently."""
+
+    resolve: Callable[[ToolCall, Page], ToolCall]
+    """What the model proposed -> what it amounts to on this page."""
+    view: Callable[[Page, str], Page]
+    """The part of a page that matters for the user's words: what the model gets to see."""
+    models: Models
+    search: WebSearch | None = None
+    reasoning: Reasoning = field(default_factory=Reasoning)
+
+
 @dataclass(frozen=True)
 class Setup:
     """Everything about a tenant that a turn needs and that no message can change."""
@@ -70,6 +87,8 @@ class Setup:
     """How messages are understood before anything is drafted; None leaves that out."""
     guardian: Guardian | None = None
     searches: tuple[Search, ...] = ()
+    on_pages: OnPages | None = None
+    """How web pages are dealt with, where the agent is there to act on them."""
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
@@ -148,12 +167,34 @@ class Work:
         business = setup.tenant.business
         return await retrieve(understood, business, self.tools, {}, ran, settings, self.notes, setup.searches)
 
+    async def reason(self) -> Reasoned | None:
+        """On a page, before anything is done about new words of the user: is what it takes known? None elsewhere."""
+        incoming, setup, on_pages = self.screened.incoming, self.setup, self.setup.on_pages
+        if on_pages is None or incoming.errand:
+            return None
+        known = await passages(setup.searches, incoming.tenant, incoming.text, self.screened.language)
+        models, search = on_pages.models, on_pages.search
+        return await reason(self.screened, self._page, known, on_pages.reasoning, self.notes, models, search)
+
+    def knowing(self, reasoned: Reasoned) -> Work:
+        """The same turn with what was found. What nobody could check is good enough to look around, and no more."""
+        incoming = replace(self.screened.incoming, findings=reasoned.findings)
+        looking = {name: spec for name, spec in self.tools.items() if name not in ("submit", "type", "select")}
+        tools = looking if reasoned.unverified else self.tools
+        return replace(self, screened=replace(self.screened, incoming=incoming), tools=tools)
+
     def gather(self, understood: Understood | None = None, found: Found | None = None) -> Gathered:
         business, now = self.setup.tenant.business, self.setup.ports.clock.now()
-        gathered = gather(self.screened, business, self.tools, self.profile, now)
+        gathered = gather(self.screened, business, self.tools, self.profile, now, self._page)
         if understood:
             gathered = placed(understood, gathered)
         return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
+
+    @property
+    def _page(self) -> Page | None:
+        """As the model sees it."""
+        incoming, on_pages = self.screened.incoming, self.setup.on_pages
+        return on_pages.view(incoming.page, incoming.text) if incoming.page and on_pages else None
 
     def gave_away(self, reply: Reply, understood: Understood) -> bool:
         """The model's words repeat its own notes. Our questions are the catalogue's and cannot."""
@@ -185,10 +226,13 @@ class Work:
     ) -> tuple[Enforced, Facts]:
         """Hold a call against the rules, with no more of the past than they turn out to need."""
         setup, screened, tools, notes = self.setup, self.screened, self.tools, self.notes
+        page = screened.incoming.page
+        if page and setup.on_pages:
+            call = setup.on_pages.resolve(call, page)
         policy = setup.policy.of(call.tool, screened.incoming.tenant)
         session = at_hand(screened, tools, notes)
         done = frozenset(one.call.hash for one in (*self.earlier, *notes.ran) if one.state == "succeeded")
-        whole = needs_more(policy, tools)
+        whole = page is not None or needs_more(policy, tools)
         while True:
             if whole:
                 session = await recall(screened, call.tool, policy, tools, notes, setup.ports.store)
@@ -228,10 +272,13 @@ class Work:
     async def claimed(self, reply: str) -> str:
         """The sentence in which a reply claims what nothing in the conversation did; empty when there is none."""
         screened, tools, notes, store = self.screened, self.tools, self.notes, self.setup.ports.store
-        if not unsupported_claims(reply, screened.language, at_hand(screened, tools, notes).happened, tools):
+        at_once = () if screened.incoming.page else at_hand(screened, tools, notes).happened
+        if not unsupported_claims(reply, screened.language, at_once, tools):
             return ""
         session = await recall(screened, "", None, tools, notes, store)
-        claims = unsupported_claims(reply, screened.language, session.happened, tools)
+        # On a page only what was sent off changes anything: opening and filling in does not.
+        backing = [one for one in session.happened if not screened.incoming.page or one.call.tool == "submit"]
+        claims = unsupported_claims(reply, screened.language, backing, tools)
         if claims:
             notes.write("notice", claims[0].sentence, ReasonCode.UNSUPPORTED_CLAIM)
         return claims[0].sentence if claims else ""

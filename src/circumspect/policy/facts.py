@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from circumspect.page import Page
 from circumspect.policy.file import ToolPolicy
 from circumspect.turn import Assessment, Effect, Execution, Intent, Language, Mode, Session, ToolCall, ToolSpec
 
@@ -32,3 +33,5 @@ class Facts:
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
     session: Session = field(default_factory=Session)
+    page: Page | None = None
+    """The web page that the call acts on."""

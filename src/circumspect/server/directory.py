@@ -228,7 +228,7 @@ class Directory:
             clock=self._clock,
             secrets={name: self._vault.unseal(text) for name, text in stored.sealed.items()},
         )
-        model = await self._model(settings.model or self._settings.model)
+        model = await self.model(settings.model or self._settings.model)
         text, name = stored.policy.text if stored.policy else "", f"policy of {tenant.id}"
         policy = await asyncio.to_thread(load, text, name=name) if text else Policy()
         tools = await build(settings.tools, context, policy=policy, allow=self._settings.allow_addresses)
@@ -253,7 +253,7 @@ class Directory:
         made = configured(settings.understanding, tenant.business, self._store)
         return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
-    async def _model(self, name: str) -> Model:
+    async def model(self, name: str) -> Model:
         """One for all tenants that name it: they share its connections. In a thread, because a provider's packages take
         seconds to import."""
         async with self._opening:

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from circumspect import errors
+from circumspect.browsing.interacting import NothingToDo
 from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
 from circumspect.stores.codec import dumps
@@ -47,6 +48,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
     errors.ModelError: 502,
     errors.ToolTimeout: 504,
     errors.ToolError: 502,
+    NothingToDo: 422,
     errors.ConversationBusy: 409,
     errors.LeaseLost: 409,
     NotThere: 404,

@@ -16,6 +16,7 @@ from circumspect.ports import Clock, Ids
 from circumspect.server.directory import Directory
 from circumspect.server.limits import Limiter, open_limiter
 from circumspect.server.metrics import Metrics
+from circumspect.server.pages import Pages
 from circumspect.server.turns import Turns
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
@@ -26,6 +27,7 @@ class Services:
     settings: Settings
     store: SqlStore
     directory: Directory
+    pages: Pages
     vault: Vault
     limiter: Limiter
     clock: Clock
@@ -52,4 +54,6 @@ async def open_services(
         opened.push_async_callback(directory.close)
         turns = Turns(metrics)
         opened.push_async_callback(turns.drain, settings.drain_seconds)
-        yield Services(settings, store, directory, vault, limiter, clock, ids, metrics, turns, asyncio.Semaphore(1))
+        pages = Pages(directory, store, settings)
+        computing = asyncio.Semaphore(1)
+        yield Services(settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, computing)

@@ -18,7 +18,7 @@ from circumspect.policy.file import effect_of
 from circumspect.ports import Ids
 from circumspect.server.openai_format import Talk, result_of, thread_of
 from circumspect.server.services import Services
-from circumspect.stores import ledger, people
+from circumspect.stores import people
 from circumspect.turn import (
     ConversationId,
     Execution,
@@ -76,12 +76,6 @@ async def find(
 async def remember(services: Services, sender: Sender, said: Sequence[Said], result: TurnResult) -> None:
     """The next request of this talk begins with what this one ends with."""
     await services.store.tx(people.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
-
-
-async def take_back(services: Services, sender: Sender, thread: Thread) -> None:
-    """Results that came together with new words of the user."""
-    now = services.clock.now().timestamp()
-    await services.store.tx(ledger.take_back, sender.tenant, thread.conversation, thread.returned, now)
 
 
 @dataclass(frozen=True, slots=True)

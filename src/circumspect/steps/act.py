@@ -13,7 +13,7 @@ from datetime import timedelta
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Notes, ToolSpec
+from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Json, Notes, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
@@ -28,21 +28,25 @@ async def act(
         raise ValueError("act was handed a call that policy holds")
     started = _started(enforced, incoming, clock, ids)
     if enforced.effect == "read":
-        ended = await _ended(started, enforced.spec, tools, clock)
+        ended = await _ended(started, enforced.spec, incoming, tools, clock)
     else:
         if not await store.begin_call(started, token):
             notes.write("tool", started.call.tool, ReasonCode.PENDING_INTENT_MISSING)
             return None
-        ended = await _ended(started, enforced.spec, tools, clock)
+        ended = await _ended(started, enforced.spec, incoming, tools, clock)
         await store.finish_call(ended)
     write_down(ended, notes)
     return ended
 
 
-async def _ended(started: Execution, spec: ToolSpec, tools: Tools, clock: Clock) -> Execution:
-    """Run, or handed to the client to run: then this is all that is known until it comes back."""
+async def _ended(started: Execution, spec: ToolSpec, incoming: Incoming, tools: Tools, clock: Clock) -> Execution:
+    """Run, or handed to the client to run: then this is all that is known until it comes back. Of an action on a page,
+    what the page was like before is kept until then: that is what tells whether it had an effect."""
     if spec.client:
-        return replace(started, state="delegated", finished_at=clock.now(), reason=ReasonCode.HANDED_TO_CLIENT)
+        page, findings = incoming.page, incoming.findings
+        before: Json = {"before": page.to_json(), "findings": findings} if page else None
+        handed = ReasonCode.HANDED_TO_CLIENT
+        return replace(started, state="delegated", finished_at=clock.now(), reason=handed, result=before)
     return await run(started, tools, clock, spec.timeout)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.policy import assessment as assessments
@@ -40,7 +41,7 @@ async def draft(
     hear: Callable[[str], None] | None = None,
 ) -> Draft:
     """With `hear`, the words are passed on as they come."""
-    words = prompt(profile.mode)
+    words = prompt(profile.prompt or profile.mode)
     language = gathered.screened.language
     request = ModelRequest(
         purpose="draft",
@@ -57,7 +58,18 @@ async def draft(
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)
-    return _assessed(reply, words.id, notes)
+    assessed = _assessed(reply, words.id, notes)
+    return _on_a_page(assessed) if gathered.screened.incoming.page else assessed
+
+
+def _on_a_page(drafted: Draft) -> Draft:
+    """One action at a time: the page is another one after it. And `done` is no action, it is the answer."""
+    if not drafted.calls:
+        return drafted
+    first = drafted.calls[0]
+    if first.tool != "done":
+        return replace(drafted, calls=(first,))
+    return replace(drafted, reply=str(first.arguments.get("answer") or drafted.reply), calls=(), disagreement=False)
 
 
 async def _streamed(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:

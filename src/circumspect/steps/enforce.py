@@ -67,6 +67,7 @@ def look_at(
         unsettled=screened.opened.unsettled,
         done=done,
         session=session,
+        page=screened.incoming.page,
     )
 
 

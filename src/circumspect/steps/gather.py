@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from circumspect.page import Page
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
@@ -20,12 +21,26 @@ POLICIES = ("returns", "shipping", "privacy", "terms")
 
 
 def gather(
-    screened: Screened, business: Business, tools: Mapping[str, ToolSpec], profile: Profile, now: datetime
+    screened: Screened,
+    business: Business,
+    tools: Mapping[str, ToolSpec],
+    profile: Profile,
+    now: datetime,
+    page: Page | None = None,
 ) -> Gathered:
+    """`page` is what the model sees of the user's screen."""
     incoming = screened.incoming
     messages = incoming.talk or (*_recent(screened, profile), Said("user", incoming.text))
     specs = tuple(tools.values())
-    given = (Block("application", incoming.instructions),) if incoming.instructions else ()
+    given = tuple(
+        Block(key, text)
+        for key, text in (
+            ("application", incoming.instructions),
+            ("page", page.listing if page else ""),
+            ("findings", incoming.findings),
+        )
+        if text
+    )
     if profile.mode == "standard":
         blocks = (_basics(business, now), *given, *_everything(business))
         return Gathered(screened, blocks, specs, messages, full=True)

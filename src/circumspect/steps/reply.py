@@ -14,6 +14,7 @@ from typing import assert_never
 from circumspect import locales, wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.policy.file import Policy
+from circumspect.policy.reasoned import Reasoned
 from circumspect.policy.understood import Found, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode
@@ -179,6 +180,11 @@ def understood(made: Understood, desk: Desk) -> Reply:
     return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
 
 
+def reasoned(made: Reasoned) -> Reply:
+    """Something that only the user knows is missing."""
+    return Reply("asked", made.question)
+
+
 def unanswerable(found: Found, desk: Desk) -> Reply:
     """What was found does not carry an answer."""
     if found.verdict == "clarify":
@@ -295,6 +301,10 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: Desk) -> Intent:
 
 def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: Desk) -> str:
     """The model's own question where it asks one, ours otherwise."""
+    if ask.words:
+        return desk.say(ask.words)
+    if ask.named:
+        return desk.say("ask-form", fields=", ".join(map(wording.shown, ask.named)))
     if drafted and "?" in drafted.reply and not ask.invalid:
         return drafted.reply
     if ask.invalid:

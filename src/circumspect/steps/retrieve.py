@@ -69,6 +69,18 @@ class Search(Protocol):
     ) -> Sequence[Passage]: ...
 
 
+async def passages(searches: Sequence[Search], tenant: str, query: str, language: str | None) -> str:
+    """What the tenant's own documents say on the matter, best first; a search that fails finds nothing."""
+    found: list[Passage] = []
+    for one in searches:
+        try:
+            found += await one.search(tenant, query, limit=3, language=language)
+        except CircumspectError:
+            continue
+    best = sorted(found, key=lambda passage: -passage.score)[:3]
+    return "\n\n".join(f"{passage.title} › {passage.section}: {passage.text}" for passage in best)
+
+
 @dataclass(frozen=True, slots=True)
 class _Case:
     """What a verdict is made from, besides the sources."""

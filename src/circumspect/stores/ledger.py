@@ -40,7 +40,7 @@ _CONSUME = sql("""
 
 # Only what was handed to the client can come back from it, and once.
 _TAKE_BACK = sql("""
-    UPDATE tool_executions SET state = 'succeeded', result = :result, finished_at = :now
+    UPDATE tool_executions SET state = :state, result = :result, error = :error, finished_at = :now
     WHERE id = :execution AND tenant = :tenant AND conversation = :conversation AND state = 'delegated'
 """)
 
@@ -121,7 +121,8 @@ def take_back(
     """What the client's own tools returned for the calls it was handed."""
     where: Values = {"tenant": tenant, "conversation": conversation, "now": now}
     for one in returned:
-        run(connection, _TAKE_BACK, {**where, "execution": one.execution, "result": dumps(one.result)})
+        told: Values = {"state": "failed" if one.error else "succeeded", "error": clean(one.error)}
+        run(connection, _TAKE_BACK, {**where, **told, "execution": one.execution, "result": dumps(one.result)})
 
 
 def execution_row(execution: Execution, *, reported: bool) -> Values:

@@ -141,9 +141,9 @@ def open_turn(
     if earlier is not None or claimed_turn != incoming.turn:
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
     errand = incoming.errand
-    if isinstance(errand, Results):
-        take_back(connection, incoming.tenant, incoming.conversation, errand.returned, now)
-    elif isinstance(errand, Decided):
+    if returned := errand.returned if isinstance(errand, Results) else incoming.returned:
+        take_back(connection, incoming.tenant, incoming.conversation, returned, now)
+    if isinstance(errand, Decided):
         intent = errand.intent
     said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
     asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None

@@ -174,6 +174,23 @@ class UnderstandingSection(Section):
     """service: below this confidence a person is asked."""
 
 
+class BrowserSection(Section):
+    """How the agent acts on web pages: docs/browser.md."""
+
+    search: Line | None = None
+    """Where is searched: documents (the tenant's own), tavily, searxng:URL or none; without it, the server's."""
+    widening: bool = True
+    """A search that finds too little on the page's own site may go beyond it."""
+    searches: Annotated[int, Field(ge=0, le=3)] = 3
+    """At most so many searches for one message."""
+    smart: Line | None = None
+    """The model that thinks; without it the tenant's."""
+    smart_fallback: Line | None = None
+    """Thinks when that one cannot be had."""
+    fast: Line | None = None
+    """The model that words actions and summaries; without it the one that thinks."""
+
+
 class TenantSettings(Section):
     """What a server does for a tenant, beside answering. This is what the store keeps as `settings`."""
 
@@ -183,6 +200,8 @@ class TenantSettings(Section):
     """What the agent can do, from Python, HTTP and MCP."""
     understanding: UnderstandingSection | None = None
     """How messages are understood before anything is drafted; without it, they are not."""
+    browser: BrowserSection | None = None
+    """How it acts on web pages (`/v1/agent/interact`); without it, as the defaults are."""
     notify: NotifySection = NotifySection()
     """Who hears of escalations and approvals."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None

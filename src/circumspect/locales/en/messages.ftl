@@ -9,6 +9,11 @@ dropped = All right, I will not { $action }. Nothing was changed.
 
 ask-missing = To { $action } I still need: { $fields }. Could you tell me, please?
 ask-missing-unnamed = I need a little more information before I can do that. Could you tell me more, please?
+ask-form = The form still needs: { $fields }. Could you tell me, please?
+ask-password = This field takes a password, which I neither type nor want to know. Please sign in yourself, and then tell me to go on.
+ask-stuck = I have tried this in several ways and the page did not respond as expected. Could you tell me how you would go on, or do this step yourself?
+reason-ask = I still need: { $fields }. Could you tell me, please?
+reason-ask-unsure = I am not sure how to do that here. Could you tell me more about what you need?
 ask-invalid = Something is not right yet. Could you check, please: { $problems }?
 invalid-field = { $field } ({ $wanted })
 wanted-date = a date such as 2026-03-31
@@ -61,6 +66,17 @@ understood-clarify-intro = I want to be sure that I understand you.
 understood-clarify-outro = Could you tell me a little more about what you need?
 understood-block = This does not seem to be something that I can help with here. I am happy to answer questions about { $business }.
 understood-guardian = I cannot help with this. If you need help with something else, please tell me; for anything urgent, please turn to a person.
+
+# Actions on a web page, as imperative phrases. What is in quotes is the page's own wording.
+page-click = click “{ $name }”
+page-submit = press “{ $name }” on { $on }
+page-type = type “{ $text }” into “{ $name }”
+page-select = choose “{ $option }” in “{ $name }”
+page-navigate = open { $url }
+page-press = press the key { $key }
+page-scroll = scroll { $direction }
+page-wait = wait { $seconds } s
+page-done = finish
 
 # What operators read in an e-mail.
 notify-escalation = A conversation needs a person

@@ -9,6 +9,11 @@ dropped = בסדר, הפעולה לא תבוצע: { $action }. שום דבר ל�
 
 ask-missing = כדי { $action } חסרים לי עדיין: { $fields }. אפשר לציין אותם, בבקשה?
 ask-missing-unnamed = חסר לי עוד קצת מידע כדי לעשות זאת. אפשר לפרט, בבקשה?
+ask-form = בטופס עדיין חסר: { $fields }. אפשר לקבל את הפרטים, בבקשה?
+ask-password = בשדה הזה צריך סיסמה, ואותה איני מקליד ואיני רוצה לדעת. נא להתחבר בעצמך, ואז לומר לי להמשיך.
+ask-stuck = ניסיתי זאת בכמה דרכים והדף לא הגיב כצפוי. אפשר לומר לי איך להמשיך, או לבצע את הצעד הזה בעצמך?
+reason-ask = חסר לי עדיין: { $fields }. אפשר לומר לי, בבקשה?
+reason-ask-unsure = אני לא בטוח איך לעשות זאת כאן. אפשר לספר לי עוד על מה שנדרש?
 ask-invalid = משהו עדיין לא מסתדר. אפשר לבדוק, בבקשה: { $problems }?
 invalid-field = { $field } ({ $wanted })
 wanted-date = תאריך, למשל 2026-03-31
@@ -61,6 +66,17 @@ understood-clarify-intro = חשוב לי לוודא שהבנתי נכון.
 understood-clarify-outro = אפשר לפרט קצת יותר מה נדרש?
 understood-block = נראה שזה לא עניין שאפשר לטפל בו כאן. אשמח לענות על שאלות לגבי { $business }.
 understood-guardian = בזה אין באפשרותי לעזור. אם נדרשת עזרה בעניין אחר, אפשר לכתוב לי; בכל דבר דחוף, נא לפנות לאדם.
+
+# Actions on a web page, as imperative phrases. What is in quotes is the page's own wording.
+page-click = ללחוץ על „{ $name }”
+page-submit = ללחוץ על „{ $name }” בדף { $on }
+page-type = להקליד „{ $text }” בשדה „{ $name }”
+page-select = לבחור „{ $option }” ברשימה „{ $name }”
+page-navigate = לפתוח את { $url }
+page-press = להקיש { $key }
+page-scroll = לגלול
+page-wait = להמתין { $seconds } שניות
+page-done = לסיים
 
 # What operators read in an e-mail.
 notify-escalation = שיחה ממתינה לטיפול אנושי

@@ -9,6 +9,11 @@ dropped = Хорошо, не буду: { $action }. Ничего не измен
 
 ask-missing = Чтобы { $action }, мне ещё нужно: { $fields }. Подскажите, пожалуйста?
 ask-missing-unnamed = Для этого мне не хватает сведений. Расскажите, пожалуйста, подробнее?
+ask-form = В форме ещё не заполнено: { $fields }. Подскажите, пожалуйста?
+ask-password = Это поле для пароля: я его не ввожу и не хочу знать. Пожалуйста, войдите сами и затем скажите мне продолжать.
+ask-stuck = Я попробовал несколько способов, но страница не отвечает как ожидалось. Подскажите, как продолжить, или выполните этот шаг сами?
+reason-ask = Мне ещё нужно: { $fields }. Подскажите, пожалуйста.
+reason-ask-unsure = Я не уверен, как это здесь сделать. Расскажите, пожалуйста, подробнее, что нужно.
 ask-invalid = Кое-что пока не сходится. Проверьте, пожалуйста: { $problems }?
 invalid-field = { $field } ({ $wanted })
 wanted-date = дата, например 2026-03-31
@@ -61,6 +66,17 @@ understood-clarify-intro = Хочу убедиться, что правильн�
 understood-clarify-outro = Не могли бы вы немного подробнее рассказать, что вам нужно?
 understood-block = Похоже, здесь я с этим помочь не могу. С удовольствием отвечу на вопросы о { $business }.
 understood-guardian = С этим я помочь не могу. Если нужна помощь в другом, напишите; по срочным вопросам, пожалуйста, обратитесь к человеку.
+
+# Actions on a web page, as imperative phrases. What is in quotes is the page's own wording.
+page-click = нажать «{ $name }»
+page-submit = нажать «{ $name }» на { $on }
+page-type = ввести «{ $text }» в поле «{ $name }»
+page-select = выбрать «{ $option }» в списке «{ $name }»
+page-navigate = открыть { $url }
+page-press = нажать клавишу { $key }
+page-scroll = прокрутить
+page-wait = подождать { $seconds } с
+page-done = завершить
 
 # What operators read in an e-mail.
 notify-escalation = Разговор ждёт сотрудника

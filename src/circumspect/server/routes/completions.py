@@ -106,9 +106,8 @@ async def create_chat_completion(
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
         talk=(*talk.earlier, *talk.newest) if given.tools else (),
         instructions=talk.instructions,
+        returned=() if errand else thread.returned,
     )
-    if thread.returned and incoming.errand is None:
-        await threads.take_back(services, sender, thread)
     about(tenant=who.tenant, turn=incoming.turn)
 
     async def after(result: TurnResult) -> None:

@@ -1,0 +1,118 @@
+"""What goes over the wire of `/v1/agent/interact`: a page on its way in, an action on its way out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from circumspect.page import Element, Page, Popup
+from circumspect.server.schemas import NO_NUL, Given, Id, Line, Shown
+from circumspect.turn import Language, Outcome
+
+Short = Annotated[str, Field(max_length=2_000, pattern=NO_NUL)]
+Url = Annotated[str, Field(max_length=4_000, pattern=r"^(https?|file|about):[^\s\x00]*$")]
+
+
+class ElementGiven(Given):
+    """One element of an accessibility tree. Field by field as docs/browser.md says."""
+
+    id: Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\s\x00\]]+$")]
+    role: Annotated[str, Field(max_length=80, pattern=NO_NUL)]
+    name: Short = ""
+    value: Short = ""
+    description: Short = ""
+    haspopup: Popup = ""
+    expanded: bool | None = None
+    checked: bool | None = None
+    selected: bool | None = None
+    pressed: bool | None = None
+    disabled: bool = False
+    required: bool = False
+    invalid: bool = False
+    href: Short = ""
+    type: Short = ""
+    options: Annotated[tuple[Short, ...], Field(max_length=1_000)] = ()
+    inside: Short = ""
+    form: Short = ""
+    method: Short = ""
+    controls: Short = ""
+
+
+class PageGiven(Given):
+    """The page as HTML, or as a list of elements with their roles, names and states."""
+
+    html: Annotated[str, Field(max_length=5_000_000)] | None = Field(None, description="The page's HTML, as it is now.")
+    elements: Annotated[tuple[ElementGiven, ...], Field(max_length=5_000)] | None = Field(
+        None, description="What is on the page, in reading order. Ids must stay the same from snapshot to snapshot."
+    )
+    title: Short = ""
+    text: Annotated[str, Field(max_length=20_000, pattern=NO_NUL)] = ""
+    focused: Short = ""
+    status: Annotated[int, Field(ge=0, le=999)] = 200
+    busy: bool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> PageGiven:
+        if (self.html is None) == (self.elements is None):
+            raise ValueError("send exactly one of html and elements")
+        return self
+
+    def page(self, url: str) -> Page:
+        if self.html is not None:
+            from circumspect.browser.html import page_of_html
+
+            return page_of_html(self.html, url)
+        elements = tuple(Element(**one.model_dump()) for one in self.elements or ())
+        return Page(url, self.title, elements, self.text, focused=self.focused, status=self.status, busy=self.busy)
+
+
+_BUTTON: dict[str, Any] = {"id": "b1", "role": "button", "name": "Patient", "haspopup": "menu", "expanded": False}
+
+
+class InteractRequest(Given):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query": "Open the patient menu",
+                    "url": "https://clinic.example/dashboard",
+                    "page": {"title": "Dashboard", "elements": [_BUTTON]},
+                }
+            ]
+        }
+    )
+
+    query: Annotated[str, Field(max_length=100_000, pattern=NO_NUL)] = Field(
+        "", description="The user's words: a task, an answer, a yes. Empty after an action was carried out."
+    )
+    url: Url = Field(description="The address of the page.")
+    page: PageGiven
+    session: Id | None = Field(None, description="As the answer before gave it; without it a new one begins.")
+    error: Line = Field("", description="Why the last action could not be carried out at all.")
+    person: Id | None = None
+    language: Language | None = None
+
+
+class ActionShown(Shown):
+    id: str
+    action: str = Field(description="click, submit, type, select, navigate, press, scroll, wait.")
+    arguments: dict[str, Any]
+    expected: dict[str, Any] = Field(description="What it should bring about, said before it is tried.")
+
+
+class InteractionShown(Shown):
+    session: str
+    status: Literal["next_action", "answer", "needs_user_input"]
+    thought: str
+    next_action: ActionShown | None
+    answer: str | None
+    user_question: str | None
+    missing_information: list[str]
+    context: dict[str, Any]
+    verified: dict[str, Any] | None = Field(description="What the last action did, by the snapshots before and after.")
+    outcome: Outcome
+    turn_id: str
+    reason_codes: list[str]
+    pending: dict[str, Any] | None
+    usage: dict[str, Any]

@@ -1,0 +1,64 @@
+"""Pages: a tenant's id -> its `Setup` for acting on web pages, made from its own and kept as long as that is current.
+
+The models and the search that a tenant's `browser` section names are opened when the first page comes; without such a
+section the tenant's own model thinks and its own documents are searched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from dataclasses import replace
+
+from circumspect.browsing.interacting import setup_for_pages
+from circumspect.config import Settings
+from circumspect.knowledge.search import Library
+from circumspect.knowledge.web.cache import SearchCache
+from circumspect.knowledge.web.opening import open_search
+from circumspect.knowledge.web.scoped import Scoped
+from circumspect.models.pair import Pair
+from circumspect.policy.reasoned import Reasoning
+from circumspect.server.directory import Directory
+from circumspect.stores import SqlStore
+from circumspect.tenants.file import BrowserSection
+from circumspect.turn import TenantId
+from circumspect.work import Setup
+
+
+class Pages:
+    def __init__(self, directory: Directory, store: SqlStore, settings: Settings) -> None:
+        self._directory, self._library, self._settings = directory, Library(store), settings
+        self._cache = SearchCache()
+        # Of the tenant's own setup only a trace is kept: what belongs to it is closed when nobody holds it any more.
+        self._kept: dict[TenantId, tuple[weakref.ref[Setup], Setup]] = {}
+
+    async def setup(self, tenant: TenantId) -> Setup:
+        """Raises as `Directory.setup` does, and `ConfigError` for a search or model that cannot be had."""
+        base = await self._directory.setup(tenant)
+        kept = self._kept.get(tenant)
+        if kept is None or kept[0]() is not base:
+            section = (await self._directory.settings(tenant)).browser or BrowserSection()
+            kept = self._kept[tenant] = (weakref.ref(base), await self._made(base, section))
+        return kept[1]
+
+    async def _made(self, base: Setup, section: BrowserSection) -> Setup:
+        searching = await asyncio.to_thread(self._search, base.tenant.id, section.search or self._settings.search)
+        models = await self._models(base, section)
+        reasoning = Reasoning(searches=section.searches, widening=section.widening)
+        made = setup_for_pages(base, models=models, search=searching, reasoning=reasoning)
+        return made if made.searches else replace(made, searches=(self._library,))
+
+    def _search(self, tenant: TenantId, name: str) -> Scoped | None:
+        if name == "none":
+            return None
+        given = self._settings.search_key
+        key = given.get_secret_value() if given else os.environ.get("TAVILY_API_KEY")
+        opened = open_search(name, key=key, library=self._library, tenant=tenant, allow=self._settings.allow_addresses)
+        return Scoped(opened, self._cache)
+
+    async def _models(self, base: Setup, section: BrowserSection) -> Pair:
+        own = base.ports.model
+        smart = await self._directory.model(section.smart) if section.smart else own
+        fallback = await self._directory.model(section.smart_fallback) if section.smart_fallback else None
+        return Pair(smart, await self._directory.model(section.fast) if section.fast else smart, fallback)
