@@ -227,7 +227,7 @@ class Work:
         """Hold a call against the rules, with no more of the past than they turn out to need."""
         setup, screened, tools, notes = self.setup, self.screened, self.tools, self.notes
         page = screened.incoming.page
-        if page and setup.on_pages:
+        if page and setup.on_pages and not confirmed:  # what was confirmed stays what it was when it was shown
             call = setup.on_pages.resolve(call, page)
         policy = setup.policy.of(call.tool, screened.incoming.tenant)
         session = at_hand(screened, tools, notes)

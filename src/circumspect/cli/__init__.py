@@ -18,6 +18,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "backtest": ("backtest:backtest", "Run stored conversations under another policy, with no model."),
     "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
     "evaluate": ("evaluate:evaluate", "Check cases against a policy's criteria, with quotes that are really there."),
+    "optimise": ("optimise:optimise", "Improve a prompt on labelled cases; the winner is a candidate, never live."),
+    "browse": ("browse:browse", "Do a task in a real browser, step by step, every step verified."),
     "serve": ("serve:serve", "Serve the HTTP API: chat, OpenAI-compatible endpoint, operators' work."),
     "apply": ("apply:apply", "Create or update tenants from files."),
     "tenants": ("tenants:tenants", "List tenants, or show one as a file."),

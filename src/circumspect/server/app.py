@@ -27,11 +27,13 @@ from circumspect.server.routes import (
     conversations,
     escalations,
     evaluations,
+    experiments,
     health,
     interact,
     keys,
     persons,
     policies,
+    prompts,
     session,
 )
 from circumspect.server.services import open_services
@@ -47,6 +49,8 @@ ROUTERS = (
     approvals.router,
     admin.router,
     policies.router,
+    experiments.router,
+    prompts.router,
     keys.router,
     persons.router,
     audit.router,

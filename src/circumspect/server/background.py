@@ -1,4 +1,5 @@
-"""What a worker does while nobody asks: settle calls whose worker died, carry notifications, forget what is old.
+"""What a worker does while nobody asks: settle calls whose worker died, carry notifications, write down what turns
+under experiments came to and stop arms that do harm, forget what is old.
 
 Every worker does all of it; leases in the store keep them from doing anything twice. A round that fails is logged and
 the next one comes all the same.
@@ -14,6 +15,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from circumspect.errors import CircumspectError
+from circumspect.lab.conducting import climb, guard
 from circumspect.server.delivery import Courier
 from circumspect.server.services import Services
 from circumspect.steps.sweep import sweep
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
 DELIVER_SECONDS = 1.0
+EXPOSE_SECONDS = 1.0
+GUARD_SECONDS = 10.0
 TIDY_SECONDS = 3600.0
 KEEP_DELIVERED = timedelta(days=7)
 
@@ -37,6 +41,8 @@ async def in_background(services: Services) -> AsyncIterator[None]:
         rounds = [
             asyncio.create_task(_forever(SWEEP_SECONDS, lambda: sweep_all(services))),
             asyncio.create_task(_forever(DELIVER_SECONDS, lambda: _until_idle(courier))),
+            asyncio.create_task(_forever(EXPOSE_SECONDS, lambda: write_exposures(services))),
+            asyncio.create_task(_forever(GUARD_SECONDS, lambda: look_at_arms(services))),
             asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
         ]
         try:
@@ -74,6 +80,20 @@ async def sweep_all(services: Services) -> int:
     if settled:
         log.warning("calls of dead workers settled", extra={"problem": str(settled)})
     return settled
+
+
+async def write_exposures(services: Services) -> None:
+    await services.experimenting.flush()
+    await services.shadowing.count()
+
+
+async def look_at_arms(services: Services) -> int:
+    """Arms that do harm are stopped, and where it was planned those that do well get more. How many changed."""
+    changed = await guard(services.store, services.clock, services.ids)
+    changed += await climb(services.store, services.clock, services.ids)
+    if changed:
+        services.experimenting.look_again()
+    return changed
 
 
 async def _until_idle(courier: Courier) -> None:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
+from circumspect.lab.resources import StoredResources
 from circumspect.ports import Clock, Ids
 from circumspect.server.directory import Directory
+from circumspect.server.experimenting import Experimenting
 from circumspect.server.limits import Limiter, open_limiter
 from circumspect.server.metrics import Metrics
 from circumspect.server.pages import Pages
+from circumspect.server.shadowing import Shadowing
 from circumspect.server.turns import Turns
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
@@ -36,6 +39,8 @@ class Services:
     turns: Turns
     computing: asyncio.Semaphore
     """One long computation at a time for each worker: conversations go on meanwhile."""
+    experimenting: Experimenting
+    shadowing: Shadowing
 
 
 @asynccontextmanager
@@ -52,8 +57,17 @@ async def open_services(
         opened.push_async_callback(limiter.close)
         directory = Directory(store, settings, vault, clock, ids)
         opened.push_async_callback(directory.close)
-        turns = Turns(metrics)
+        resources = StoredResources(store)
+        opened.push_async_callback(resources.close)
+        experimenting = Experimenting(store, resources, clock)
+        opened.push_async_callback(experimenting.close)
+        shadowing = Shadowing(store, experimenting, clock, ids)
+        opened.push_async_callback(shadowing.close)
+        turns = Turns(metrics, experimenting)
         opened.push_async_callback(turns.drain, settings.drain_seconds)
         pages = Pages(directory, store, settings)
         computing = asyncio.Semaphore(1)
-        yield Services(settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, computing)
+        yield Services(
+            settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, computing, experimenting,
+            shadowing,
+        )  # fmt: skip

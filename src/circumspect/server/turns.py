@@ -2,7 +2,8 @@
 
 A turn belongs to no connection. Whoever asked may go away: it is finished and stored all the same, and the same
 `Idempotency-Key` then gets its result. When the server stops, turns in flight are waited for; one that takes too long
-is broken off, which the pipeline records, so that its key may run it again.
+is broken off, which the pipeline records, so that its key may run it again. The arm of an experiment is drawn here and
+nowhere else, before the turn runs.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
 from circumspect.reasons import ReasonCode
 from circumspect.server import telemetry
+from circumspect.server.experimenting import Experimenting
 from circumspect.server.metrics import Metrics
 from circumspect.turn import Incoming, TurnResult
 from circumspect.work import Setup
 
 
 class Turns:
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, metrics: Metrics, experimenting: Experimenting | None = None) -> None:
+        self._metrics, self._experimenting = metrics, experimenting
         self._tasks: set[asyncio.Task[TurnResult]] = set()
         self._late = False
 
@@ -70,14 +72,13 @@ class Turns:
         after: Callable[[TurnResult], Awaitable[None]] | None,
     ) -> TurnResult:
         began = perf_counter()
-        if telemetry.is_on():
-            with telemetry.turn_span(incoming, setup) as span:
-                result = await run_turn(incoming, telemetry.traced(setup), listener)
-                telemetry.describe(span, result)
-        else:
-            result = await run_turn(incoming, setup, listener)
+        trial = await self._experimenting.begin(incoming, setup) if self._experimenting else None
+        result = await (trial.run(_turn, listener) if trial else _turn(incoming, setup, listener))
+        seconds = perf_counter() - began
         if result.turn == incoming.turn:  # else it was answered before, and counted then
-            self._metrics.turn(incoming.tenant, result, perf_counter() - began)
+            self._metrics.turn(incoming.tenant, result, seconds)
+        if trial:
+            trial.ended(result, seconds)
         if after:
             await after(result)
         return result
@@ -86,6 +87,15 @@ class Turns:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it any more
+
+
+async def _turn(incoming: Incoming, setup: Setup, listener: Listener | None) -> TurnResult:
+    if not telemetry.is_on():
+        return await run_turn(incoming, setup, listener)
+    with telemetry.turn_span(incoming, setup) as span:
+        result = await run_turn(incoming, telemetry.traced(setup), listener)
+        telemetry.describe(span, result)
+        return result
 
 
 def is_lost(result: TurnResult) -> bool:

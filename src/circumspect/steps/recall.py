@@ -7,6 +7,7 @@ a span of time count the tenant's calls in all conversations; their `per` narrow
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -65,12 +66,17 @@ def _session(
     for one in seen:
         by_turn.setdefault(one.turn, []).append(one)
     spoken = {message.turn for message in messages}
-    order: list[Message | Execution] = [one for one in seen if one.turn not in spoken]
+    # Of turns in which nothing was said (a client's results, a colleague's decision) only the time tells the place.
+    silent = deque(sorted((one for one in seen if one.turn not in spoken), key=lambda one: one.started_at))
+    order: list[Message | Execution] = []
     for message in messages:
+        while silent and silent[0].started_at < message.at:
+            order.append(silent.popleft())
         if message.role == "assistant":
             order += by_turn.pop(message.turn, [])
         order.append(message)
-    order += [one for left in by_turn.values() for one in left if one.turn in spoken]
+    unanswered = [one for left in by_turn.values() for one in left if one.turn in spoken]
+    order += sorted((*unanswered, *silent), key=lambda one: one.started_at)
     events: list[Heard | Happened] = []
     for item in order:
         if isinstance(item, Execution):

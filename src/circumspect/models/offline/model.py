@@ -48,6 +48,12 @@ def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
 
         if is_form(request):
             return json.dumps(analyse(request), ensure_ascii=False), ()
+    if request.purpose in ("analyse", "evaluate", "verify", "summarise"):
+        from circumspect.models.offline.reasoning import is_reasoning, reasoned
+
+        if is_reasoning(request):
+            found = reasoned(request)
+            return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ()
     if request.schema is not None:
         from circumspect.models.offline.cautious import cautious
 
@@ -60,9 +66,14 @@ def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
 
 def _drafted(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     from circumspect.models.offline.draft import propose
+    from circumspect.models.offline.driving import drive, is_driving
 
-    seen, proposal = propose(request)
-    if seen.assessed:
+    if is_driving(request):
+        assessed, proposal = True, drive(request)
+    else:
+        seen, proposal = propose(request)
+        assessed = seen.assessed
+    if assessed:
         assessment = {
             "confidence": proposal.confidence,
             "tool_call": proposal.tool,

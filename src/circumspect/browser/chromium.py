@@ -1,0 +1,406 @@
+"""A real Chromium, driven through Playwright: it opens pages, takes snapshots and performs the actions it is handed.
+
+It decides nothing. What goes wrong in a page comes back as a sentence in `Performed`, never as a traceback: a page is a
+stranger, and it may do anything. Windows that it opens with `alert` and `confirm` are answered with no and shown in the
+next snapshot as alerts; downloads are refused; addresses of other kinds than `http` and `https` are not opened, unless
+the first one was of that kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from circumspect.browser.addresses import leads_nowhere
+from circumspect.browser.settling import MOST, Requests, settled
+from circumspect.errors import CircumspectError, ConfigError
+from circumspect.page import Element, Page
+from circumspect.turn import ToolCall
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Dialog, ElementHandle, Playwright
+    from playwright.async_api import Page as Tab
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS = ("--disable-gpu", "--disable-dev-shm-usage")
+_WEB = frozenset(("http", "https"))
+_ACTING = 4_000
+_LOADING = 30_000
+_LONGEST_WAIT = 10.0
+_KEYS = {"esc": "Escape", "return": "Enter", "numpadenter": "Enter", "space": "Space", " ": "Space", "up": "ArrowUp"}
+_KEYS |= {"down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "del": "Delete", "ctrl": "Control"}
+_KEYS |= {"cmd": "Meta", "command": "Meta", "option": "Alt", "pgdn": "PageDown", "pgup": "PageUp"}
+_OFFERED = frozenset(("option", "menuitem", "menuitemradio", "treeitem", "gridcell"))
+_DIGITS = re.compile(r"\d+")
+
+# Scrolls the element, what scrolls around it, or the page, or, where the page itself never moves, its largest part.
+_SCROLL = """
+(element, way) => {
+  const moves = (one) => one.scrollHeight > one.clientHeight + 1 &&
+    (one === document.scrollingElement || /auto|scroll/.test(getComputedStyle(one).overflowY));
+  let target = element;
+  while (target && !moves(target)) target = target.parentElement;
+  target ??= document.scrollingElement;
+  if (!element && !moves(target)) {
+    const inner = [...document.querySelectorAll("*")].filter(moves);
+    target = inner.sort((one, other) => other.clientHeight * other.clientWidth - one.clientHeight * one.clientWidth)[0];
+  }
+  if (!target) return null;
+  const before = target.scrollTop;
+  target.scrollBy({ top: way * Math.max(100, Math.min(target.clientHeight, innerHeight) * 0.8), behavior: "instant" });
+  return target.scrollTop !== before ? target : null;
+}
+"""
+_INNER_SCROLL = "one => one.isConnected && one !== document.scrollingElement ? Math.round(one.scrollTop) : 0"
+
+
+class PageUnreachable(CircumspectError):
+    """A page could not be opened. The sentence says why."""
+
+    code = "page_unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    error: str = ""
+    """Why the action could not be tried or finished; empty when it was. What it brought about, verification says."""
+
+
+class Chromium:
+    """One window. `Chromium.open` makes one and closes it."""
+
+    def __init__(self, context: BrowserContext, tab: Tab) -> None:
+        self._context = context
+        self._tabs: list[Tab] = []
+        self._requests: dict[Tab, Requests] = {}
+        self._said: list[Element] = []
+        self._alerts = count(1)
+        self._schemes = set(_WEB)
+        self._started = False
+        self._rested: bool | None = None
+        self._scrolled: ElementHandle | None = None
+        self._watch(tab)
+        context.on("page", self._watch)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *, headed: bool = False, executable: str | None = None) -> AsyncIterator[Self]:
+        try:
+            from playwright.async_api import Error, async_playwright
+        except ImportError:
+            raise ConfigError(
+                "Playwright is not installed, and pages are opened through it.",
+                fix="Install it: pip install 'circumspect[browser]'.",
+            ) from None
+        async with async_playwright() as playwright:
+            path = executable or find_chromium(playwright)
+            try:
+                browser = await playwright.chromium.launch(
+                    executable_path=path,
+                    headless=not headed,
+                    args=list(_FLAGS),
+                    # Chromium refuses to run sandboxed as root.
+                    chromium_sandbox=not hasattr(os, "geteuid") or os.geteuid() != 0,
+                )
+            except Error as failure:
+                raise ConfigError(
+                    f"Chromium at {path} did not start: {_first_line(failure)}",
+                    fix="Set CHROMIUM to another one, or leave out --headed where there is no screen.",
+                ) from None
+            context = await browser.new_context(accept_downloads=False, viewport={"width": 1280, "height": 900})
+            context.set_default_timeout(_ACTING)
+            try:
+                yield cls(context, await context.new_page())
+            finally:
+                await browser.close()
+
+    @property
+    def tab(self) -> Tab:
+        """The one in front: the newest that is open."""
+        if not self._tabs:
+            raise PageUnreachable("The browser's window was closed.", fix="Start again.")
+        return self._tabs[-1]
+
+    async def goto(self, url: str) -> Page:
+        """Open an address. The first one decides whether others than `http` and `https` may be opened later."""
+        if not self._started:
+            self._schemes.add(urlsplit(url).scheme.lower())
+            self._started = True
+        if refused := self._refused(url):
+            raise PageUnreachable(refused, fix="Give an address that begins with https:// or http://.")
+        if failed := await self._go(url):
+            raise PageUnreachable(failed, fix="Check the address, and whether the page opens in another browser.")
+        return await self.snapshot()
+
+    async def settled(self, most: float = MOST) -> bool:
+        """Wait until the page has come to rest; False when it did not in time."""
+        front, rested = None, False
+        while front is not self.tab:
+            # A new tab may come to the front meanwhile.
+            front = self.tab
+            rested = await settled(front, self._requests[front], most)
+        return rested
+
+    async def snapshot(self) -> Page:
+        """What is on the screen, once the page has come to rest."""
+        from playwright.async_api import Error
+
+        from circumspect.browser.live import snapshot
+
+        for left in (2, 1, 0):
+            # An action has just been waited for; another wait would only cost time.
+            rested = await self.settled() if self._rested is None else self._rested
+            self._rested, front = None, self.tab
+            try:
+                taken = await snapshot(front)
+                inner = await self._inner_scroll()
+            except Error as failure:
+                if front.is_closed() or left == 0:
+                    raise PageUnreachable(f"The page could not be read: {_first_line(failure)}") from None
+                continue
+            busy = taken.busy or (not rested and self._requests[front].under_way)
+            across, down = taken.scroll
+            return replace(taken, busy=busy, scroll=(across, down + inner), elements=(*self._said, *taken.elements))
+        raise PageUnreachable("The page went on opening others and could not be read.")
+
+    async def _inner_scroll(self) -> int:
+        """How far the part of the page is scrolled that was scrolled last: it counts as the page's own way down."""
+        from playwright.async_api import Error
+
+        try:
+            return int(await self._scrolled.evaluate(_INNER_SCROLL)) if self._scrolled else 0
+        except Error:
+            self._scrolled = None
+            return 0
+
+    async def perform(self, call: ToolCall, page: Page) -> Performed:
+        """Try the action on the page as it was shown. Something else in its place is not touched."""
+        from playwright.async_api import Error
+
+        self._said.clear()
+        try:
+            error = await self._perform(call, page)
+            self._rested = await self.settled()
+        except Error as failure:
+            error = _sentence(failure)
+        except PageUnreachable as failure:
+            error = failure.problem
+        scheme = urlsplit(self.tab.url).scheme if self._tabs else ""
+        if self._started and scheme not in {*self._schemes, "about", "chrome-error", ""}:
+            await self.tab.go_back()
+            error = error or f"The page tried to open an address of the kind {scheme}:, which is not allowed."
+        return Performed(error)
+
+    async def _perform(self, call: ToolCall, page: Page) -> str:
+        said = {name: str(value) for name, value in call.arguments.items() if value is not None}
+        handle: ElementHandle | None = None
+        element = page.by_id.get(said.get("element", ""))
+        if said.get("element"):
+            found = await self._found(said["element"], element, exactly=call.tool == "submit")
+            if isinstance(found, str):
+                return found
+            handle = found
+        match call.tool:
+            case "click" | "submit" | "type" | "select":
+                if handle is None or element is None:
+                    return f"A {call.tool} needs an element of the page."
+                return await self._use(call.tool, handle, element, said)
+            case "navigate":
+                url = said.get("url", "")
+                return self._refused(url) or await self._go(url)
+            case "press":
+                keys = [_KEYS.get(key.lower(), key) for key in re.split(r"(?<=.)\+", said.get("key", ""))]
+                await (handle.press if handle else self.tab.keyboard.press)("+".join(keys))
+            case "scroll":
+                return await self._scroll(handle, -1 if said.get("direction") == "up" else 1)
+            case "wait":
+                await asyncio.sleep(_seconds(said.get("seconds", "1")))
+            case "done":
+                pass
+            case _:
+                return f"{call.tool} is not an action on a page."
+        return ""
+
+    async def _scroll(self, handle: ElementHandle | None, way: int) -> str:
+        script = _SCROLL if handle else f"way => ({_SCROLL})(null, way)"
+        moved = await (handle.evaluate_handle(script, way) if handle else self.tab.evaluate_handle(script, way))
+        self._scrolled = moved.as_element() or self._scrolled
+        return "" if moved.as_element() else "It cannot be scrolled any further."
+
+    async def _use(self, action: str, handle: ElementHandle, element: Element, said: Mapping[str, str]) -> str:
+        match action:
+            case "type":
+                await handle.fill(said.get("text", ""))
+            case "select":
+                return await self._select(handle, element, said.get("option", ""))
+            case _:
+                if not leads_nowhere(element.href) and (refused := self._refused(element.href)):
+                    return refused
+                await handle.click()
+        return ""
+
+    async def _found(self, wanted: str, shown: Element | None, *, exactly: bool) -> ElementHandle | str:
+        """The element, if it is still what was shown: a button that says something else by now is another button."""
+        from circumspect.browser.live import locate, snapshot
+
+        now = (await snapshot(self.tab)).by_id.get(wanted)
+        handle = await locate(self.tab, wanted)
+        if shown is None or now is None or handle is None:
+            return f"The element {wanted} is not on the page any more."
+        before, after = (name if exactly else _DIGITS.sub("0", name) for name in (shown.name, now.name))
+        if (shown.role, before) != (now.role, after) or (exactly and shown.method != now.method):
+            return f'The {shown.role} "{shown.name}" has changed: it is now the {now.role} "{now.name}".'
+        if now.disabled:
+            return f'The {now.role} "{now.name}" is disabled.'
+        return handle
+
+    async def _select(self, handle: ElementHandle, element: Element, option: str) -> str:
+        if await handle.evaluate("one => one.localName === 'select'"):
+            chosen = next((one for one in element.options if one.casefold() == option.casefold()), option)
+            if element.options and chosen not in element.options:
+                return f'"{element.name}" does not offer "{option}".'
+            await handle.select_option(label=chosen)
+            return ""
+        if element.role != "listbox" and not element.expanded:
+            await handle.click()
+            await self.settled()
+        return await self._choose(element, option)
+
+    async def _choose(self, element: Element, option: str) -> str:
+        """An option of a list that the page draws itself."""
+        from circumspect.browser.live import locate, snapshot
+
+        page = await snapshot(self.tab)
+        offered = [one for one in page.elements if one.role in _OFFERED]
+        owner = page.by_id.get(element.id, element)
+        own = [one for one in offered if one.inside in (owner.controls, owner.id)] or offered
+        chosen = next((one for one in own if one.name.casefold() == option.casefold()), None)
+        handle = await locate(self.tab, chosen.id) if chosen else None
+        if handle is None:
+            return f'"{element.name}" does not offer "{option}".'
+        await handle.click()
+        return ""
+
+    async def _go(self, url: str) -> str:
+        """Open an address; the sentence says why that failed."""
+        from playwright.async_api import Error
+        from playwright.async_api import TimeoutError as TooSlow
+
+        try:
+            await self.tab.goto(url, wait_until="domcontentloaded", timeout=_LOADING)
+        except TooSlow:
+            return f"{_bare(url)} did not answer within {_LOADING // 1000} seconds."
+        except Error as failure:
+            return _not_opened(url, failure)
+        return ""
+
+    def _refused(self, url: str) -> str:
+        scheme = urlsplit(url).scheme.lower()
+        if scheme in self._schemes:
+            return ""
+        if not scheme:
+            return f"{_bare(url) or 'Nothing'} is not a whole address: it begins with https:// or http://."
+        return f"Addresses of the kind {scheme}: are not opened."
+
+    def _watch(self, tab: Tab) -> None:
+        self._tabs.append(tab)
+        self._requests[tab] = Requests(tab)
+        tab.on("dialog", self._answer)
+        tab.on("download", lambda file: self._say(f"Error: a download was refused, {file.suggested_filename}."))
+        tab.on("filechooser", lambda chooser: self._say("Error: no file can be chosen here."))
+        tab.on("close", self._forget)
+
+    def _forget(self, tab: Tab) -> None:
+        self._tabs = [one for one in self._tabs if one is not tab]
+
+    async def _answer(self, dialog: Dialog) -> None:
+        """No, to whatever a page asks in a window of the browser's: nobody has seen the question."""
+        asked = f'The page asked "{dialog.message}" and was answered with no.'
+        self._say(dialog.message if dialog.type == "alert" else asked)
+        await dialog.dismiss()
+
+    def _say(self, text: str) -> None:
+        self._said.append(Element(f"alert-{next(self._alerts)}", "alert", text[:300]))
+
+
+def find_chromium(playwright: Playwright | None = None) -> str:
+    """CHROMIUM, else one that is installed, else the one that Playwright has downloaded."""
+    installed = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    own = playwright.chromium.executable_path if playwright else ""
+    if installed or (own and os.path.exists(own)):
+        return installed or own
+    raise ConfigError(
+        "No Chromium was found.",
+        fix="Install one (apt-get install chromium, or: playwright install chromium), or set CHROMIUM=/path/to/it.",
+    )
+
+
+def _seconds(said: str) -> float:
+    try:
+        return min(max(float(said), 0.0), _LONGEST_WAIT)
+    except ValueError:
+        return 1.0
+
+
+_NET = {
+    "ERR_CONNECTION_REFUSED": "Nothing answers at {}.",
+    "ERR_NAME_NOT_RESOLVED": "There is no host of that name: {}.",
+    "ERR_INTERNET_DISCONNECTED": "There is no connection, so {} could not be opened.",
+    "ERR_CONNECTION_TIMED_OUT": "{} did not answer in time.",
+    "ERR_TOO_MANY_REDIRECTS": "{} leads round in a circle.",
+    "ERR_ABORTED": "{} is not a page: it may be a download, which is refused.",
+    "ERR_INVALID_URL": "{} is not an address.",
+}
+
+
+def _not_opened(url: str, failure: Exception) -> str:
+    code = re.search(r"\bERR_[A-Z_]+", str(failure))
+    known = _NET.get(code[0]) if code else None
+    if known is None and code and "CERT" in code[0]:
+        known = "The certificate of {} is not valid, so it was not opened."
+    return (known or "{} could not be opened: " + (code[0] if code else _first_line(failure))).format(_bare(url))
+
+
+def _sentence(failure: Exception) -> str:
+    """What Playwright says at length, in one sentence. What was typed is never in it."""
+    said = str(failure)
+    for sign, sentence in _TROUBLES.items():
+        if sign in said:
+            return sentence
+    return f"The browser could not do it: {_first_line(failure)}"
+
+
+_TROUBLES = {
+    "intercepts pointer events": "Something lies over the element, so it cannot be clicked.",
+    "not an <input>": "The element is not a field that can be typed into.",
+    "Input of type": "The element is not a field that can be typed into.",
+    "Malformed value": "The field does not take a value of this form.",
+    "Cannot type text into": "The field does not take text: it wants a number.",
+    "not editable": "The field can only be read.",
+    "element is not enabled": "The element is disabled.",
+    "element is not visible": "The element cannot be seen.",
+    "outside of the viewport": "The element lies outside of the window.",
+    "not attached": "The element is not on the page any more.",
+    "Unknown key": "There is no key of that name.",
+    "did not find some options": "That option is not offered.",
+    "has been closed": "The page was closed.",
+    "Timeout": "The page did not react in time.",
+}
+
+
+def _first_line(failure: Exception) -> str:
+    return str(failure).strip().partition("\n")[0].split("Call log")[0][:200]
+
+
+def _bare(url: str) -> str:
+    """Without what may be secret in it: the query, and a name and a password."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))[:200]

@@ -1,0 +1,85 @@
+"""What the names and messages of a page say: text -> does it match a list of `words.txt`?
+
+Matching is by whole words and by `locales.wordlists`, so that "Payments" is not "pay" and inflected Hebrew is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from circumspect.locales.phrases import BREAK, alike
+from circumspect.locales.wordlists import compiled, said
+
+Heading = Literal[
+    "commits",
+    "saves",
+    "affirms",
+    "dismisses",
+    "looks",
+    "acting addresses",
+    "succeeded",
+    "failed",
+    "error page",
+    "signs out",
+    "background",
+    "small words",
+]
+_LONGEST = 2_000
+_JOINED = re.compile(r"[&+]|\b(?:and|then)\b|\bи\b")
+
+
+def mentions(heading: Heading, text: str) -> bool:
+    """Does one of the phrases occur in it?"""
+    return bool(text) and _patterns()[heading].search(said(text[:_LONGEST])) is not None
+
+
+def is_wholly(heading: Heading, text: str) -> bool:
+    """Is it one of the phrases, and nothing else, in each of its clauses ("No, keep it")?
+
+    "View and pay" is two things: an open-ended "view ..." does not cover it.
+    """
+    if not text or len(text) > 100:
+        return False
+    clauses = [clause.strip() for clause in said(text).split(BREAK) if clause.strip()]
+    return bool(clauses) and all(_is(heading, clause, text) for clause in clauses)
+
+
+def _is(heading: Heading, clause: str, text: str) -> bool:
+    # The patterns look back at the space before a word, and take the one after it along.
+    if _patterns()[heading].fullmatch(f" {clause} ", 1) is None:
+        return False
+    return not _JOINED.search(text.lower()) or clause in _lines()[heading]
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of a name that could tie it to another: no numbers, and none of the smallest."""
+    return frozenset(word for word in said(text).split() if len(word) > 2 and word.isalpha() and word not in _small())
+
+
+@cache
+def _small() -> frozenset[str]:
+    return frozenset(word for line in _lines()["small words"] for word in line.split())
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    return {heading: compiled(lines) for heading, lines in _lines().items()}
+
+
+@cache
+def _lines() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for raw in resources.files("circumspect.browser").joinpath("words.txt").read_text("utf-8").splitlines():
+        line = raw.strip()
+        if line.startswith("[") and line.endswith("]"):
+            heading = line[1:-1]
+            found[heading] = []
+        elif line and not line.startswith("#"):
+            # Read like a name on a page, so that the list may be written as people write.
+            found[heading].append(" ".join(word if word == "..." else alike(word) for word in line.split()))
+    return {name: tuple(lines) for name, lines in found.items()}

@@ -1,0 +1,237 @@
+"""`circumspect browse`: a real Chromium does a task step by step, verified, and asks on the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from circumspect.turn import LANGUAGES, Language
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from circumspect.browser.chromium import Chromium
+    from circumspect.browsing.driving import Step
+    from circumspect.work import Setup
+
+
+@click.command()
+@click.argument("url")
+@click.argument("task")
+@click.option("--model", envvar="CIRCUMSPECT_MODEL", help="openai:gpt-4o, anthropic:…, offline (default).")
+@click.option("--smart", envvar="CIRCUMSPECT_SMART_MODEL", help="The model that thinks; without it --model.")
+@click.option("--smart-fallback", envvar="CIRCUMSPECT_SMART_MODEL_FALLBACK", help="Thinks when that cannot be had.")
+@click.option("--fast", envvar="CIRCUMSPECT_FAST_MODEL", help="Words actions and summaries; without it the smart one.")
+@click.option(
+    "--search",
+    envvar="CIRCUMSPECT_SEARCH",
+    default="documents",
+    show_default=True,
+    help="Where is searched: documents, tavily, searxng:URL, none.",
+)
+@click.option(
+    "--documents",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="A file to know from: Markdown, text, HTML, PDF. May be given several times.",
+)
+@click.option("--policy", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A policy file.")
+@click.option("--headed", is_flag=True, help="Show the browser's window.")
+@click.option(
+    "--record", type=click.Path(file_okay=False, path_type=Path), help="Write screenshots and report.html there."
+)
+@click.option("--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="Stop after so many.")
+@click.option("--lang", type=click.Choice(LANGUAGES), help="Speak this language, whatever comes in.")
+@click.option(
+    "--database",
+    envvar="CIRCUMSPECT_DATABASE",
+    default="sqlite:///.circumspect/circumspect.db",
+    show_default=True,
+    help="SQLite file or postgresql:// URL in which every step is kept.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a step.")
+def browse(url: str, task: str, **options: Any) -> None:
+    """Do TASK on the page at URL, step by step, in a real Chromium.
+
+    Every step says what is expected, what happened and how sure that is. What only you know is asked on the terminal,
+    and so is a yes before anything is sent, paid or deleted. Exit status: 0 done, 1 not done, 2 something is missing.
+
+    \b
+    circumspect browse https://clinic.example "Add patient Ann Lee"
+    circumspect browse URL "Which visits are due today?" --documents manual.pdf --record run1
+    """
+    raise SystemExit(asyncio.run(_browse(Browsing(url, task, **options))))
+
+
+@dataclass(frozen=True)
+class Browsing:
+    url: str
+    task: str
+    model: str | None
+    smart: str | None
+    smart_fallback: str | None
+    fast: str | None
+    search: str
+    documents: tuple[Path, ...]
+    policy: Path | None
+    headed: bool
+    record: Path | None
+    steps: int
+    lang: str | None
+    database: str
+    as_json: bool
+
+
+async def _browse(asked: Browsing) -> int:
+    from circumspect.agent import Agent
+    from circumspect.browser.chromium import Chromium
+    from circumspect.browsing.driving import drive
+    from circumspect.browsing.report import Report
+
+    agent = Agent("browse", model=asked.model, policy=asked.policy, database=asked.database)
+    report = Report(asked.record, asked.task, asked.url) if asked.record else None
+    try:
+        setup = await _setup(asked, await agent.open())
+        async with Chromium.open(headed=asked.headed) as browser:
+            terminal = Terminal(asked, browser, report)
+            last = await drive(
+                browser,
+                setup,
+                asked.url,
+                asked.task,
+                ask=terminal.ask,
+                watch=terminal.watch,
+                language=cast("Language | None", asked.lang),
+                most=asked.steps,
+            )
+    finally:
+        await agent.close()
+    terminal.ended(last)
+    return 0 if last.interaction.status == "answer" else 1
+
+
+async def _setup(asked: Browsing, setup: Setup) -> Setup:
+    import os
+    from dataclasses import replace
+
+    from circumspect.browsing.interacting import setup_for_pages
+    from circumspect.knowledge.reading import read_document
+    from circumspect.knowledge.search import Library
+    from circumspect.knowledge.web.cache import SearchCache
+    from circumspect.knowledge.web.opening import open_search
+    from circumspect.knowledge.web.scoped import Scoped
+    from circumspect.models import open_model
+    from circumspect.models.pair import Pair
+    from circumspect.stores import SqlStore
+
+    store, tenant = setup.ports.store, setup.tenant.id
+    assert isinstance(store, SqlStore)
+    library = Library(store)
+    for path in asked.documents:
+        await library.put(tenant, read_document(path.read_bytes(), path.name))
+    key = os.environ.get("CIRCUMSPECT_SEARCH_KEY") or os.environ.get("TAVILY_API_KEY")
+    searching = open_search(asked.search, key=key, library=library, tenant=tenant)
+    smart = open_model(asked.smart) if asked.smart else setup.ports.model
+    fallback = open_model(asked.smart_fallback) if asked.smart_fallback else None
+    pair = Pair(smart, open_model(asked.fast) if asked.fast else smart, fallback)
+    search = None if asked.search == "none" else Scoped(searching, SearchCache())
+    return replace(setup_for_pages(setup, models=pair, search=search), searches=(library,))
+
+
+class Terminal:
+    """Shows the steps, asks the questions, keeps the record."""
+
+    def __init__(self, asked: Browsing, browser: Chromium, report: Any) -> None:
+        from rich.console import Console
+
+        self._asked, self._browser, self._report = asked, browser, report
+        self._console: Console = Console(stderr=asked.as_json, highlight=False)
+        if not asked.as_json and (asked.model or "offline") == "offline" and not asked.smart:
+            from circumspect import locales
+
+            self._console.print(locales.say("en", "chat-offline"), style="dim")
+
+    async def watch(self, step: Step) -> None:
+        if self._report:
+            await self._picture(step)
+        if self._asked.as_json:
+            sys.stdout.write(json.dumps({"step": step.number, **step.interaction.to_json()}, default=str) + "\n")
+            sys.stdout.flush()
+        else:
+            self._show(step)
+
+    async def _picture(self, step: Step) -> None:
+        from playwright.async_api import Error
+
+        target = self._report.picture(step.number)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            await self._browser.tab.screenshot(path=target)
+        except Error:
+            self._report.add(step)
+            return
+        self._report.add(step, target.name)
+
+    def _show(self, step: Step) -> None:
+        from rich.text import Text
+
+        from circumspect.browsing.report import said
+
+        made, console = step.interaction, self._console
+        if made.verified:
+            good = made.verified.success
+            mark = Text("   ✓ " if good else "   ✗ ", style="green" if good else "red")
+            console.print(mark + Text(f"{made.verified.happened} ({made.verified.confidence:.0%})"))
+        if made.reasoned:
+            source, sure, why = (made.reasoned.get(name) or "" for name in ("source", "confidence", "thought"))
+            console.print(Text(f"   {source} ({sure}): {why}".rstrip(": "), style="dim"))
+        if made.action:
+            console.print(Text(f"{step.number:>2} ", style="bold") + Text(said(step)))
+            console.print(Text(f"   expected: {made.action.expected.why}", style="dim"))
+
+    async def ask(self, step: Step) -> str | None:
+        """The user's words; None when there is nobody, or they have had enough."""
+        if field := step.password_field:
+            return await self._password(step, field)
+        if not self._asked.as_json:
+            self._console.print(step.interaction.result.reply, style="bold", markup=False)
+        return await self._line("> ")
+
+    async def _password(self, step: Step, field: str) -> str | None:
+        """Typed straight into the page: neither the model nor the record sees it."""
+        if not sys.stdin.isatty() or self._asked.headed:
+            self._console.print(step.interaction.result.reply, style="bold", markup=False)
+            return await self._line("> ")
+        import getpass
+
+        prompt = "Password (goes straight into the page; empty to stop): "
+        secret = await asyncio.to_thread(getpass.getpass, prompt)
+        if not secret or (problem := await self._browser.fill_secret(field, secret)):
+            if secret:
+                self._console.print(problem, style="red", markup=False)
+            return None
+        return "The password is filled in. Go on."
+
+    async def _line(self, prompt: str) -> str | None:
+        if sys.stdin.isatty() and not self._asked.as_json:
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
+        line = await asyncio.to_thread(sys.stdin.readline)
+        return line.strip() or None
+
+    def ended(self, last: Step) -> None:
+        made = last.interaction
+        if self._asked.as_json:
+            return
+        if made.status == "answer":
+            self._console.print(made.result.reply, style="bold green", markup=False)
+        elif made.status == "next_action":
+            self._console.print(f"Stopped after {last.number} steps; raise --steps to go on.", style="yellow")
+        if self._report:
+            self._console.print(f"Report: {self._report.folder / 'report.html'}", style="dim", markup=False)

@@ -1,0 +1,233 @@
+"""What goes over the wire about experiments, shadows and prompts. See `schemas` for how these are used."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from circumspect.server.schemas import Given, Line, Shown, Text
+
+ArmName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Part = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=2, le=10_000_000)]
+PromptName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z_-]+(/[a-z_-]+)?$")]
+PROMPT_ID = r"^[a-z_-]+(/[a-z_-]+)?@[0-9a-f]{8}$"
+PromptId = Annotated[str, Field(max_length=80, pattern=PROMPT_ID)]
+
+
+class ThresholdsGiven(Given):
+    critique_below: Part | None = Field(None, description="Below this confidence a second opinion is asked for.")
+    spam: Part | None = Field(None, description="From this score on a message is turned away.")
+    clarity: Part | None = Field(None, description="Below this confidence in what is wanted the user is asked.")
+    answer_from: Part | None = Field(None, description="From this confidence on an answer is given.")
+    escalate_below: Part | None = Field(None, description="Below this confidence a person is asked.")
+
+
+class OverlayGiven(Given):
+    """What is different from what the tenant has. Model and profile can be chosen by operators only."""
+
+    model: Line | None = None
+    prompts: dict[PromptName, PromptId] | None = Field(None, description="Name of a prompt to the id of a version.")
+    policy: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(None, description="Version of the policy.")
+    thresholds: ThresholdsGiven | None = None
+    profile: Literal["standard", "adaptive", "guided", "service"] | None = None
+    synthetic: bool | None = Field(None, description="The analysis as the model's own words, or as a tool's result.")
+    controller: Literal["react", "heuristic"] | None = Field(None, description="Who reviews cases.")
+
+
+class ArmGiven(Given):
+    name: ArmName
+    overlay: OverlayGiven = OverlayGiven()
+    weight: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="Against the other arms beside control.")
+
+
+class GuardGiven(Given):
+    metric: Line
+    worse_by: Annotated[float, Field(ge=0, le=1e9)] | None = None
+    bound: Annotated[float, Field(ge=0, le=1e9)] | None = None
+    alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
+    horizon: Count | None = None
+    minimum: Count | None = None
+
+
+class PlanGiven(Given):
+    """What is compared and how; for a shadow what it may read and spend. Written before anything is seen."""
+
+    metric: Line | None = Field(None, description="What decides: escalated, wrong, cost, …")
+    method: Literal["sequential", "fixed"] | None = Field(None, description="sequential may be looked at any time.")
+    alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
+    horizon: Count | None = Field(None, description="Conversations an arm.")
+    minimum: Count | None = None
+    effect: Annotated[float, Field(gt=0, le=1e9)] | None = Field(None, description="The smallest that would matter.")
+    guards: Annotated[list[GuardGiven], Field(max_length=20)] | None = Field(
+        None, description="What must not get worse: an arm in which it does is stopped. Without it: failed and wrong."
+    )
+    quiet_seconds: Annotated[float, Field(ge=0, le=86_400 * 30)] | None = Field(
+        None, description="A conversation counts when nothing was said in it for so long."
+    )
+    climb: bool | None = Field(None, description="Go from 10 to 50 to 100 % by itself when everything speaks for it.")
+    reads: Literal["recorded", "live"] | None = Field(
+        None, description="Shadow: read calls are answered from what the live turn got, or really made."
+    )
+    budget_usd: Annotated[float, Field(gt=0, le=1e9)] | None = Field(None, description="Shadow: it stops there.")
+    budget_tokens: Annotated[int, Field(gt=0, le=2**53)] | None = Field(None, description="Shadow: it stops there.")
+
+
+class ExperimentGiven(Given):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "ask more often",
+                    "arms": [{"name": "careful", "overlay": {"thresholds": {"critique_below": 0.9}}}],
+                    "plan": {"metric": "wrong", "horizon": 2000},
+                }
+            ]
+        }
+    )
+
+    name: Line
+    kind: Literal["ab", "shadow"] = "ab"
+    unit: Literal["conversation", "case"] = "conversation"
+    arms: Annotated[list[ArmGiven], Field(min_length=1, max_length=10)]
+    plan: PlanGiven = PlanGiven()
+    note: Line = ""
+
+
+class ShareGiven(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"share": 0.1}]})
+
+    share: Part = Field(description="Of the conversations that begin from now on; 0.1 is one in ten.")
+
+
+class StopGiven(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"why": "customers complain"}]})
+
+    why: Line = ""
+
+
+class FinishGiven(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"winner": "careful", "roll_out": True}]})
+
+    winner: ArmName
+    roll_out: bool = Field(False, description="Every conversation that begins from now on gets the winner.")
+
+
+class ArmShown(Shown):
+    name: str
+    overlay: dict[str, Any]
+    weight: float
+    stopped: str = Field(description="Why it is not served any more; empty while it is.")
+
+
+class PeriodShown(Shown):
+    at: datetime
+    share: float
+
+
+class ExperimentShown(Shown):
+    id: str
+    tenant: str
+    name: str
+    kind: Literal["ab", "shadow"]
+    unit: Literal["conversation", "case"]
+    state: Literal["draft", "running", "rolled_out", "stopped", "finished"]
+    share: float
+    arms: list[ArmShown]
+    shares: list[PeriodShown]
+    plan: dict[str, Any]
+    winner: str | None
+    note: str
+    dropped: int = Field(description="Turns that had no shadow because too many waited.")
+    created_by: str
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class StepShown(Shown):
+    share: float
+    move: Literal["stopped", "down", "held", "stays", "up", "done"]
+    why: str
+
+
+class ResultsShown(Shown):
+    arms: dict[str, Any] = Field(description="Units, turns, and every metric with its limits, by arm.")
+    comparisons: dict[str, Any] = Field(description="Each arm against control, the planned metric first.")
+    next: dict[str, StepShown] = Field(description="What the ladder 10, 50, 100 % says, by arm.")
+
+
+class SummaryShown(Shown):
+    turns: int
+    same: int
+    failed: int
+    cost_usd: float
+    tokens: int
+    seconds: float
+    differences: dict[str, int]
+    outcomes: dict[str, int]
+
+
+class ExperimentWhole(ExperimentShown):
+    results: ResultsShown | None = Field(description="Of an experiment; a shadow has a summary instead.")
+    summary: SummaryShown | None
+
+
+class ShadowShown(Shown):
+    tenant: str
+    experiment: str
+    turn: str
+    conversation: str
+    same: bool = Field(description="The same outcome, calls and reason codes; wording apart.")
+    differences: list[str]
+    live: dict[str, Any]
+    shadow: dict[str, Any]
+    error: str
+    cost_usd: float
+    tokens: int
+    seconds: float
+    at: datetime
+
+
+class PromptGiven(Given):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "critique", "text": "Judge the call below.\nAnswer in JSON.", "note": "shorter"},
+            ]
+        }
+    )
+
+    name: PromptName
+    text: Annotated[Text, Field(min_length=1, max_length=100_000)]
+    parent: PromptId | None = Field(None, description="The version it was made from.")
+    note: Line = ""
+
+
+class PromptShown(Shown):
+    id: str
+    name: str
+    shipped: bool = Field(description="Comes with the package, and is used where nothing else is chosen.")
+    parent: str | None
+    note: str
+    created_by: str
+    created_at: datetime | None
+
+
+class PromptWhole(PromptShown):
+    text: str
+
+
+class DiffShown(Shown):
+    old: str
+    new: str
+    lines: list[str] = Field(description="A unified diff.")
+
+
+class UseShown(Shown):
+    turn: str
+    conversation: str
+    outcome: str | None
+    at: datetime

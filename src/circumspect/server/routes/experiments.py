@@ -1,0 +1,263 @@
+"""`/v1/admin/experiments` and `/v1/admin/shadows`: make an experiment, start it, look at it, change its share, stop it.
+
+What is changed here holds on this worker at once and on the others a second later. Model and profile are what a tenant
+pays for, so an arm with another one can be made by operators only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from starlette.responses import Response
+
+from circumspect.errors import CircumspectError
+from circumspect.lab import experiments as words
+from circumspect.lab.conducting import (
+    ExperimentState,
+    UnknownExperiment,
+    change,
+    create,
+    draft,
+    found,
+    logged,
+    next_steps,
+    reported,
+)
+from circumspect.lab.experiments import Experiment, of_row
+from circumspect.server.access import NotPermitted, Principal, either, services_of
+from circumspect.server.experiment_schemas import (
+    ExperimentGiven,
+    ExperimentShown,
+    ExperimentWhole,
+    FinishGiven,
+    ShadowShown,
+    ShareGiven,
+    StopGiven,
+)
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.schemas import ID, Page
+from circumspect.server.services import Services
+from circumspect.server.web import (
+    After,
+    IdPath,
+    Limit,
+    TenantQuery,
+    answer,
+    described,
+    needs_one_of,
+    one_tenant,
+    page_after,
+    paged,
+    resource,
+    visible,
+    when,
+)
+from circumspect.stores import experiments, shadows
+from circumspect.stores.shadows import ShadowRow
+from circumspect.turn import JsonObject
+
+router = resource("experiments")
+Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
+Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+TurnPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
+KindQuery = Annotated[str | None, Query(pattern="^(ab|shadow)$", description="Only of this kind.")]
+
+
+@router.get("/v1/admin/experiments", **described(Page[ExperimentShown], 404))
+async def list_experiments(
+    request: Request,
+    who: Reading,
+    tenant: TenantQuery = None,
+    kind: KindQuery = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    needs_one_of(who, "read", "admin")
+    rows = await services_of(request).store.tx(
+        experiments.listed, visible(who, tenant), page_after(after), limit + 1, kind
+    )
+    return answer(paged(rows, limit, lambda row: shown(of_row(row)), lambda row: (row.created_at, row.id)))
+
+
+@router.post("/v1/admin/experiments", **described(ExperimentShown, 400, 404, 409, status=201))
+async def create_experiment(
+    request: Request, who: Administering, given: ExperimentGiven, tenant: TenantQuery = None
+) -> Response:
+    """Make an experiment or a shadow. Nothing is tried before it is started."""
+    services, name = services_of(request), one_tenant(who, tenant)
+    said = given.model_dump(exclude_none=True)
+    for arm in given.arms:
+        if who.operator is None and (arm.overlay.model or arm.overlay.profile):
+            raise NotPermitted("A tenant does not choose its model or profile.", fix="Ask an operator.")
+    made = draft(
+        name, services.ids.new("exp"), name=given.name, kind=given.kind, unit=given.unit, arms=said["arms"],
+        plan=said["plan"], note=given.note, by=who.name, at=services.clock.now().timestamp(),
+    )  # fmt: skip
+    await _check(services, made)
+    written = logged("create_experiment", who.name, services.ids.new("act"), services.clock.now(), {"name": given.name})
+    return answer(shown(await services.store.tx(create, made, written)), 201)
+
+
+@router.get("/v1/admin/experiments/{experiment_id}", **described(ExperimentWhole, 404))
+async def get_experiment(request: Request, who: Reading, experiment_id: IdPath) -> Response:
+    """One, with what its arms came to so far; of a shadow, how often it would have done the same."""
+    needs_one_of(who, "read", "admin")
+    services = services_of(request)
+    now = services.clock.now().timestamp()
+    try:
+        experiment, sums = await services.store.tx(found, who.tenant_filter, experiment_id, now)
+    except UnknownExperiment:
+        raise not_found("experiment") from None
+    summary = results = None
+    report = reported(experiment, sums)
+    if report is None:
+        summary = _summary(await services.store.tx(shadows.summary, experiment.tenant, experiment.id))
+    else:
+        steps = next_steps(experiment, sums, now)
+        results = {**report.to_json(), "next": {name: _step(step) for name, step in steps.items()}}
+    return answer({**shown(experiment), "results": results, "summary": summary})
+
+
+@router.post("/v1/admin/experiments/{experiment_id}/start", **described(ExperimentShown, 400, 404, 409))
+async def start_experiment(request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven) -> Response:
+    """Start it with this share; after it was stopped, again. Every arm is built first, so that none is broken."""
+    services = services_of(request)
+    row = await services.store.tx(experiments.get, who.tenant_filter, experiment_id)
+    if row is None:
+        raise not_found("experiment")
+    await _check(services, of_row(row))
+    return await _changed(
+        request, who, experiment_id, "start_experiment", lambda one, now: words.start(one, given.share, now),
+        {"share": given.share},
+    )  # fmt: skip
+
+
+@router.post("/v1/admin/experiments/{experiment_id}/share", **described(ExperimentShown, 400, 404, 409))
+async def set_share(request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven) -> Response:
+    """For conversations that begin from now on. Those under way keep their arm."""
+    return await _changed(
+        request, who, experiment_id, "set_share", lambda one, now: words.set_share(one, given.share, now),
+        {"share": given.share},
+    )  # fmt: skip
+
+
+@router.post("/v1/admin/experiments/{experiment_id}/stop", **described(ExperimentShown, 400, 404, 409))
+async def stop_experiment(request: Request, who: Administering, experiment_id: IdPath, given: StopGiven) -> Response:
+    """Switch back: everybody has what the tenant has, within seconds, on all workers."""
+    return await _changed(
+        request, who, experiment_id, "stop_experiment", lambda one, now: words.stop(one, given.why, now),
+        {"why": given.why},
+    )  # fmt: skip
+
+
+@router.post("/v1/admin/experiments/{experiment_id}/finish", **described(ExperimentShown, 400, 404, 409))
+async def finish_experiment(
+    request: Request, who: Administering, experiment_id: IdPath, given: FinishGiven
+) -> Response:
+    """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
+    return await _changed(
+        request, who, experiment_id, "finish_experiment",
+        lambda one, now: words.finish(one, given.winner, given.roll_out, now), given.model_dump(),
+    )  # fmt: skip
+
+
+# --- shadows --------------------------------------------------------------------------------------------------------
+
+
+@router.get("/v1/admin/shadows", **described(Page[ShadowShown], 404))
+async def list_shadows(
+    request: Request,
+    who: Reading,
+    tenant: TenantQuery = None,
+    experiment: Annotated[str | None, Query(max_length=128, pattern=ID, description="Only of this one.")] = None,
+    different: Annotated[bool, Query(description="Only where it would have done something else.")] = False,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """What a second configuration would have done, beside what was done; the newest first."""
+    needs_one_of(who, "read")
+    rows = await services_of(request).store.tx(
+        shadows.listed, visible(who, tenant), page_after(after), limit + 1, experiment=experiment, different=different
+    )
+    return answer(paged(rows, limit, _shadow, lambda row: (row.at, row.turn)))
+
+
+@router.get("/v1/admin/shadows/{experiment_id}/{turn_id}", **described(ShadowShown, 404))
+async def get_shadow(request: Request, who: Reading, experiment_id: IdPath, turn_id: TurnPath) -> Response:
+    """One turn, both ways."""
+    needs_one_of(who, "read")
+    row = await services_of(request).store.tx(shadows.get, who.tenant_filter, experiment_id, turn_id)
+    if row is None:
+        raise not_found("shadow")
+    return answer(_shadow(row))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+async def _check(services: Services, experiment: Experiment) -> None:
+    """Every arm can be built now. Raises what is wrong with one."""
+    setup = await services.directory.setup(experiment.tenant)
+    for arm in experiment.arms:
+        try:
+            await services.experimenting.check(setup, arm)
+        except CircumspectError as problem:
+            raise HttpProblem(422, "arm", f"The arm '{arm.name}': {problem.problem}", fix=problem.fix) from None
+
+
+async def _changed(
+    request: Request,
+    who: Principal,
+    id_: str,
+    name: str,
+    step: Callable[[Experiment, float], Experiment],
+    detail: JsonObject,
+) -> Response:
+    services = services_of(request)
+    now = services.clock.now()
+    written = logged(name, who.name, services.ids.new("act"), now, detail)
+    try:
+        after = await services.store.tx(change, who.tenant_filter, id_, lambda one: step(one, now.timestamp()), written)
+    except UnknownExperiment:
+        raise not_found("experiment") from None
+    except ExperimentState as problem:
+        raise HttpProblem(409, problem.code, problem.problem, fix=problem.fix) from None
+    services.experimenting.look_again()
+    return answer(shown(after))
+
+
+def shown(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "id": experiment.id,
+        "tenant": experiment.tenant,
+        "name": experiment.name,
+        "kind": experiment.kind,
+        "unit": experiment.unit,
+        "state": experiment.state,
+        "share": experiment.share,
+        "arms": [arm.to_json() for arm in experiment.arms],
+        "shares": [{"at": when(one.at), "share": one.share} for one in experiment.shares],
+        "plan": dict(experiment.plan),
+        "winner": experiment.winner,
+        "note": experiment.note,
+        "dropped": experiment.dropped,
+        "created_by": experiment.created_by,
+        "created_at": when(experiment.created_at),
+        "started_at": when(experiment.started_at),
+        "ended_at": when(experiment.ended_at),
+    }
+
+
+def _summary(summary: shadows.Summary) -> dict[str, Any]:
+    return {name: getattr(summary, name) for name in shadows.Summary.__dataclass_fields__}
+
+
+def _step(step: Any) -> dict[str, Any]:
+    return {"share": step.share / 100, "move": step.move, "why": step.why}
+
+
+def _shadow(row: ShadowRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__} | {"at": when(row.at)}
