@@ -14,6 +14,10 @@ from circumspect.turn import Json, Language, ToolCall, ToolSpec
 LANGUAGE_NAMES: Mapping[Language, str] = {"en": "English", "he": "Hebrew", "ru": "Russian"}
 """As prompts spell them."""
 
+UNSPOKEN = "x-unspoken"
+"""Marks a parameter in a tool's schema whose value means nothing to a person."""
+WHOLE = "x-whole"
+"""Marks one whose value is never shortened: a person decides by it."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _LONGEST = 200
 
@@ -24,11 +28,15 @@ def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Ma
     said = set(_PLACEHOLDER.findall(template)) & call.arguments.keys()
     text = _PLACEHOLDER.sub(lambda hit: shown(call.arguments[hit[1]]) if hit[1] in said else "", template)
     rest = [
-        f"{label(name, language)}: {shown(value)}"
+        f"{label(name, language)}: {shown(value, None if _is_marked(spec, name, WHOLE) else _LONGEST)}"
         for name, value in call.arguments.items()
-        if name not in said and value not in (None, "", [], {})
+        if name not in said and value not in (None, "", [], {}) and not _is_marked(spec, name, UNSPOKEN)
     ]
     return _squeezed(text) + (f" ({', '.join(rest)})" if rest else "")
+
+
+def _is_marked(spec: ToolSpec | None, parameter: str, mark: str) -> bool:
+    return spec is not None and bool(spec.properties.get(parameter, {}).get(mark))
 
 
 def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
@@ -42,9 +50,9 @@ def label(parameter: str, language: Language) -> str:
     return locales.say(language, key) if locales.has(language, key) else parameter.replace("_", " ")
 
 
-def shown(value: Json) -> str:
+def shown(value: Json, most: int | None = _LONGEST) -> str:
     text = " ".join((value if isinstance(value, str) else compact(value)).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if most is None or len(text) <= most else text[: most - 1] + "…"
 
 
 def compact(value: object) -> str:

@@ -91,6 +91,16 @@ async def test_a_yes_is_not_good_for_a_button_that_says_something_else_by_now(tm
         assert ReasonCode.ELEMENT_NOT_FOUND in after.result.reason_codes
 
 
+async def test_a_yes_covers_what_the_form_held_when_it_was_asked_for(tmp_path: Path) -> None:
+    page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
+    async with browsing(tmp_path, does("click", element="save")) as (setup, _):
+        asked = await step(setup, page, TASK)
+        assert "First name: Jaswanth; Date of birth: 1980-04-12" in asked.result.reply
+        after = await step(setup, filled(page, first="Mallory"), "yes", session=asked.session)
+        assert after.action is None
+        assert ReasonCode.ELEMENT_NOT_FOUND in after.result.reason_codes
+
+
 async def test_a_form_with_empty_required_fields_is_not_sent_and_they_are_asked_for(tmp_path: Path) -> None:
     async with browsing(tmp_path, does("submit", element="save")) as (setup, _):
         asked = await step(setup, NEW_PATIENT, "Add a patient")

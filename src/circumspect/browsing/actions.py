@@ -16,12 +16,19 @@ from circumspect.browser.committing import commits, commits_by_key
 from circumspect.errors import ToolError
 from circumspect.page import Page
 from circumspect.policy.file import ParameterPolicy, Policy, ToolPolicy
+from circumspect.policy.pages import filled_in
 from circumspect.turn import LANGUAGES, Effect, Json, ToolCall, ToolSpec
+from circumspect.wording import UNSPOKEN, WHOLE
 
 _TEXT: Json = {"type": "string", "maxLength": 4000}
 _KEY: Json = {"type": "string", "maxLength": 40}
-_ELEMENT: Json = {"type": "string", "maxLength": 80, "description": "The id of an element in the page's list."}
-_SHOWN: Mapping[str, Json] = {name: {"type": "string"} for name in ("name", "role", "on")}
+_ELEMENT: Json = {
+    "type": "string",
+    "maxLength": 80,
+    "description": "The id of an element in the page's list.",
+    UNSPOKEN: True,
+}
+_SHOWN: Mapping[str, Json] = {"name": {"type": "string"}, "role": {"type": "string", UNSPOKEN: True}, "on": _TEXT}
 """Put in by code: what the element is called, what it is and where. A yes is bound to them."""
 
 _ACTIONS: Mapping[str, tuple[Effect, str, Mapping[str, Json], tuple[str, ...]]] = {
@@ -34,7 +41,7 @@ _ACTIONS: Mapping[str, tuple[Effect, str, Mapping[str, Json], tuple[str, ...]]] 
     "submit": (
         "destructive",
         "Click an element that commits: send, save, pay, delete.",
-        {"element": _ELEMENT, "key": _KEY, **_SHOWN},
+        {"element": _ELEMENT, "key": _KEY, **_SHOWN, "filled": {"type": "string", WHOLE: True}},
         ("element",),
     ),
     "type": (
@@ -77,7 +84,7 @@ _ACTIONS: Mapping[str, tuple[Effect, str, Mapping[str, Json], tuple[str, ...]]] 
 }
 
 _ANY, _USER = ParameterPolicy(source="any"), ParameterPolicy(source="user")
-_SAID = dict.fromkeys(("element", "name", "role", "on", "key"), _ANY)
+_SAID = dict.fromkeys(("element", "name", "role", "on", "key", "filled"), _ANY)
 _DEFAULTS: Mapping[str, ToolPolicy] = {
     "click": ToolPolicy(confidence_cap=0.95, confirm="never", params=_SAID),
     "submit": ToolPolicy(confidence_cap=0.9, confirm="always", params=_SAID),
@@ -131,7 +138,7 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
     if known is None or "element" not in known[2]:
         return call
     element = page.by_id.get(str(call.arguments.get("element")))
-    given = {name: value for name, value in call.arguments.items() if name not in _SHOWN}
+    given = {name: value for name, value in call.arguments.items() if name not in (*_SHOWN, "filled")}
     if element is None:
         return replace(call, arguments=given)
     tool = call.tool
@@ -140,4 +147,6 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
     elif tool in ("click", "submit") and "key" not in given:
         tool = "submit" if commits(element, page) else "click"
     shown = {"name": element.name, "role": element.role, "on": page.url.split("?")[0].split("#")[0]}
+    if tool == "submit" and (filled := filled_in(element, page)):
+        shown["filled"] = filled
     return replace(call, tool=tool, arguments={**given, **shown})

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from circumspect.page import Page
-from circumspect.policy.normalise import folded
+from circumspect.policy.normalise import Reading, folded
 from circumspect.policy.reasoned import Known
 from circumspect.policy.tracing import is_said, kind_of, needle, reading_of
 
@@ -23,16 +23,21 @@ _HOLLOW = frozenset(("of", "the", "a", "number", "new", "patient", "customer", "
 
 
 def page_agrees(known: Sequence[Known], page: Page | None, said: str) -> bool:
-    """`said` is the conversation as one text."""
+    """`said` is what the user said, as one text."""
     if page is None or not known:
         return False
-    shown = reading_of(page.listing)
-    talk = reading_of(said)
-    for one in known:
-        sought = needle(kind_of(one.field, one.value, {}), one.value)
-        if not is_said(talk, sought) or not (is_said(shown, sought) or _has_field(page, one.field)):
-            return False
-    return True
+    shown, talk = reading_of(page.listing), reading_of(said)
+    return all(_is_in(one, talk) and (_is_in(one, shown) or _has_field(page, one.field)) for one in known)
+
+
+def seen_somewhere(known: Sequence[Known], page: Page | None, said: str) -> tuple[Known, ...]:
+    """Those of the values that the user said or the page shows. The others are the model's own."""
+    texts = [reading_of(said), reading_of(page.listing if page else "")]
+    return tuple(one for one in known if any(_is_in(one, text) for text in texts))
+
+
+def _is_in(one: Known, text: Reading) -> bool:
+    return is_said(text, needle(kind_of(one.field, one.value, {}), one.value))
 
 
 def _has_field(page: Page, name: str) -> bool:

@@ -13,14 +13,14 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from circumspect.page import Element
+from circumspect.page import Element, Page
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding import GROUNDING_RULES, every_value_has_a_source
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.normalise import folded, occurs
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Allow, Ask, Confirm, Deny, Happened, Heard, Json, Verdict
+from circumspect.turn import Allow, Ask, Confirm, Deny, Happened, Heard, Json, Verdict, digest
 
 MOST_TRIES = 3
 """The first, and two other ways."""
@@ -44,6 +44,8 @@ def the_element_is_there(facts: Facts) -> Verdict:
         return Deny("The element is called something else by now. Look at the page again.")
     if element.disabled:
         return Deny(f"The element '{element.id}' is disabled. Something else has to be done first.")
+    if facts.confirmed and facts.call.arguments.get("filled", "") != filled_in(element, facts.page):
+        return Deny("The form holds something else by now than when the user said yes. Ask again.")
     return Allow()
 
 
@@ -162,6 +164,20 @@ RULES_FOR_PAGES: tuple[Rule, ...] = (
     every_value_has_a_source,
     *PAGE_RULES,
 )
+
+
+def filled_in(element: Element, page: Page) -> str:
+    """What the form that an element belongs to holds: this is what is sent, and what a yes is bound to."""
+    if not element.form:
+        return ""
+    fields = [one for one in page.elements if one.form == element.form and one.id != element.id]
+    held = [
+        f"{one.name}: {one.value if one.checked is None else '✓'}"
+        for one in fields
+        if one.role not in ("button", "option", "form") and (one.checked or (one.checked is None and one.value))
+    ]
+    text = "; ".join(held)
+    return text if len(text) <= 3_000 else f"{text[:2_900]}… ({digest(text)[:12]})"
 
 
 def _aim(call: object) -> tuple[Json, ...]:

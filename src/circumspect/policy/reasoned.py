@@ -22,8 +22,9 @@ MISSING_TYPES: tuple[MissingType, ...] = get_args(MissingType)
 
 _PRIVATE = re.compile(
     r"(?:^|[_\W])(?:dob|birth ?date|date ?of ?birth|birthday|phone(?: ?number)?|mobile(?: ?number)?"
-    r"|e ?mail(?: ?address)?|password|passcode|pin|ssn|social ?security(?: ?number)?|passport(?: ?number)?"
-    r"|iban|card ?number|cvv|account ?number|id ?number|תאריך ?לידה|טלפון|סיסמה|תעודת ?זהות|дата ?рождения|телефон|пароль|паспорт)$",
+    r"|e[ -]?mail(?: ?address)?|password|passcode|pin|ssn|social ?security(?: ?number)?|passport(?: ?number)?"
+    r"|iban|card ?number|cvv|account ?number|id ?number"
+    r"|תאריך ?לידה|טלפון|סיסמה|תעודת ?זהות|дата ?рождения|телефон|пароль|паспорт)$",
     re.IGNORECASE,
 )
 

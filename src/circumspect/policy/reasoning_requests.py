@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from circumspect.knowledge.web.results import WebResult
 from circumspect.page import Page
-from circumspect.policy.reasoned import Missing
+from circumspect.policy.reasoned import Known, Missing
 from circumspect.policy.reasoning_forms import analysis_schema, completeness_schema, judgement_schema
 from circumspect.policy.synthetic import as_data
 from circumspect.prompts import prompt
 from circumspect.turn import Block, JsonObject, Language, ModelRequest, Purpose, Said, Screened
 
-MOST_RESULTS = 8
+MOST_RESULTS, _MOST_TITLES = 8, 3
 _RESULT, _KNOWLEDGE, _TITLE, _ADDRESS = 1200, 8000, 120, 200
 
 
@@ -69,6 +69,18 @@ def shown(results: Sequence[WebResult]) -> str:
         f"[{number}] {as_data(one.title)[:_TITLE]} ({as_data(one.url)[:_ADDRESS]})\n{_quotation(one.text[:_RESULT])}"
         for number, one in enumerate(results[:MOST_RESULTS], 1)
     )
+
+
+def titles(results: Iterable[WebResult]) -> str:
+    return "; ".join([as_data(one.title)[:_TITLE] for one in results][:_MOST_TITLES])
+
+
+def findings(known: Iterable[Known], results: Iterable[WebResult]) -> str:
+    """For whoever drafts the action: what is known, and what the searches found."""
+    lines = [f"Known: {as_data(one.field)}: {as_data(one.value)}" for one in known]
+    if found := shown(tuple(results)):
+        lines += ["Found by searching:", found]
+    return "\n".join(lines)
 
 
 def _request(

@@ -14,8 +14,6 @@ nothing. It is then searched for once, and checked.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -24,7 +22,8 @@ from circumspect import locales
 from circumspect.errors import CircumspectError, ModelError
 from circumspect.knowledge.web.results import Hits, WebResult
 from circumspect.page import Page
-from circumspect.policy.page_check import page_agrees
+from circumspect.policy.page_check import page_agrees, seen_somewhere
+from circumspect.policy.queries import normalised, public
 from circumspect.policy.reasoned import (
     Completeness,
     ContextAnalysis,
@@ -43,12 +42,12 @@ from circumspect.policy.reasoning_requests import (
     about_of,
     analysis_request,
     completeness_request,
+    findings,
     judgement_request,
-    shown,
     summary_request,
+    titles,
 )
-from circumspect.policy.routing import ACTS, DEGRADED_GO, GO, Route, Where, route
-from circumspect.policy.synthetic import as_data
+from circumspect.policy.routing import ACTS, DEGRADED_GO, GO, LEADS_TO, Route, Where, route
 from circumspect.policy.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Json, JsonObject, ModelReply, ModelRequest, Notes, Screened
@@ -56,9 +55,6 @@ from circumspect.wording import LANGUAGE_NAMES, label
 
 MOST_SEARCHES = 3
 _QUERY = 200
-_PRIVATE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\+?\d(?:[\s().-]?\d){6,}(?!\w)")
-"""E-mail addresses and long numbers. No search engine needs them."""
-_WORD = re.compile(r"\w+")
 
 
 class Answer(Protocol):
@@ -159,7 +155,7 @@ async def reason(
     end = await _carried_out(case, analysis, _routed(case, analysis))
     if not case.hops and not end.asks:
         case.reasons[ReasonCode.SEARCH_SAVED] = None
-    summary = await _summary(case) if end.asks else _titles(case)
+    summary = await _summary(case) if end.asks else titles(case.results.values())
     return _written(case, analysis, end, summary)
 
 
@@ -187,8 +183,7 @@ async def _analysed(case: _Case) -> ContextAnalysis:
 
 
 def _routed(case: _Case, analysis: ContextAnalysis) -> Route:
-    """The table's word, and what holds whatever the model says: private data is not searched for, and what anybody
-    could look up is not asked of the user first."""
+    """The table's word on where the information is, which has to be a place that is there."""
     source, confidence = analysis.source, analysis.confidence
     if (source == "PAGE" and case.about.page is None) or (source == "KNOWLEDGE" and not case.about.knowledge):
         case.switch(source, "WEB_SEARCH", confidence, ReasonCode.SOURCE_SWITCHED)
@@ -196,8 +191,13 @@ def _routed(case: _Case, analysis: ContextAnalysis) -> Route:
     if source == "ASK_USER" and analysis.external and not analysis.private and confidence >= ACTS:
         case.switch(source, "WEB_SEARCH", confidence, ReasonCode.SEARCHED_BEFORE_ASKING)
         source = "WEB_SEARCH"
-    taken = route(source, confidence, DEGRADED_GO if case.degraded else GO)
-    if taken.move in ("search", "search_once", "verify_by_search") and analysis.private and not analysis.external:
+    return _allowed(case, analysis, source, confidence, route(source, confidence, DEGRADED_GO if case.degraded else GO))
+
+
+def _allowed(case: _Case, analysis: ContextAnalysis, source: Where, confidence: float, taken: Route) -> Route:
+    """What holds whatever model and table say: what only the user knows is not searched for."""
+    searches = taken.move in ("search", "search_once", "verify_by_search")
+    if searches and analysis.private and not analysis.external:
         case.switch(source, "ASK_USER", confidence, ReasonCode.PRIVATE_NOT_SEARCHED)
         return Route("ask", "ASK_USER")
     if taken.source != source:
@@ -207,31 +207,35 @@ def _routed(case: _Case, analysis: ContextAnalysis) -> Route:
 
 async def _carried_out(case: _Case, analysis: ContextAnalysis, taken: Route) -> _End:
     match taken.move:
+        case "go":
+            return await _at_hand(case, analysis)
+        case "check_page":
+            if page_agrees(analysis.known, case.about.page, _talk(case)):
+                return await _at_hand(case, analysis)
+            return await _otherwise(case, analysis, taken, analysis.confidence)
+        case "verify_by_search":
+            judgement = await _searched(case, analysis, 1)
+            if judgement is None:
+                return await _complete(case, analysis, analysis.source)
+            if _is_solved(case, judgement):
+                return await _at_hand(case, analysis)
+            return await _otherwise(case, analysis, taken, judgement.confidence)
+        case "search":
+            return await _looked_up(case, analysis, case.most)
+        case "search_once":
+            return await _looked_up(case, analysis, min(1, case.most))
         case "ask":
             # What could be looked up is not the user's to tell, as long as there is something that is.
             missing = analysis.private or analysis.missing
             words = "" if analysis.private and analysis.external else analysis.user_question
             return _question(case, missing, words, analysis.confidence)
-        case "check_page" if not page_agrees(analysis.known, case.about.page, _talk(case)):
-            case.switch(analysis.source, "WEB_SEARCH", analysis.confidence, ReasonCode.SOURCE_SWITCHED)
-            if analysis.private and not analysis.external:
-                case.switch("WEB_SEARCH", "ASK_USER", analysis.confidence, ReasonCode.PRIVATE_NOT_SEARCHED)
-                return _question(case, analysis.private, analysis.user_question, analysis.confidence)
-            return await _looked_up(case, analysis, case.most)
-        case "go" | "check_page":
-            return await _at_hand(case, analysis)
-        case "verify_by_search":
-            judgement = await _searched(case, analysis, 1)
-            if judgement is None:
-                return await _complete(case, analysis, analysis.source)
-            if not _is_solved(case, judgement):
-                case.switch(analysis.source, "ASK_USER", judgement.confidence, ReasonCode.SOURCE_SWITCHED)
-                return _question(case, analysis.missing, analysis.user_question, judgement.confidence)
-            return await _at_hand(case, analysis)
-        case "search":
-            return await _looked_up(case, analysis, case.most)
-        case "search_once":
-            return await _looked_up(case, analysis, min(1, case.most))
+
+
+async def _otherwise(case: _Case, analysis: ContextAnalysis, taken: Route, confidence: float) -> _End:
+    """The check did not pass."""
+    move = taken.otherwise or "ask"
+    other = _allowed(case, analysis, taken.source, confidence, Route(move, LEADS_TO[move]))
+    return await _carried_out(case, analysis, other)
 
 
 async def _at_hand(case: _Case, analysis: ContextAnalysis) -> _End:
@@ -256,9 +260,9 @@ async def _looked_up(case: _Case, analysis: ContextAnalysis, most: int) -> _End:
 
 async def _searched(case: _Case, analysis: ContextAnalysis, most: int) -> SearchJudgement | None:
     """The last judgement; None where nothing could be searched or nobody could judge."""
-    query, judgement = _public(analysis.search_query) or _public(case.text), None
+    query, judgement = public(analysis.search_query) or public(case.text), None
     while query and len(case.hops) < most:
-        key = _normalised(query)
+        key = normalised(query)
         if key in case.asked:
             case.write("the same search is not made twice", ReasonCode.SEARCH_REPEATED)
             break
@@ -272,7 +276,7 @@ async def _searched(case: _Case, analysis: ContextAnalysis, most: int) -> Search
         if judgement is None or _is_solved(case, judgement) or judgement.should_ask_user:
             break
         # A solution that nobody is sure of is none: it is searched on, too.
-        query = _public(judgement.refined_query) if judgement.should_retry or judgement.solved else ""
+        query = public(judgement.refined_query) if judgement.should_retry or judgement.solved else ""
     return judgement
 
 
@@ -317,15 +321,6 @@ def _note_hop(case: _Case, query: str, hits: Hits, judgement: SearchJudgement | 
 
 def _is_solved(case: _Case, judgement: SearchJudgement) -> bool:
     return judgement.solved and judgement.confidence >= case.settings.solved
-
-
-def _public(query: str) -> str:
-    return " ".join(_PRIVATE.sub(" ", query).split())[:_QUERY].strip() if _WORD.search(query) else ""
-
-
-def _normalised(query: str) -> tuple[str, ...]:
-    """Neither capitals, signs nor the order of the words make another query."""
-    return tuple(sorted(set(_WORD.findall(unicodedata.normalize("NFKC", query).casefold()))))
 
 
 # --- step 4: is everything there? -----------------------------------------------------------------------------------
@@ -400,9 +395,9 @@ async def _summary(case: _Case) -> str:
     except ModelError as problem:
         case.notes.spent(problem.usage)
         case.fast = replace(case.fast, calls=case.fast.calls + 1, fallbacks=case.fast.fallbacks + 1)
-        return _titles(case)
+        return titles(case.results.values())
     case.fast = _counted(case, request, answer, case.fast, "fast")
-    return " ".join(answer.reply.text.split())[:600] or _titles(case)
+    return " ".join(answer.reply.text.split())[:600] or titles(case.results.values())
 
 
 def _counted(case: _Case, request: ModelRequest, answer: Answer, effort: Effort, role: str) -> Effort:
@@ -429,20 +424,9 @@ def _talk(case: _Case) -> str:
 # --- what goes on ---------------------------------------------------------------------------------------------------
 
 
-def _titles(case: _Case) -> str:
-    return "; ".join(as_data(one.title)[:120] for one in list(case.results.values())[:3])
-
-
-def _findings(case: _Case, analysis: ContextAnalysis) -> str:
-    """For whoever drafts the action: what is known, and what the searches found."""
-    lines = [f"Known: {as_data(one.field)}: {as_data(one.value)}" for one in analysis.known]
-    if case.results:
-        lines += ["Found by searching:", shown(tuple(case.results.values()))]
-    return "\n".join(lines)
-
-
 def _written(case: _Case, analysis: ContextAnalysis, end: _End, summary: str) -> Reasoned:
     """The value whole, and all of it in the journal."""
+    known = seen_somewhere(analysis.known, case.about.page, _talk(case))
     thought = (end.completeness.reasoning if end.completeness else "") or analysis.reasoning
     reasoned = Reasoned(
         analysis=analysis,
@@ -456,7 +440,7 @@ def _written(case: _Case, analysis: ContextAnalysis, end: _End, summary: str) ->
         question=end.question,
         thought=thought,
         missing=end.missing,
-        findings="" if end.asks else _findings(case, analysis),
+        findings="" if end.asks else findings(known, case.results.values()),
         summary=summary,
         degraded=case.degraded,
         unverified=end.unverified,

@@ -78,7 +78,7 @@ async def passages(searches: Sequence[Search], tenant: str, query: str, language
         except CircumspectError:
             continue
     best = sorted(found, key=lambda passage: -passage.score)[:3]
-    return "\n\n".join(f"{passage.title} › {passage.section}: {passage.text}" for passage in best)
+    return "\n\n".join(f"{one.title} › {one.section}: {' '.join(one.text.split())}" for one in best)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ notify-body = { $what } ({ $tenant }).
     Conversation: { $conversation }
 
 # Names of common parameters, for questions. Others are shown as the tool spells them.
+field-filled = filled in
 field-order-id = order number
 field-email = e-mail address
 field-phone = phone number

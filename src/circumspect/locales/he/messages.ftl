@@ -89,6 +89,7 @@ notify-body = { $what } ({ $tenant }).
     שיחה: { $conversation }
 
 # Names of common parameters, for questions. Others are shown as the tool spells them.
+field-filled = מולא
 field-order-id = מספר הזמנה
 field-email = כתובת דוא״ל
 field-phone = מספר טלפון

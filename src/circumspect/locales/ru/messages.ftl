@@ -89,6 +89,7 @@ notify-body = { $what } ({ $tenant }).
     Разговор: { $conversation }
 
 # Names of common parameters, for questions. Others are shown as the tool spells them.
+field-filled = заполнено
 field-order-id = номер заказа
 field-email = адрес электронной почты
 field-phone = номер телефона

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from circumspect.models.offline.given import Talk, given, is_date
-from circumspect.models.offline.lexicon import _file, concepts, folded, is_stop, read, script, stem
-from circumspect.models.offline.pages import TYPED, USED, Listed, Screen, covered, keys_of, screen_of, share, shared
+from circumspect.models.offline.lexicon import concepts, folded, is_stop, read
+from circumspect.models.offline.pages import TYPED, USED, Listed, Screen, covered, keys_of, share, shared
+from circumspect.models.offline.task import Task, mentions, say
 from circumspect.turn import Json, ModelRequest
 
 FORMS = ("source", "solved", "can_proceed")
@@ -22,11 +22,8 @@ FORMS = ("source", "solved", "can_proceed")
 _SURE, _LIKELY, _WEAK, _GUESS = 0.95, 0.8, 0.75, 0.4
 _ANSWERS, _PARTLY = 0.75, 0.6
 _NAMED, _MEANT = 0.6, 0.5
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
-_RESULT = re.compile(r"^\[(\d{1,2})\] (.*)$")
 _QUERIES = re.compile(r"“([^“”]*)”")
 _LIST = re.compile(r",|\band\b|\bor\b|;|(?<=\s)и\s|\sו(?=\S)")
-_TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
 _PRODUCT = re.compile(r"^(?:.* [-–—|] )?([\w .]{2,40})$")
 
 
@@ -40,86 +37,15 @@ def is_reasoning(request: ModelRequest) -> bool:
 
 
 def reasoned(request: ModelRequest) -> dict[str, Json] | str:
-    case = _Case(request)
+    task = Task(request)
     match request.purpose:
         case "analyse":
-            return _analysis(case)
+            return _analysis(task)
         case "evaluate":
-            return _judgement(case)
+            return _judgement(task)
         case "verify":
-            return _completeness(case)
-    return _say(case, "found", titles="; ".join(case.titles[:3]))
-
-
-@dataclass(frozen=True)
-class _Case:
-    """The request, read."""
-
-    request: ModelRequest
-
-    @cached_property
-    def screen(self) -> Screen:
-        return screen_of(self.request)
-
-    @cached_property
-    def talk(self) -> Talk:
-        return Talk(tuple(said.text for said in self.request.messages if said.role == "user"))
-
-    @property
-    def text(self) -> str:
-        return self.talk.messages[-1] if self.talk.messages else ""
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """What the newest message is about. Words that ask for a measure or tell to click are not part of that."""
-        return keys_of(self.wanted) or keys_of(self.text)
-
-    @cached_property
-    def wanted(self) -> str:
-        spare = {*_words("measures"), *_words("screen_verbs")}
-        utterance = read(self.text)
-        return " ".join(utterance.text[one.start : one.end] for one in utterance.tokens if one.text not in spare)
-
-    @cached_property
-    def topic(self) -> frozenset[str]:
-        """The same without names: a manual does not know who the new patient is."""
-        if self.asks:
-            return self.keys
-        names = {stem(folded(hit[0])) for hit in _TITLE_CASE.finditer(self.text) if not read(hit[0]).mentions}
-        return frozenset(key for key in self.keys if key not in names and not key.startswith("#")) or self.keys
-
-    @cached_property
-    def asks(self) -> bool:
-        utterance = read(self.text)
-        return utterance.asks and not (utterance.has("request") and "?" not in self.text)
-
-    @cached_property
-    def uses_screen(self) -> bool:
-        return _mentions(self.text, "screen_verbs")
-
-    @cached_property
-    def documents(self) -> tuple[str, ...]:
-        return _sentences(self._block("documents"))
-
-    @cached_property
-    def results(self) -> tuple[str, ...]:
-        """The sentences of all results, each with its title, which says what the sentence is about."""
-        found: list[str] = []
-        title = ""
-        for line in self._block("results").splitlines():
-            if headed := _RESULT.match(line):
-                title = headed[2].rpartition(" (")[0]
-            else:
-                found += [f"{title}: {sentence}" for sentence in _sentences(line)]
-        return tuple(found)
-
-    @cached_property
-    def titles(self) -> tuple[str, ...]:
-        lines = (_RESULT.match(line) for line in self._block("results").splitlines())
-        return tuple(found[2].rpartition(" (")[0] for found in lines if found)
-
-    def _block(self, key: str) -> str:
-        return next((block.text for block in self.request.blocks if block.key == key), "")
+            return _completeness(task)
+    return say(task, "found", titles="; ".join(task.titles[:3]))
 
 
 @dataclass(frozen=True)
@@ -133,96 +59,96 @@ class _Needs:
 # --- step 1 ---------------------------------------------------------------------------------------------------------
 
 
-def _analysis(case: _Case) -> dict[str, Json]:
+def _analysis(task: Task) -> dict[str, Json]:
     """In the order in which places are looked at; the first that has everything is the source."""
-    needs = _form_needs(case)
-    for found in (_remembered(case), _on_screen(case, needs), _written_down(case), _unknown(case)):
+    needs = _form_needs(task)
+    for found in (_remembered(task), _on_screen(task, needs), _written_down(task), _unknown(task)):
         if found is not None:
             return found
-    return _filled(case, "WEB_SEARCH", _LIKELY, "It is a question that the web may answer.", ("question",))
+    return _filled(task, "WEB_SEARCH", _LIKELY, "It is a question that the web may answer.", ("question",))
 
 
-def _remembered(case: _Case) -> dict[str, Json] | None:
-    utterance = read(case.text)
+def _remembered(task: Task) -> dict[str, Json] | None:
+    utterance = read(task.text)
     if utterance.has("greeting", "thanks", "bye") and len(utterance.tokens) <= 4:
-        return _filled(case, "MEMORY", _SURE, "Small talk needs no information.", ("chat_history",))
-    earlier = [keys_of(text) for text in case.talk.messages[:-1]]
-    if _mentions(case.text, "remembering") and any(shared(case.keys, keys) for keys in earlier):
-        return _filled(case, "MEMORY", _SURE, "It was said earlier in the conversation.", ("chat_history",))
+        return _filled(task, "MEMORY", _SURE, "Small talk needs no information.", ("chat_history",))
+    earlier = [keys_of(text) for text in task.talk.messages[:-1]]
+    if mentions(task.text, "remembering") and any(shared(task.keys, keys) for keys in earlier):
+        return _filled(task, "MEMORY", _SURE, "It was said earlier in the conversation.", ("chat_history",))
     return None
 
 
-def _on_screen(case: _Case, needs: _Needs | None) -> dict[str, Json] | None:
-    element = _element(case)
-    if needs is not None and not (case.uses_screen and element):
+def _on_screen(task: Task, needs: _Needs | None) -> dict[str, Json] | None:
+    element = _element(task)
+    if needs is not None and not (task.uses_screen and element):
         if not needs.missing:
             why = "Everything the form asks for was said in the conversation."
-            return _filled(case, "MEMORY", _SURE, why, ("chat_history", "page_dom"), known=needs.known)
+            return _filled(task, "MEMORY", _SURE, why, ("chat_history", "page_dom"), known=needs.known)
         why = "The form on the page asks for values that nobody has said."
-        return _filled(case, "ASK_USER", 0.9, why, ("page_dom",), missing=needs.missing, known=needs.known)
-    if element is not None and not case.asks:
-        if element.role in TYPED and not element.options and given(element, case.talk) is None and not case.uses_screen:
+        return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=needs.missing, known=needs.known)
+    if element is not None and not task.asks:
+        if element.role in TYPED and not element.options and given(element, task.talk) is None and not task.uses_screen:
             why = "The field is on the page, and nobody has said what to put into it."
-            return _filled(case, "ASK_USER", 0.9, why, ("page_dom",), missing=(element.name,))
-        return _filled(case, "PAGE", _SURE, "What the message names is on the page.", ("page_dom",))
-    how = _best(case.keys, case.screen.sentences, _said_above(case.screen))
-    return None if how < _PARTLY else _graded(case, "PAGE", how, "The page says it.", "page_dom")
+            return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=(element.name,))
+        return _filled(task, "PAGE", _SURE, "What the message names is on the page.", ("page_dom",))
+    how = _best(task.keys, task.screen.sentences, _said_above(task.screen))
+    return None if how < _PARTLY else _graded(task, "PAGE", how, "The page says it.", "page_dom")
 
 
-def _written_down(case: _Case) -> dict[str, Json] | None:
-    how = _best(case.topic, case.documents)
+def _written_down(task: Task) -> dict[str, Json] | None:
+    how = _best(task.topic, task.documents)
     if how < _PARTLY:
         return None
-    needs = _stated_needs(case, case.documents)
+    needs = _stated_needs(task, task.documents)
     if needs.missing:
         why = "The documents say what it takes, and nobody has said all of that."
-        return _filled(case, "ASK_USER", 0.9, why, ("documents",), missing=needs.missing, known=needs.known)
-    return _graded(case, "KNOWLEDGE", how, "The organisation's own documents say it.", "documents")
+        return _filled(task, "ASK_USER", 0.9, why, ("documents",), missing=needs.missing, known=needs.known)
+    return _graded(task, "KNOWLEDGE", how, "The organisation's own documents say it.", "documents")
 
 
-def _unknown(case: _Case) -> dict[str, Json] | None:
+def _unknown(task: Task) -> dict[str, Json] | None:
     """An order that nothing at hand explains: only the user can say more, or the web says how it is done."""
-    if not case.keys or (not case.asks and len(case.topic) <= 1 and not read(case.text).has(*concepts().actions)):
-        return _filled(case, "ASK_USER", _GUESS, "It does not say what is wanted.", ())
-    if case.asks:
+    if not task.keys or (not task.asks and len(task.topic) <= 1 and not read(task.text).has(*concepts().actions)):
+        return _filled(task, "ASK_USER", _GUESS, "It does not say what is wanted.", ())
+    if task.asks:
         return None
-    number = any(key.startswith("#") for key in case.keys)
-    if _mentions(case.text, "trouble") and not number:
+    number = any(key.startswith("#") for key in task.keys)
+    if mentions(task.text, "trouble") and not number:
         why = "Which trouble it is, only the user can tell."
-        return _filled(case, "ASK_USER", _LIKELY, why, (), missing=("error_details",))
-    personal = read(case.text).has("personal")
-    private = [key for key in ("phone", "email", "address", "password", "card", "coupon", "name") if key in case.keys]
+        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=("error_details",))
+    personal = read(task.text).has("personal")
+    private = [key for key in ("phone", "email", "address", "password", "card", "coupon", "name") if key in task.keys]
     if personal and private and not number:
         why = "The value is the user's own, and it was not said."
-        return _filled(case, "ASK_USER", _LIKELY, why, (), missing=tuple(private[:1]))
+        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=tuple(private[:1]))
     why = "How it is done here is not known; it can be looked up."
-    return _filled(case, "WEB_SEARCH", _WEAK, why, (), external=("procedure",))
+    return _filled(task, "WEB_SEARCH", _WEAK, why, (), external=("procedure",))
 
 
-def _element(case: _Case) -> Listed | None:
+def _element(task: Task) -> Listed | None:
     """The thing on the page that is named; where several are, the one whose name says most of it."""
     best, most = None, 0.0
-    for one in case.screen.elements:
+    for one in task.screen.elements:
         if one.role not in USED or one.disabled:
             continue
         for name in (one.name, *one.options):
-            named, meant = share(name, case.keys), share(case.wanted, keys_of(name))
-            if named >= _NAMED and (case.uses_screen or meant >= _MEANT) and named + meant > most:
+            named, meant = share(name, task.keys), share(task.wanted, keys_of(name))
+            if named >= _NAMED and (task.uses_screen or meant >= _MEANT) and named + meant > most:
                 best, most = one, named + meant
     return best
 
 
-def _form_needs(case: _Case) -> _Needs | None:
+def _form_needs(task: Task) -> _Needs | None:
     """None where no form on the page is about what is asked for."""
-    if case.asks:
+    if task.asks:
         return None
-    for form in case.screen.forms:
-        inside = case.screen.within(form.id)
+    for form in task.screen.forms:
+        inside = task.screen.within(form.id)
         fields = [one for one in inside if one.role in TYPED]
         names = [form.name, *(one.name for one in inside if one.role == "button")]
         names += [option for one in fields for option in one.options]
-        if any(one.required for one in fields) and any(shared(keys_of(name), case.keys) for name in names):
-            return _needs_of(fields, case.talk)
+        if any(one.required for one in fields) and any(shared(keys_of(name), task.keys) for name in names):
+            return _needs_of(fields, task.talk)
     return None
 
 
@@ -240,19 +166,19 @@ def _needs_of(fields: Iterable[Listed], talk: Talk) -> _Needs:
     return _Needs(known, tuple(missing))
 
 
-def _stated_needs(case: _Case, sentences: Iterable[str]) -> _Needs:
+def _stated_needs(task: Task, sentences: Iterable[str]) -> _Needs:
     """What a text calls necessary, where something is to be done: "required fields are name and date of birth"."""
-    if case.asks:
+    if task.asks:
         return _Needs()
     for sentence in sentences:
-        if _mentions(sentence, "necessary"):
+        if mentions(sentence, "necessary"):
             after = re.split(
                 r"\b(?:are|is|requires?|needs?|need)\b|[:–—]|нужн\w*|требу\w*|необходим\w*|נדרש\w*", sentence
             )
             named = [part.strip(" .,:") for part in _LIST.split(after[-1])]
             wanted = [part for part in named if 1 <= len(part.split()) <= 4]
             if len(after) > 1 and wanted:
-                return _needs_of([Listed("", "textbox", _bare(part), required=True) for part in wanted], case.talk)
+                return _needs_of([Listed("", "textbox", _bare(part), required=True) for part in wanted], task.talk)
     return _Needs()
 
 
@@ -263,14 +189,14 @@ def _bare(name: str) -> str:
 # --- step 3 ---------------------------------------------------------------------------------------------------------
 
 
-def _judgement(case: _Case) -> dict[str, Json]:
-    how = _best(case.topic, case.results)
-    queries = _QUERIES.findall(case.request.instructions)
+def _judgement(task: Task) -> dict[str, Json]:
+    how = _best(task.topic, task.results)
+    queries = _QUERIES.findall(task.request.instructions)
     solved = how >= _PARTLY
-    refined = "" if solved else _refined(case, queries)
+    refined = "" if solved else _refined(task, queries)
     return {
         "reasoning": "A result shares the words of the question." if solved else "No result answers the question.",
-        "evidence": _evidence(case.titles[:1] if solved else (), how),
+        "evidence": _evidence(task.titles[:1] if solved else (), how),
         "solved": solved,
         "confidence": round(min(0.95, 0.3 + 0.65 * how), 2),
         "should_retry": bool(refined),
@@ -279,18 +205,18 @@ def _judgement(case: _Case) -> dict[str, Json]:
     }
 
 
-def _refined(case: _Case, queries: Iterable[str]) -> str:
+def _refined(task: Task, queries: Iterable[str]) -> str:
     """With what the page is called, or without it: whichever was not tried yet."""
     tried = {frozenset(folded(query).split()) for query in queries}
-    for query in (_query(case, named=True), _query(case, named=False), " ".join(_telling(case.text)[:3])):
+    for query in (_query(task, named=True), _query(task, named=False), " ".join(_telling(task.text)[:3])):
         if query and frozenset(folded(query).split()) not in tried:
             return query
     return ""
 
 
-def _query(case: _Case, *, named: bool) -> str:
-    words = _telling(case.text)
-    product = _PRODUCT.match(case.screen.title)
+def _query(task: Task, *, named: bool) -> str:
+    words = _telling(task.text)
+    product = _PRODUCT.match(task.screen.title)
     if named and product:
         words += [word for word in product[1].split() if folded(word) not in map(folded, words)]
     return " ".join(words)
@@ -304,23 +230,23 @@ def _telling(text: str) -> list[str]:
 # --- step 4 ---------------------------------------------------------------------------------------------------------
 
 
-def _completeness(case: _Case) -> dict[str, Json]:
-    needs = _form_needs(case) or _stated_needs(case, (*case.documents, *case.results))
+def _completeness(task: Task) -> dict[str, Json]:
+    needs = _form_needs(task) or _stated_needs(task, (*task.documents, *task.results))
     how = max(
-        _best(case.topic, case.results),
-        _best(case.topic, case.documents),
-        _best(case.keys, case.screen.sentences, _said_above(case.screen)),
+        _best(task.topic, task.results),
+        _best(task.topic, task.documents),
+        _best(task.keys, task.screen.sentences, _said_above(task.screen)),
     )
-    enough = how >= _PARTLY or (not case.asks and bool(needs.known)) or _element(case) is not None
+    enough = how >= _PARTLY or (not task.asks and bool(needs.known)) or _element(task) is not None
     proceed = enough and not needs.missing
     question = ""
     if needs.missing:
-        question = _say(case, "ask_found" if case.results else "ask", fields=", ".join(needs.missing))
+        question = say(task, "ask_found" if task.results else "ask", fields=", ".join(needs.missing))
     elif not proceed:
-        question = _say(case, "unclear")
+        question = say(task, "unclear")
     return {
         "reasoning": "Everything is there." if proceed else "Something that it takes was not found.",
-        "evidence": _evidence(case.titles[:1], how),
+        "evidence": _evidence(task.titles[:1], how),
         "missing_information": [_name(one) for one in needs.missing] or ([] if proceed else ["procedure"]),
         "can_proceed": proceed,
         "confidence": 0.9 if needs.missing else round(max(0.5, min(0.95, 0.3 + 0.65 * how)), 2) if proceed else 0.7,
@@ -331,12 +257,12 @@ def _completeness(case: _Case) -> dict[str, Json]:
 # --- what is filled in ----------------------------------------------------------------------------------------------
 
 
-def _graded(case: _Case, source: str, how: float, why: str, place: str) -> dict[str, Json]:
-    return _filled(case, source, 0.92 if how >= _ANSWERS else _WEAK, why, (place,))
+def _graded(task: Task, source: str, how: float, why: str, place: str) -> dict[str, Json]:
+    return _filled(task, source, 0.92 if how >= _ANSWERS else _WEAK, why, (place,))
 
 
 def _filled(
-    case: _Case,
+    task: Task,
     source: str,
     confidence: float,
     why: str,
@@ -351,7 +277,7 @@ def _filled(
     question = ""
     if source == "ASK_USER":
         named = [one for one in missing if one != "error_details"]
-        question = _say(case, "ask", fields=", ".join(named)) if named else _say(case, "which")
+        question = say(task, "ask", fields=", ".join(named)) if named else say(task, "which")
     return {
         "reasoning": why,
         "evidence": {
@@ -363,19 +289,19 @@ def _filled(
         "missing_info": [*private, *common],
         "source": source,
         "confidence": confidence,
-        "search_query": _query(case, named=True) if source != "ASK_USER" else "",
+        "search_query": _query(task, named=True) if source != "ASK_USER" else "",
         "user_question": question,
-        "changes_something": _changes(case),
+        "changes_something": _changes(task),
     }
 
 
-def _changes(case: _Case) -> bool:
-    if case.asks:
+def _changes(task: Task) -> bool:
+    if task.asks:
         return False
     known = concepts()
-    element = _element(case) if case.uses_screen else None
-    said = read(element.name if element else case.text)
-    return said.has(*known.write, *known.destructive) or not (case.uses_screen or case.asks)
+    element = _element(task) if task.uses_screen else None
+    said = read(element.name if element else task.text)
+    return said.has(*known.write, *known.destructive) or not (task.uses_screen or task.asks)
 
 
 def _evidence(sources: Iterable[str], how: float) -> dict[str, Json]:
@@ -385,11 +311,6 @@ def _evidence(sources: Iterable[str], how: float) -> dict[str, Json]:
 
 def _name(label: str) -> str:
     return "_".join(re.findall(r"\w+", folded(label)))[:60]
-
-
-def _say(case: _Case, key: str, **values: str) -> str:
-    sentences = _file("reasoning")["sentences"]
-    return str(sentences[case.request.language][key]).format_map(values)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -405,24 +326,3 @@ def _best(asked: frozenset[str], sentences: Iterable[str], above: frozenset[str]
 def _said_above(screen: Screen) -> frozenset[str]:
     headings = (one.name for one in screen.elements if one.role == "heading")
     return frozenset(key for text in (screen.title, *headings) for key in keys_of(text))
-
-
-def _sentences(text: str) -> tuple[str, ...]:
-    lines = "\n".join(line.removeprefix(">").strip() for line in text.splitlines())
-    return tuple(one.strip() for one in _SENTENCE.split(lines) if one.strip() and not one.startswith("("))
-
-
-def _words(kind: str) -> tuple[str, ...]:
-    return tuple(folded(word) for listed in _file("reasoning")[kind].values() for word in listed)
-
-
-def _mentions(text: str, kind: str) -> bool:
-    """English words whole, Hebrew ones with prefixes, Russian ones with any ending."""
-    said = f" {' '.join(one.text for one in read(text).tokens)} "
-    for language, listed in _file("reasoning")[kind].items():
-        for word in map(folded, listed):
-            if script(word) == language and (f" {word} " in said or (language == "ru" and f" {word}" in said)):
-                return True
-            if language == "he" and any(f" {prefix}{word} " in said for prefix in "והש"):
-                return True
-    return False
