@@ -78,6 +78,25 @@ def test_an_operator_takes_over_answers_hands_back_and_resolves(browsing: Browsi
     assert [one["by"] for one in told].count("person") == 1
 
 
+def test_a_conversation_that_nobody_handed_over_is_taken_over_from_its_own_page(
+    browsing: Browsing, house: ConsoleHouse
+) -> None:
+    key = house.key("shop")
+    conversation = house.conversation(key)
+    say(key, conversation, "What are your opening hours?")
+    with browsing.as_("noa") as page:
+        page.goto(f"/conversations/shop/{conversation}")
+        page.click("form[action$='/take'] button")
+        page.wait_for_url("**/escalations/**")
+        assert say(key, conversation, "hello?")["reason_codes"] == ["WITH_A_PERSON"]
+        page.fill("textarea[name=content]", "Noa here.")
+        page.click("form[action$='/reply'] button")
+        page.wait_for_selector(".bubble.person")
+        page.click("form[action$='/resolve'] button")
+        page.wait_for_selector("[role=status]")
+    assert say(key, conversation, "What are your opening hours?")["outcome"] == "answered"
+
+
 def test_what_somebody_else_has_is_told_and_stays_theirs(house: ConsoleHouse) -> None:
     escalation, _ = handed_over(house)
     with house.visitor("noa") as noa, house.visitor("root") as root:

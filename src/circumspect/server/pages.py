@@ -29,7 +29,6 @@ from circumspect.work import Setup
 class Pages:
     def __init__(self, directory: Directory, store: SqlStore, settings: Settings) -> None:
         self._directory, self._library, self._settings = directory, Library(store), settings
-        self._cache = SearchCache()
         # Of the tenant's own setup only a trace is kept: what belongs to it is closed when nobody holds it any more.
         self._kept: dict[TenantId, tuple[weakref.ref[Setup], Setup]] = {}
 
@@ -55,7 +54,8 @@ class Pages:
         given = self._settings.search_key
         key = given.get_secret_value() if given else os.environ.get("TAVILY_API_KEY")
         opened = open_search(name, key=key, library=self._library, tenant=tenant, allow=self._settings.allow_addresses)
-        return Scoped(opened, self._cache)
+        # One a tenant: a hit must not tell one tenant what another searched for.
+        return Scoped(opened, SearchCache())
 
     async def _models(self, base: Setup, section: BrowserSection) -> Pair:
         own = base.ports.model

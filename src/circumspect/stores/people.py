@@ -240,6 +240,33 @@ def take_over(connection: sa.Connection, tenants: Tenants, id_: str, by: str, no
     return get_escalation(connection, tenants, id_)
 
 
+def take_conversation(
+    connection: sa.Connection, tenants: Tenants, conversation: ConversationId, by: str, id_: str, now: datetime
+) -> EscalationRow:
+    """Take over a conversation that nobody handed over: by the escalation that waits in it, or by one of one's own, so
+    that it is in the inbox and is answered, handed back and resolved like any other."""
+    found = get_conversation(connection, tenants, conversation)
+    own = (escalations.c.tenant == found.tenant, escalations.c.conversation == conversation)
+    unresolved = sa.select(escalations.c.id).where(*own, escalations.c.state != "resolved")
+    waiting = connection.execute(unresolved.order_by(escalations.c.created_at.desc()).limit(1)).scalar_one_or_none()
+    if waiting is not None:
+        return take_over(connection, tenants, str(waiting), by, now)
+    said = (messages.c.tenant == found.tenant, messages.c.conversation == conversation)
+    last = sa.select(messages.c.turn).where(*said).order_by(messages.c.seq.desc()).limit(1)
+    row: Values = {
+        "id": id_,
+        "tenant": found.tenant,
+        "conversation": conversation,
+        "turn": connection.execute(last).scalar_one_or_none() or "",
+        "reason_code": ReasonCode.WITH_A_PERSON,
+        "summary": "",
+        "state": "open",
+        "created_at": epoch(now),
+    }
+    insert(connection, escalations, row)
+    return take_over(connection, tenants, id_, by, now)
+
+
 def resolve(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime) -> EscalationRow:
     """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
     row = _escalation_row(connection, tenants, id_)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
+import orjson
 import sqlalchemy as sa
 from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
@@ -97,6 +98,13 @@ async def detail(
         done=done if done in ("take", "hand-back", "resolve", "reply") else "",
         **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
     )
+
+
+@router.post("/conversations/{tenant}/{conversation_id}/take")
+async def take_conversation(request: Request, who: Working, tenant: str, conversation_id: IdPath) -> Response:
+    """Nobody handed it over; somebody takes it all the same."""
+    taken = orjson.loads((await api.take_conversation(request, who.principal, conversation_id, tenant)).body)
+    return routing.back(f"/escalations/{taken['id']}?done=take")
 
 
 @router.post("/escalations/{escalation_id}/reply")

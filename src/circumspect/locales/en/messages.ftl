@@ -74,7 +74,7 @@ page-type = type “{ $text }” into “{ $name }”
 page-select = choose “{ $option }” in “{ $name }”
 page-navigate = open { $url }
 page-press = press the key { $key }
-page-scroll = scroll { $direction }
+page-scroll = scroll the page
 page-wait = wait { $seconds } s
 page-done = finish
 

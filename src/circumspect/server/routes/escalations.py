@@ -29,7 +29,7 @@ from circumspect.server.web import (
 )
 from circumspect.stores import people
 from circumspect.stores.people import EscalationRow
-from circumspect.turn import TurnId
+from circumspect.turn import ConversationId, TurnId
 
 router = resource("escalations")
 Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
@@ -51,6 +51,26 @@ async def list_escalations(
     store = services_of(request).store
     rows = await store.tx(people.list_escalations, visible(who, tenant), state, page_after(after), limit + 1)
     return answer(paged(rows, limit, shown, lambda row: (row.created_at, row.id)))
+
+
+@router.post("/v1/conversations/{conversation_id}/take", **described(EscalationShown, 404, 409))
+async def take_conversation(
+    request: Request, who: Working, conversation_id: IdPath, tenant: TenantQuery = None
+) -> Response:
+    """Take over a conversation that the agent did not hand over. It is then an escalation of yours: reply, hand it back
+    and resolve it there."""
+    services = services_of(request)
+    id_, now, seen = services.ids.new("esc"), services.clock.now(), visible(who, tenant)
+    change = action(services, who.name, "take_over")
+
+    def body(connection: sa.Connection) -> EscalationRow:
+        row = people.take_conversation(connection, seen, ConversationId(conversation_id), who.name, id_, now)
+        change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
+        return row
+
+    row = await services.store.tx(body)
+    about(tenant=row.tenant)
+    return answer(shown(row))
 
 
 @router.get("/v1/escalations/{escalation_id}", **described(EscalationShown, 404))
