@@ -21,6 +21,7 @@ import yaml
 
 from circumspect import samples
 from circumspect.clock import FixedClock, RandomIds, SystemClock
+from circumspect.console import demo_reviews
 from circumspect.errors import ModelUnavailable, ToolTimeout
 from circumspect.models import open_model
 from circumspect.pipeline import run_turn
@@ -118,12 +119,15 @@ async def seed_demo(
             made += 1
         made += await _extras(stage, now, dice)
     await _people_at_work(store, now)
+    if await store.get_tenant(demo_reviews.TENANT):
+        await demo_reviews.seed_reviews(store, MARK, now)
     return made
 
 
 async def remove_demo(store: SqlStore) -> int:
     """Take all of it away, its usage included. How many conversations there were."""
     marked = await store.tx(_marked)
+    await demo_reviews.remove_reviews(store, MARK)
     for tenant, conversation in marked:
         await store.tx(_forget, tenant, conversation)
     return len(marked)

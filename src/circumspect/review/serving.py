@@ -108,6 +108,10 @@ class Running:
         self._tasks[tenant, id_] = task
         task.add_done_callback(lambda _: self._tasks.pop((tenant, id_), None))
 
+    async def run(self, tenant: str, id_: str, model: Model | None = None) -> None:
+        """Take it up and see it through. What fails is written down with it."""
+        await self._run(tenant, id_, model)
+
     def needs(self, evaluation: Evaluation) -> bool:
         """Whether nobody works on it."""
         held = evaluation.lease_until is not None and evaluation.lease_until > self._clock.now().timestamp()
