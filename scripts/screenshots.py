@@ -29,6 +29,11 @@ PAGES = {
     "console-conversation": ("/conversations/shop/demo-shop-002?debug=1", "en", "light", 1280, 1000),
     "console-escalations": ("/escalations", "en", "light", 1280, 700),
     "console-approval": ("@/approvals?tenant=shop", "en", "dark", 1280, 800),
+    "console-policy": ("/policies/shop", "en", "light", 1280, 1000),
+    "console-usage": ("/usage", "en", "light", 1280, 900),
+    "console-review": ("@/reviews", "en", "light", 1280, 1000),
+    "console-playground": ("/playground?tenant=shop", "en", "dark", 1280, 900),
+    "console-customer-he": ("/customer?tenant=shop-he", "he", "light", 1280, 900),
     "console-phone": ("/conversations/shop-ru/demo-shop-ru-002?debug=1", "ru", "light", 390, 1000),
 }
 """Name: path (with @ the first row of that list), language, theme, width, height."""

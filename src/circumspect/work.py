@@ -172,7 +172,9 @@ class Work:
         incoming, setup, on_pages = self.screened.incoming, self.setup, self.setup.on_pages
         if on_pages is None or incoming.errand:
             return None
-        known = await passages(setup.searches, incoming.tenant, incoming.text, self.screened.language)
+        # An answer to a question is about what was asked before it.
+        said = " ".join([one.text for one in incoming.talk if one.role == "user"][-3:]) or incoming.text
+        known = await passages(setup.searches, incoming.tenant, said, self.screened.language)
         models, search = on_pages.models, on_pages.search
         return await reason(self.screened, self._page, known, on_pages.reasoning, self.notes, models, search)
 

@@ -46,7 +46,8 @@ async def test_an_action_says_what_is_expected_and_the_next_page_tells_what_it_d
         assert second.action is not None
         assert second.action.call.arguments["element"] == "m1"
         told = model.requests[-1].messages[-1]
-        assert told.role == "tool" and "m1" in told.text, "the model hears what its action did"
+        assert told.role == "tool"
+        assert "m1" in told.text, "the model hears what its action did"
 
 
 async def test_after_a_menu_opened_a_neighbour_cannot_be_clicked(tmp_path: Path) -> None:

@@ -66,6 +66,47 @@ def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
             assert overflow(page) <= 0
 
 
+@pytest.mark.parametrize("path", ["/", "/conversations", "/escalations", "/approvals", "/tenants", "/usage", "/reviews"])
+def test_everything_on_a_page_is_reached_by_the_tab_key_and_seen_there(browsing: Browsing, path: str) -> None:
+    with browsing.as_("root") as page:
+        page.goto(path)
+        wanted = page.evaluate(_REACHABLE)
+        reached: set[str] = set()
+        for _ in range(len(wanted) + 30):
+            page.keyboard.press("Tab")
+            at = page.evaluate(_FOCUSED)
+            if at is not None:
+                assert at["outlined"], f"nothing shows that {at['mark']} has the focus"
+                reached.add(at["mark"])
+        missed = [page.evaluate(_NAMED, mark) for mark in sorted(set(wanted) - reached)[:5]]
+        assert not missed, missed
+
+
+_REACHABLE = """() => [...document.querySelectorAll("main a[href], main button, main input, main select, main textarea")]
+  .filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0 && one.type !== "radio")
+  .slice(0, 25)
+  .map((one, index) => (one.dataset.mark = String(index)))"""
+_NAMED = "mark => document.querySelector(`[data-mark='${mark}']`)?.outerHTML.slice(0, 120)"
+_FOCUSED = """() => {
+  const one = document.activeElement;
+  if (!one || !one.dataset.mark) return null;
+  const style = getComputedStyle(one);
+  return { mark: one.dataset.mark, outlined: style.outlineStyle !== "none" || style.boxShadow !== "none" };
+}"""
+
+
+def test_by_the_keyboard_alone_one_gets_to_a_conversation(browsing: Browsing) -> None:
+    with browsing.as_("noa") as page:
+        page.goto("/conversations")
+        page.focus("#found tbody a >> nth=0")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/conversations/*/*")
+        page.focus("input[name=debug]")
+        page.keyboard.press("Space")
+        page.wait_for_url("**debug=1*")
+        assert page.is_visible(".legend")
+
+
 def test_the_menu_of_a_phone_opens(browsing: Browsing) -> None:
     with browsing.as_("noa", width=360) as page:
         page.goto("/")

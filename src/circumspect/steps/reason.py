@@ -239,8 +239,9 @@ async def _otherwise(case: _Case, analysis: ContextAnalysis, taken: Route, confi
 
 
 async def _at_hand(case: _Case, analysis: ContextAnalysis) -> _End:
-    """The information is there. The last check is made only where the model itself names something that is not."""
-    if not analysis.missing:
+    """The information is there. The last check is made only where the model itself names something that is not, or
+    where its confidence had to be set right: a 7 that was meant on another scale is no certainty."""
+    if not analysis.missing and not analysis.warnings:
         return _End(analysis.source, analysis.confidence)
     end = await _complete(case, analysis, analysis.source)
     if end.asks and analysis.external and not case.hops:

@@ -21,6 +21,11 @@ _POSTAL = re.compile(r"\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|(?<![\w-])\d{5,7}(
 _BIRTH = re.compile(r"birth|dob|рожден|лида|לידה", re.IGNORECASE)
 _DAY = re.compile(r"date|day|дат[аыу]|תאריך", re.IGNORECASE)
 _PERSON = re.compile(r"name|имя|фамили|שם", re.IGNORECASE)
+_FIRST = re.compile(r"first|given|имя|פרטי", re.IGNORECASE)
+_LAST = re.compile(r"last|family|surname|фамили|משפחה", re.IGNORECASE)
+_ALONE = re.compile(
+    r"\s*(?:(?:last name|surname|фамилия|שם משפחה)\s*(?:is|:)?\s*)?(?P<name>[^\W\d_]{2,})\s*(?:[,.;]|$)"
+)
 _SECRET = re.compile(r"password|username|user name|passcode|\bpin\b|логин|парол|סיסמ|שם משתמש", re.IGNORECASE)
 _PLACE = re.compile(r"city|town|город|עיר", re.IGNORECASE)
 _POST = re.compile(r"postal|postcode|zip|индекс|מיקוד", re.IGNORECASE)
@@ -28,7 +33,7 @@ _ADDRESS = re.compile(
     r"(?:address|адрес|כתובת)\w*(?:\s+(?:is|это))?\s*:?\s*(?P<text>[^.;\n]{4,80}?)(?=\s+and\s|\s+и\s|[.;\n]|$)",
     re.IGNORECASE,
 )
-_TITLE = re.compile(r"(?<=[^\W\d_] )[A-Z][a-z]{2,}\b|(?<=, )[A-Z][a-z]{2,}\b")
+_TITLE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))[A-Z][a-z]{2,}\b(?: [A-Z][a-z'’-]+\b){0,3}")
 _LABELLED = r"{name}\s*(?:is|=|:|-|равен|это|הוא|היא)\s*(?P<value>[^,;.\n]{{1,80}})"
 
 
@@ -88,7 +93,7 @@ def _typed(field: Listed, name: str, talk: Talk, dates_before: int) -> str | Non
         return found[0] if found else None
     if "address" in kinds or "street" in name or _PLACE.search(name):
         return _address(talk, city=bool(_PLACE.search(name)))
-    return _person(talk) if _PERSON.search(name) else _code(kinds, talk)
+    return _named(name, talk) if _PERSON.search(name) else _code(kinds, talk)
 
 
 def _option(options: Sequence[str], talk: Talk) -> str | None:
@@ -110,6 +115,23 @@ def _address(talk: Talk, *, city: bool) -> str | None:
         if text and any(sign.isdigit() for sign in text):
             parts = [part.strip() for part in text.split(",")]
             return (parts[1] if len(parts) > 1 else None) if city else parts[0]
+    return None
+
+
+def _named(name: str, talk: Talk) -> str | None:
+    """A field for part of a name takes that part; one name by itself is a first name."""
+    whole = _person(talk)
+    parts = whole.split() if whole else []
+    if _LAST.search(name):
+        return parts[-1] if len(parts) > 1 else _surname(talk)
+    return parts[0] if parts and _FIRST.search(name) else whole
+
+
+def _surname(talk: Talk) -> str | None:
+    """Said by itself, when it was asked for: "Kumar, born 12 April"."""
+    for text in talk.messages[1:]:
+        if (hit := _ALONE.match(text)) and not read(hit["name"]).mentions:
+            return hit["name"]
     return None
 
 

@@ -249,9 +249,14 @@ def _completeness(task: Task) -> dict[str, Json]:
         "evidence": _evidence(task.titles[:1], how),
         "missing_information": [_name(one) for one in needs.missing] or ([] if proceed else ["procedure"]),
         "can_proceed": proceed,
-        "confidence": 0.9 if needs.missing else round(max(0.5, min(0.95, 0.3 + 0.65 * how)), 2) if proceed else 0.7,
+        "confidence": _sureness(needs, how) if proceed else 0.9 if needs.missing else 0.7,
         "user_question": question,
     }
+
+
+def _sureness(needs: _Needs, how: float) -> float:
+    """That everything is there: all that is called necessary was said, or a sentence answers well."""
+    return 0.9 if needs.known else round(max(0.5, min(0.95, 0.3 + 0.65 * how)), 2)
 
 
 # --- what is filled in ----------------------------------------------------------------------------------------------

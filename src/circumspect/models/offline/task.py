@@ -12,10 +12,12 @@ from functools import cached_property
 from circumspect.models.offline.given import Talk
 from circumspect.models.offline.lexicon import _file, concepts, folded, read, script, stem
 from circumspect.models.offline.pages import Screen, keys_of, screen_of
+from circumspect.models.offline.values import values
 from circumspect.turn import ModelRequest
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _RESULT = re.compile(r"^\[(\d{1,2})\] (.*)$")
+_LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
 
 
@@ -45,7 +47,8 @@ class Task:
             asked, wish = said[at], said[at - 1]
             if asked.role != "assistant" or "?" not in asked.text or wish.role != "user" or _is_wish(text):
                 break
-            text = f"{wish.text}\n{text}"
+            # Values belong to the talk, not to what is wanted: "born 12 April 1980, phone 555-0134" is about no topic.
+            text = wish.text if _is_values(text) else f"{wish.text}\n{text}"
         return text
 
     @cached_property
@@ -56,7 +59,7 @@ class Task:
     @cached_property
     def wanted(self) -> str:
         spare = {*_words("measures"), *_words("screen_verbs")}
-        utterance = read(self.text)
+        utterance = read(_without_values(self.text))
         return " ".join(utterance.text[one.start : one.end] for one in utterance.tokens if one.text not in spare)
 
     @cached_property
@@ -110,6 +113,18 @@ def _is_wish(text: str) -> bool:
     utterance = read(text)
     known = concepts()
     return utterance.asks or mentions(text, "screen_verbs") or utterance.has(*known.write, *known.destructive)
+
+
+def _is_values(text: str) -> bool:
+    """Nothing but data that somebody asked for."""
+    found = values(read(text), None)
+    return bool(found.moments.dates or found.phones or found.emails) or bool(_LOCAL_PHONE.search(text))
+
+
+def _without_values(text: str) -> str:
+    """What is wanted without its data: "Add patient Ann Lee, born 12 April 1980, phone 555-0134" is about patients."""
+    parts = re.split(r"[,;]\s+", text)
+    return ", ".join(part for part in parts if not _is_values(part)) or text
 
 
 def _sentences(text: str) -> tuple[str, ...]:
