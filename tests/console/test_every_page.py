@@ -72,7 +72,7 @@ def test_everything_on_a_page_is_reached_by_the_tab_key_and_seen_there(browsing:
         page.goto(path)
         wanted = page.evaluate(_REACHABLE)
         reached: set[str] = set()
-        for _ in range(len(wanted) + 30):
+        for _ in range(len(wanted) + 60):
             page.keyboard.press("Tab")
             at = page.evaluate(_FOCUSED)
             if at is not None:
