@@ -65,7 +65,10 @@ class Element:
 
     @property
     def line(self) -> str:
-        """As the model reads it."""
+        return self.line_on("")
+
+    def line_on(self, origin: str) -> str:
+        """As the model reads it on a page of this origin: the way on the same site, without a tail of parameters."""
         said = [f"[{self.id}]", self.role, f'"{_flat(self.name, 120)}"']
         if self.value:
             said.append(f'value="{_flat(self.value, 80)}"')
@@ -76,10 +79,12 @@ class Element:
             if state is not None:
                 said.append(f"{name}={str(state).lower()}")
         said += [name for name in ("disabled", "required", "invalid") if getattr(self, name)]
-        if self.type and self.type not in ("text", "button"):
+        if self.type and self.type not in ("text", "button", "checkbox", "radio"):
             said.append(f"type={self.type}")
         if self.href:
-            said.append(f"href={_flat(self.href, 120)}")
+            here = bool(origin) and self.href.startswith(f"{origin}/")
+            path, mark, query = (self.href.removeprefix(origin) if here else self.href).partition("?")
+            said.append(f"href={_flat(path, 120)}{mark}{_flat(query, 20)}")
         if self.options:
             shown = ", ".join(_flat(one, 40) for one in self.options[:20])
             more = f", and {len(self.options) - 20} more" if len(self.options) > 20 else ""
@@ -120,7 +125,8 @@ class Page:
     def listing(self) -> str:
         """As the model reads it: a line an element."""
         lines = [f"URL: {_flat(self.url, 200)}", f"Title: {_flat(self.title, 120)}"]
-        lines += [one.line for one in self.elements]
+        origin = "/".join(self.url.split("/")[:3])
+        lines += [one.line_on(origin) for one in self.elements]
         if self.dropped:
             lines.append(f"({self.dropped} more elements are not shown)")
         if self.text:

@@ -38,6 +38,16 @@ def test_a_menu_is_opened_and_the_next_page_tells_that_it_was(house: House) -> N
     assert second["verified"]["choices"] == ["m1"]
 
 
+def test_what_was_thought_and_what_actions_did_is_counted(house: House) -> None:
+    client = house.key(OURS)
+    first = client.post("/v1/agent/interact", json=asked("Click the Patient button")).json()
+    client.post("/v1/agent/interact", json=asked(page=AFTER, session=first["session"]))
+    told = client.get("/metrics").text
+    assert 'circumspect_source_confidence_count{source="PAGE"}' in told
+    assert f'circumspect_searches_total{{kind="saved",tenant="{OURS}"}}' in told
+    assert f'circumspect_page_actions_total{{tenant="{OURS}",verified="yes"}}' in told
+
+
 def test_a_page_may_come_as_html(house: House) -> None:
     page = {"html": '<title>Clinic</title><main><button id="b" aria-haspopup="menu">Patient</button></main>'}
     answer = house.key(OURS).post("/v1/agent/interact", json=asked("Click the Patient button", page)).json()

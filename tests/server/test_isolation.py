@@ -13,6 +13,9 @@ from tests.server.rows import approval, escalation
 
 from circumspect.config import Settings
 from circumspect.server.app import create_app
+from circumspect.stores import SqlStore, shadows
+from circumspect.stores.shadows import ShadowRow
+from circumspect.turn import TenantId
 
 MARK = "marker-of-ours"
 PUBLIC = {"get_healthz", "healthz", "readyz", "metrics", "create_session"}
@@ -21,6 +24,19 @@ SHARED = {"list_plans"}
 """Not about a tenant at all: operators of any tenant may read them."""
 SECRETS = {"delete_session"}
 """Would end the very sign-in that the test knocks with."""
+
+
+def shadow(house: House, conversation: str, experiment: str) -> str:
+    words = {"outcome": "answered", "reply": MARK}
+    row = ShadowRow(
+        TenantId(OURS), experiment, "turn_of_shadow", conversation, True, [], words, words, "", 0.0, 0, 0.0, 1.0
+    )
+
+    async def add(store: SqlStore) -> None:
+        await store.tx(shadows.put, row)
+
+    house.stored(add)
+    return row.turn
 
 
 def operations() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
@@ -49,6 +65,8 @@ def ours(house: House) -> dict[str, str]:
     }
     evaluation = client.post("/v1/evaluations", json=asked).json()
     made = client.post("/v1/admin/keys", json={"name": f"{MARK} key", "scopes": ["chat"]}).json()
+    tried = client.post("/v1/admin/experiments", json={"name": MARK, "arms": [{"name": "new"}]}).json()
+    words = client.post("/v1/admin/prompts", json={"name": "critique", "text": f"{MARK}: judge."}).json()
     return {
         "conversation_id": talk,
         "escalation_id": escalation(house, OURS, talk, f"summary {MARK}"),
@@ -61,6 +79,9 @@ def ours(house: House) -> dict[str, str]:
         "model": "offline",
         "evaluation_id": evaluation["id"],
         "case": f"{MARK}-case",
+        "experiment_id": tried["id"],
+        "turn_id": shadow(house, talk, tried["id"]),
+        "prompt_id": words["id"],
     }
 
 
@@ -190,10 +211,12 @@ def test_a_scope_opens_only_its_own_doors(
                  "get_evaluation", "follow_evaluation"},
         "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "list_policies",
                  "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",
-                 "follow_evaluation"},
+                 "follow_evaluation", "list_experiments", "get_experiment", "list_shadows", "get_shadow",
+                 "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
         "manage": {"list_escalations", "get_escalation", "list_approvals", "get_approval"},
         "admin": {"list_tools", "get_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
-                  "list_tenants", "get_tenant", "list_log", "list_keys", "export_person"},
+                  "list_tenants", "get_tenant", "list_log", "list_keys", "export_person", "list_experiments",
+                  "get_experiment", "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
         "widget": set(),
     }  # fmt: skip
     known = set().union(*doors.values())

@@ -7,19 +7,23 @@ that it is not taken for the effect of an action.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from circumspect.browser.addresses import same_place
 from circumspect.browser.committing import around
-from circumspect.browser.words import content, is_wholly, mentions
+from circumspect.browser.words import complains, is_wholly, mentions, tied
 from circumspect.page import Element, Page
 
 _SELF_MOVING = frozenset(("timer", "marquee", "log", "progressbar", "meter"))
 _SPEAKING = frozenset(("alert", "status", "alertdialog"))
+ROWS = frozenset(("row", "listitem", "article"))
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_FEW_WORDS = 300
+MESSAGE = 160
+"""A line that is longer is no message about what was just done."""
 _MANY = 3
 """So many elements coming or going at once are no accident."""
 
@@ -45,15 +49,22 @@ class Changes:
     @cached_property
     def altered(self) -> tuple[tuple[Element, Element], ...]:
         """Elements that are in both, and not the same in both."""
-        both = ((one, self.after.by_id.get(one.id)) for one in self.before.elements if not _by_itself(one))
-        return tuple((one, now) for one, now in both if now is not None and _steady(one) != _steady(now))
+        both = ((one, self.after.by_id.get(one.id)) for one in self.before.elements)
+        changed = ((one, now) for one, now in both if now is not None and one != now and _steady(one) != _steady(now))
+        return tuple((one, now) for one, now in changed if not _by_itself(one))
 
     @cached_property
+    def new_lines(self) -> tuple[str, ...]:
+        """What can be read now and could not be read before. Other digits alone are nothing new: clocks go."""
+        return _lines_beyond(self.after, self.before)
+
+    @cached_property
+    def lost_lines(self) -> tuple[str, ...]:
+        return _lines_beyond(self.before, self.after)
+
+    @property
     def new_text(self) -> str:
-        """What can be read now and could not be read before."""
-        known = {" ".join(one.split()) for one in _SENTENCE.split(self.before.text)}
-        said = (" ".join(one.split()) for one in _SENTENCE.split(self.after.text))
-        return " ".join(one for one in said if one and one not in known)
+        return " ".join(self.new_lines)
 
     @cached_property
     def nothing(self) -> bool:
@@ -91,43 +102,85 @@ class Changes:
 
     def _related(self, element: str) -> Iterator[str]:
         was = self.before.by_id.get(element)
-        mine = content(was.name) if was else frozenset()
+        name = was.name if was else ""
         near = self._near(element)
-        for one in self.appeared:
+        appeared, gone = self._mine(element, self.appeared, self.after), self._mine(element, self.gone, self.before)
+        altered = [(old, now) for old, now in self.altered if self._mine(element, (old,), self.before)]
+        for one in appeared:
             if one.role in ("dialog", "alertdialog"):
                 yield f'the {one.role} "{one.name}" opened'
-            elif one.id in near or content(text_of(one)) & mine:
+            elif one.id in near or tied(text_of(one), name):
                 yield f"{_told(one)} appeared"
-        for one in self.gone:
-            if one.id != element and (one.id in near or content(one.name) & mine):
+        for one in gone:
+            if one.id != element and (one.id in near or tied(one.name, name)):
                 yield f"{_told(one)} is gone"
-        for one, now in self.altered:
-            if one.id == element or one.id in near or content(text_of(now)) & mine:
-                yield f"{_told(one)} changed"
-        for one in self.messages:
-            if mentions("succeeded", text_of(one)) or content(text_of(one)) & mine:
-                yield f'the page says "{text_of(one)[:120]}"'
+        for old, now in altered:
+            # A field that was only emptied says nothing: what was in it may be lost.
+            emptied = old.value and replace(old, value="") == _as_before(now, old) and not is_wholly("looks", name)
+            if not emptied and (old.id == element or old.id in near or tied(text_of(now), name)):
+                yield f"{_told(old)} changed"
+        for line in (*(text_of(one) for one in self.messages), *self.new_lines):
+            if mentions("turns over", name) or (
+                len(line) < MESSAGE and (mentions("succeeded", line) or tied(line, name))
+            ):
+                yield f'the page says "{line[:MESSAGE]}"'
+        yield from (f'"{text}" is now on the page' for text in self._entered(near))
         if self.before.title != self.after.title:
             yield f'the page is now called "{self.after.title[:80]}"'
-        if mine & content(self.new_text):
-            yield f'the page says "{self.new_text[:120]}"'
-        for group, word in ((self.appeared, "appeared"), (self.gone, "are gone")):
+        for group, word in ((appeared, "appeared"), (gone, "are gone")):
             if len(group) >= _MANY:
                 yield f"{len(group)} elements {word}"
+        if self._reordered:
+            yield "the same things are in another order"
+
+    def _entered(self, near: frozenset[str]) -> Iterator[str]:
+        """What a field beside the element held, and what can now be read elsewhere."""
+        held = [one.value for one in self.before.elements if one.id in near and len(one.value) > 2]
+        shown = [text_of(one) for one in self.appeared] + list(self.new_lines)
+        yield from (value for value in held if any(value in text for text in shown))
+
+    @property
+    def _reordered(self) -> bool:
+        lines = [[" ".join(one.split()) for one in page.text.splitlines()] for page in (self.before, self.after)]
+        ids = [[one.id for one in page.elements] for page in (self.before, self.after)]
+        return any(old != new and sorted(old) == sorted(new) for old, new in (lines, ids))
+
+    def _mine(self, element: str, changed: Iterable[Element], page: Page) -> list[Element]:
+        """Without what is in another row than the element: what changed there is another row's."""
+        was = self.before.by_id.get(element)
+        row = row_of(was, self.before) if was else None
+        if row is None:
+            return list(changed)
+        homes = ((one, one if one.role in ROWS else row_of(one, page)) for one in changed)
+        return [one for one, home in homes if home is None or home.id == row.id]
 
     def _near(self, element: str) -> frozenset[str]:
         """Ids of what stands beside the element, before or after: in the same container, or next to it in the text."""
         near: set[str] = set()
         for page in (self.before, self.after):
-            at = next((place for place, one in enumerate(page.elements) if one.id == element), None)
-            if at is None:
-                continue
-            mine = page.elements[at]
-            home = {mine.inside, mine.form, mine.controls, mine.id} - {""}
-            near |= {one.id for one in page.elements if one.id in home or home & {one.inside, one.form}}
-            near |= {one.id for one in page.elements[max(0, at - 2) : at + 3]}
-            near |= {one.id for one in page.elements if any(other.id == element for other in around(one, page))}
+            mine = page.by_id.get(element)
+            at = self._place(element, page)
+            if at is not None:
+                near |= {one.id for one in page.elements[max(0, at - 2) : at + 3]}
+            if mine is not None:
+                home = {mine.inside, mine.form, mine.controls, mine.id} - {""}
+                near |= {one.id for one in page.elements if one.id in home or home & {one.inside, one.form}}
+                near |= {one.id for one in page.elements if any(other.id == element for other in around(one, page))}
         return frozenset(near)
+
+    def _place(self, element: str, page: Page) -> int | None:
+        """Where it stands; where it is gone, the place after what stood before it: something may have replaced it."""
+        places = {one.id: place for place, one in enumerate(page.elements)}
+        if element in places:
+            return places[element]
+        known = [one.id for one in self.before.elements]
+        before = known[: known.index(element)] if element in known else []
+        return next((places[one] + 1 for one in reversed(before) if one in places), None)
+
+
+def row_of(element: Element, page: Page) -> Element | None:
+    """The row or item of a list that it stands in."""
+    return next((one for one in around(element, page) if one.role in ROWS), None)
 
 
 def text_of(element: Element) -> str:
@@ -142,10 +195,17 @@ def problem_in(page: Page) -> str:
         return page.text[:200] or "The page could not be reached."
     titles = [page.title.split(" · ")[0].split(" | ")[0], *(one.name for one in page.elements if one.role == "heading")]
     said = next((title for title in titles[:2] if is_wholly("error page", title)), "")
+    if not said and len(page.text) < _FEW_WORDS and mentions("missing page", page.text):
+        said = page.text
     if said or page.status >= 400:
         alerts = [text_of(one) for one in page.elements if one.role == "alert" and text_of(one)]
         return (alerts or [said or page.title or f"The server answered with {page.status}."])[0]
     return ""
+
+
+def _as_before(now: Element, was: Element) -> Element:
+    """As it is now, in the states that a script may set along with a value."""
+    return replace(now, inside=was.inside, form=was.form, controls=was.controls, invalid=was.invalid)
 
 
 def _steady(element: Element) -> Element:
@@ -159,7 +219,14 @@ def _still(element: Element) -> Element:
 
 
 def _by_itself(element: Element) -> bool:
-    return element.role in _SELF_MOVING or (element.role != "button" and mentions("background", text_of(element)))
+    text = text_of(element)
+    return element.role in _SELF_MOVING or (mentions("background", text) and not complains(text))
+
+
+def _lines_beyond(page: Page, other: Page) -> tuple[str, ...]:
+    known = {_without_digits(one) for one in _SENTENCE.split(other.text)}
+    said = (" ".join(one.split()) for one in _SENTENCE.split(page.text))
+    return tuple(one for one in said if one and _without_digits(one) not in known)
 
 
 def _without_digits(text: str) -> str:

@@ -17,10 +17,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit, urlunsplit
 
-from circumspect.browser.addresses import leads_nowhere
+from circumspect.browser.addresses import bare, leads_nowhere, split
 from circumspect.browser.settling import MOST, Requests, settled
+from circumspect.browser.troubles import first_line, not_opened, sentence_of
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.page import Element, Page
 from circumspect.turn import ToolCall
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = ("--disable-gpu", "--disable-dev-shm-usage")
 _WEB = frozenset(("http", "https"))
-_ACTING = 4_000
+_ACTING = 3_000
 _LOADING = 30_000
 _LONGEST_WAIT = 10.0
 _KEYS = {"esc": "Escape", "return": "Enter", "numpadenter": "Enter", "space": "Space", " ": "Space", "up": "ArrowUp"}
@@ -77,10 +77,11 @@ class Performed:
 class Chromium:
     """One window. `Chromium.open` makes one and closes it."""
 
-    def __init__(self, context: BrowserContext, tab: Tab) -> None:
-        self._context = context
+    def __init__(self, context: BrowserContext, tab: Tab, patience: float = MOST) -> None:
+        self.patience = patience
+        """How many seconds a page is given to come to rest."""
         self._tabs: list[Tab] = []
-        self._requests: dict[Tab, Requests] = {}
+        self._requests = Requests(context)
         self._said: list[Element] = []
         self._alerts = count(1)
         self._schemes = set(_WEB)
@@ -92,7 +93,9 @@ class Chromium:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, *, headed: bool = False, executable: str | None = None) -> AsyncIterator[Self]:
+    async def open(
+        cls, *, headed: bool = False, executable: str | None = None, patience: float = MOST
+    ) -> AsyncIterator[Self]:
         try:
             from playwright.async_api import Error, async_playwright
         except ImportError:
@@ -112,13 +115,13 @@ class Chromium:
                 )
             except Error as failure:
                 raise ConfigError(
-                    f"Chromium at {path} did not start: {_first_line(failure)}",
+                    f"Chromium at {path} did not start: {first_line(failure)}",
                     fix="Set CHROMIUM to another one, or leave out --headed where there is no screen.",
                 ) from None
             context = await browser.new_context(accept_downloads=False, viewport={"width": 1280, "height": 900})
             context.set_default_timeout(_ACTING)
             try:
-                yield cls(context, await context.new_page())
+                yield cls(context, await context.new_page(), patience)
             finally:
                 await browser.close()
 
@@ -132,7 +135,7 @@ class Chromium:
     async def goto(self, url: str) -> Page:
         """Open an address. The first one decides whether others than `http` and `https` may be opened later."""
         if not self._started:
-            self._schemes.add(urlsplit(url).scheme.lower())
+            self._schemes.add(split(url).scheme.lower())
             self._started = True
         if refused := self._refused(url):
             raise PageUnreachable(refused, fix="Give an address that begins with https:// or http://.")
@@ -140,13 +143,13 @@ class Chromium:
             raise PageUnreachable(failed, fix="Check the address, and whether the page opens in another browser.")
         return await self.snapshot()
 
-    async def settled(self, most: float = MOST) -> bool:
+    async def settled(self) -> bool:
         """Wait until the page has come to rest; False when it did not in time."""
         front, rested = None, False
         while front is not self.tab:
             # A new tab may come to the front meanwhile.
             front = self.tab
-            rested = await settled(front, self._requests[front], most)
+            rested = await settled(front, self._requests, self.patience)
         return rested
 
     async def snapshot(self) -> Page:
@@ -164,9 +167,9 @@ class Chromium:
                 inner = await self._inner_scroll()
             except Error as failure:
                 if front.is_closed() or left == 0:
-                    raise PageUnreachable(f"The page could not be read: {_first_line(failure)}") from None
+                    raise PageUnreachable(f"The page could not be read: {first_line(failure)}") from None
                 continue
-            busy = taken.busy or (not rested and self._requests[front].under_way)
+            busy = taken.busy or (not rested and self._requests.under_way)
             across, down = taken.scroll
             return replace(taken, busy=busy, scroll=(across, down + inner), elements=(*self._said, *taken.elements))
         raise PageUnreachable("The page went on opening others and could not be read.")
@@ -190,10 +193,10 @@ class Chromium:
             error = await self._perform(call, page)
             self._rested = await self.settled()
         except Error as failure:
-            error = _sentence(failure)
+            error = sentence_of(failure)
         except PageUnreachable as failure:
             error = failure.problem
-        scheme = urlsplit(self.tab.url).scheme if self._tabs else ""
+        scheme = split(self.tab.url).scheme if self._tabs else ""
         if self._started and scheme not in {*self._schemes, "about", "chrome-error", ""}:
             await self.tab.go_back()
             error = error or f"The page tried to open an address of the kind {scheme}:, which is not allowed."
@@ -237,6 +240,8 @@ class Chromium:
 
     async def _use(self, action: str, handle: ElementHandle, element: Element, said: Mapping[str, str]) -> str:
         match action:
+            case "type" if await handle.get_attribute("readonly") is not None:
+                return f'"{element.name}" can only be read.'
             case "type":
                 await handle.fill(said.get("text", ""))
             case "select":
@@ -244,8 +249,25 @@ class Chromium:
             case _:
                 if not leads_nowhere(element.href) and (refused := self._refused(element.href)):
                     return refused
-                await handle.click()
+                await self._click(handle)
         return ""
+
+    async def _click(self, handle: ElementHandle) -> None:
+        """A tab that a link opens is only there once its server has answered, so it is waited for."""
+        from playwright.async_api import TimeoutError as TooSlow
+
+        if not await handle.evaluate("one => one.closest('a')?.target === '_blank'"):
+            await handle.click()
+            return
+        clicked = False
+        try:
+            async with self.tab.context.expect_page():
+                await handle.click()
+                clicked = True
+        except TooSlow:
+            # Where no tab came of the click, verification says so.
+            if not clicked:
+                raise
 
     async def _found(self, wanted: str, shown: Element | None, *, exactly: bool) -> ElementHandle | str:
         """The element, if it is still what was shown: a button that says something else by now is another button."""
@@ -297,22 +319,21 @@ class Chromium:
         try:
             await self.tab.goto(url, wait_until="domcontentloaded", timeout=_LOADING)
         except TooSlow:
-            return f"{_bare(url)} did not answer within {_LOADING // 1000} seconds."
+            return f"{bare(url)} did not answer within {_LOADING // 1000} seconds."
         except Error as failure:
-            return _not_opened(url, failure)
+            return not_opened(url, failure)
         return ""
 
     def _refused(self, url: str) -> str:
-        scheme = urlsplit(url).scheme.lower()
+        scheme = split(url).scheme.lower()
         if scheme in self._schemes:
             return ""
         if not scheme:
-            return f"{_bare(url) or 'Nothing'} is not a whole address: it begins with https:// or http://."
+            return f"{bare(url) or 'Nothing'} is not a whole address: it begins with https:// or http://."
         return f"Addresses of the kind {scheme}: are not opened."
 
     def _watch(self, tab: Tab) -> None:
         self._tabs.append(tab)
-        self._requests[tab] = Requests(tab)
         tab.on("dialog", self._answer)
         tab.on("download", lambda file: self._say(f"Error: a download was refused, {file.suggested_filename}."))
         tab.on("filechooser", lambda chooser: self._say("Error: no file can be chosen here."))
@@ -348,59 +369,3 @@ def _seconds(said: str) -> float:
         return min(max(float(said), 0.0), _LONGEST_WAIT)
     except ValueError:
         return 1.0
-
-
-_NET = {
-    "ERR_CONNECTION_REFUSED": "Nothing answers at {}.",
-    "ERR_NAME_NOT_RESOLVED": "There is no host of that name: {}.",
-    "ERR_INTERNET_DISCONNECTED": "There is no connection, so {} could not be opened.",
-    "ERR_CONNECTION_TIMED_OUT": "{} did not answer in time.",
-    "ERR_TOO_MANY_REDIRECTS": "{} leads round in a circle.",
-    "ERR_ABORTED": "{} is not a page: it may be a download, which is refused.",
-    "ERR_INVALID_URL": "{} is not an address.",
-}
-
-
-def _not_opened(url: str, failure: Exception) -> str:
-    code = re.search(r"\bERR_[A-Z_]+", str(failure))
-    known = _NET.get(code[0]) if code else None
-    if known is None and code and "CERT" in code[0]:
-        known = "The certificate of {} is not valid, so it was not opened."
-    return (known or "{} could not be opened: " + (code[0] if code else _first_line(failure))).format(_bare(url))
-
-
-def _sentence(failure: Exception) -> str:
-    """What Playwright says at length, in one sentence. What was typed is never in it."""
-    said = str(failure)
-    for sign, sentence in _TROUBLES.items():
-        if sign in said:
-            return sentence
-    return f"The browser could not do it: {_first_line(failure)}"
-
-
-_TROUBLES = {
-    "intercepts pointer events": "Something lies over the element, so it cannot be clicked.",
-    "not an <input>": "The element is not a field that can be typed into.",
-    "Input of type": "The element is not a field that can be typed into.",
-    "Malformed value": "The field does not take a value of this form.",
-    "Cannot type text into": "The field does not take text: it wants a number.",
-    "not editable": "The field can only be read.",
-    "element is not enabled": "The element is disabled.",
-    "element is not visible": "The element cannot be seen.",
-    "outside of the viewport": "The element lies outside of the window.",
-    "not attached": "The element is not on the page any more.",
-    "Unknown key": "There is no key of that name.",
-    "did not find some options": "That option is not offered.",
-    "has been closed": "The page was closed.",
-    "Timeout": "The page did not react in time.",
-}
-
-
-def _first_line(failure: Exception) -> str:
-    return str(failure).strip().partition("\n")[0].split("Call log")[0][:200]
-
-
-def _bare(url: str) -> str:
-    """Without what may be secret in it: the query, and a name and a password."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))[:200]

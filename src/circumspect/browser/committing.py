@@ -8,9 +8,8 @@ answer is yes: asking once too often costs a moment. Opening a menu or a page, s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
-from circumspect.browser.addresses import leads_nowhere
+from circumspect.browser.addresses import leads_nowhere, split
 from circumspect.browser.words import is_wholly, mentions
 from circumspect.page import Element, Page
 from circumspect.turn import ToolCall
@@ -101,7 +100,7 @@ def _entering_commits(field: Element, page: Page) -> bool:
 
 
 def _acts_when_opened(href: str) -> bool:
-    last = urlsplit(href).path.rstrip("/").rpartition("/")[2]
+    last = split(href).path.rstrip("/").rpartition("/")[2]
     return is_wholly("acting addresses", last.replace("-", " ").replace("_", " "))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from circumspect.browser.changes import Changes, text_of
+from circumspect.browser.changes import MESSAGE, Changes, text_of
 from circumspect.browser.committing import around, form_of
 from circumspect.browser.expected import DIALOGS, FIELDS
-from circumspect.browser.words import mentions
+from circumspect.browser.words import complains, mentions, tied
 from circumspect.page import Element, Expected, Page
 
 USABLE = FIELDS | {
@@ -20,6 +20,8 @@ _LONGEST_SHOWN = 300
 _SEPARATED = re.compile(r"[\d\s()/+-]{6,}")
 _GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 _NEAR = 5
+_TOP = 4
+"""So many lines at the head of a page may be a message to whoever has just sent a form."""
 
 
 def complaints(expected: Expected, changes: Changes) -> list[str]:
@@ -38,10 +40,35 @@ def _complaints(expected: Expected, changes: Changes) -> Iterator[str]:
         if one.invalid and (still_wrong or was is None or not was.invalid):
             yield one.description or f'"{one.name}" is not valid.'
     for one in changes.messages:
-        if one.invalid or mentions("failed", text_of(one)):
+        if complains(text_of(one)):
             yield text_of(one)
+    yield from (text for text in map(_words_of(changes), _new_dialogs(changes)) if complains(text))
     if submitted and (came_back or not changes.moved):
-        yield from (line for line in re.split(r"(?<=[.!?])\s+", changes.new_text) if mentions("failed", line))
+        yield from filter(complains, changes.new_lines)
+    elif expected.kind in ("effect", "choice") and not changes.moved:
+        # What such a click brings to light may speak of anything: there only what can hardly be meant otherwise counts.
+        only_words = not (changes.appeared or changes.gone or changes.altered)
+        for line in changes.new_lines:
+            told = complains(line) if only_words else mentions("refused", line) or mentions("not loaded", line)
+            if told and len(line) < MESSAGE:
+                yield line
+    elif submitted:
+        yield from (line for line in changes.new_lines[:_TOP] if len(line.split()) > 2 and mentions("refused", line))
+
+
+def _new_dialogs(changes: Changes) -> list[Element]:
+    return [one for one in changes.appeared if one.role in DIALOGS]
+
+
+def _words_of(changes: Changes) -> Callable[[Element], str]:
+    """What a dialog says: its name and description, and the headings and messages in it."""
+
+    def said(dialog: Element) -> str:
+        after = changes.after
+        inside = [one for one in after.elements if dialog in around(one, after) and one.role not in USABLE]
+        return ". ".join(dict.fromkeys(text_of(one) for one in (dialog, *inside)))
+
+    return said
 
 
 def choices_of(items: Iterable[Element], changes: Changes) -> tuple[str, ...]:
@@ -62,7 +89,15 @@ def opened_instead(element: str, changes: Changes) -> Element | None:
     return next(flipped, None)
 
 
-def beyond_closing(popup: Element, holders: Iterable[Element], changes: Changes) -> str:
+def brought_another(element: Element, changes: Changes) -> bool:
+    """It says that it is open, and what opened belongs to something else."""
+    panels = [one for one in changes.appeared if one.role == "tabpanel"]
+    if element.role == "tab" and panels:
+        return all(one.id != element.controls and one.name != element.name for one in panels)
+    return opened_instead(element.id, changes) is not None
+
+
+def beyond_closing(chosen: Element, popup: Element, holders: Iterable[Element], changes: Changes) -> str:
     """What changed besides the popup's closing, in words; nothing where that was all."""
     before = changes.before
     own = {one.id for one in holders}
@@ -71,14 +106,19 @@ def beyond_closing(popup: Element, holders: Iterable[Element], changes: Changes)
     last = max(place for place, one in enumerate(before.elements) if one is popup or popup in around(one, before))
     beside |= {one.id for one in before.elements[last + 1 : last + 1 + _NEAR] if one.inside == popup.inside}
     for one in changes.messages:
-        return f'the page says "{short(text_of(one))}"'
+        if mentions("succeeded", text_of(one)) or tied(text_of(one), chosen.name):
+            return f'the page says "{short(text_of(one))}"'
     for was, now in changes.altered:
+        if now in changes.messages:
+            continue
         held = (was.name, was.value, was.checked, was.selected, was.pressed)
         if held != (now.name, now.value, now.checked, now.selected, now.pressed):
             return f'the {now.role} "{short(now.name)}" changed'
         if now.id not in own and (was.expanded, was.disabled) != (now.expanded, now.disabled):
             return f'the {now.role} "{short(now.name)}" changed'
     for one in changes.appeared:
+        if one in changes.messages:
+            continue
         return f'the {one.role} "{short(one.name)}" appeared'
     for one in changes.gone:
         if one.id not in beside and one is not popup and popup not in around(one, before):
@@ -149,8 +189,24 @@ def holds(value: str, wanted: str) -> float:
     return 0.85 if _same_digits(value, wanted) else 0.0
 
 
-def same(one: str, other: str) -> bool:
-    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+def shown_by(holders: Iterable[Element], changes: Changes) -> str:
+    """What the field that opened the list holds now: its value, or its name where that is new."""
+    for holder in holders:
+        now = changes.now(holder.id)
+        if now is None:
+            alike = (one for one in changes.appeared if (one.role, one.haspopup) == (holder.role, holder.haspopup))
+            return next((one.value or one.name for one in alike), "")
+        if now.value:
+            return now.value
+        if now.name != holder.name:
+            return now.name
+    return ""
+
+
+def shows(shown: str, chosen: str) -> bool:
+    """Whether a field shows what was chosen: wholly, or behind a label ("Sort by: Newest")."""
+    shown, chosen = " ".join(shown.split()).casefold(), " ".join(chosen.split()).casefold()
+    return shown.endswith(f": {chosen}") or chosen in [part.strip() for part in shown.split(",")]
 
 
 def short(text: str, most: int = 80) -> str:

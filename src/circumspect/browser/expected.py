@@ -90,6 +90,8 @@ def _clicked(action: ActionKind, element: Element, page: Page) -> Expected:
         case Element(checked=bool(state)):
             word = "clear" if state else "tick"
             return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"checked": _flipped(state)})
+        case Element(pressed=bool()) if submits(element):
+            return Expected(action, "state", f"{clicking} choose it.", here, attributes={"pressed": "true"})
         case Element(pressed=bool(state)):
             word = "release" if state else "press"
             return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"pressed": _flipped(state)})
@@ -153,7 +155,8 @@ def _submitted(action: ActionKind, element: Element, page: Page, doing: str) -> 
     why = f"{doing} lead to another page or to a message that it worked."
     dialog = dialog_around(element, page)
     form = form_of(element, page)
-    gone = tuple(one.id for one in (dialog, form) if one is not None)
+    row = next((one for one in around(element, page) if one.role in ("row", "listitem", "article")), None)
+    gone = tuple(one.id for one in (dialog, form, row) if one is not None)
     return Expected(action, "submission", why, element.id, appear=MESSAGES, disappear=gone)
 
 

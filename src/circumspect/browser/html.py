@@ -58,6 +58,7 @@ class _Writer:
         self._elements: list[Element] = []
         self._nodes: list[Node] = []
         self._ids: dict[Node, str] = {}
+        self._targets: dict[Node, str] = {}
         self._taken: set[str] = set()
         self._equals: Counter[str] = Counter()
         self._counts = {name: self._counted(name) for name in (*FACTS["test_ids"], "id")}
@@ -192,12 +193,19 @@ class _Writer:
     def _linked(self, element: Element, node: Node) -> Element:
         form = self._document.form_of(node)
         targets = [one for name in ("aria-controls", "aria-owns") for one in self._document.referenced(node, name)]
-        controls = ""
-        for one in [targets[0], *islice(targets[0].under, 500)] if targets else ():
-            if one in self._ids and (one is targets[0] or role_of(one) in SETS["containers"]):
-                controls = self._ids[one]
-                break
-        return replace(element, form=self._ids.get(form, "") if form else "", controls=controls)
+        return replace(
+            element,
+            form=self._ids.get(form, "") if form else "",
+            controls=self._target(targets[0]) if targets else "",
+        )
+
+    def _target(self, node: Node) -> str:
+        """Its id, or that of the first container in it."""
+        if node not in self._targets:
+            inner = (one for one in islice(node.under, 500) if one in self._ids and role_of(one) in SETS["containers"])
+            found = node if node in self._ids else next(inner, None)
+            self._targets[node] = self._ids[found] if found else ""
+        return self._targets[node]
 
     def _counted(self, name: str) -> Counter[str]:
         return Counter(one.get(name) for one in self._document.root.under if name in one.attributes)
@@ -237,7 +245,7 @@ class _Writer:
     def _path(self, address: str) -> str:
         if not address or address.startswith("#"):
             return address
-        return quote(urlsplit(_joined(self._base, address)).path, safe="/%:@!$&'()*+,;=~")
+        return urlsplit(_joined(self._base, address)).path
 
     def _write(self, words: str) -> None:
         if words.strip() and self._length <= MOST["text"]:
@@ -262,7 +270,8 @@ def hashed(text: str) -> str:
 
 
 def _joined(base: str, address: str) -> str:
+    """Absolute, and written as a browser writes it."""
     try:
-        return urljoin(base, address.strip())
+        return quote(urljoin(base, address.strip()), safe="!#$%&'()*+,/:;=?@[]~")
     except ValueError:
         return ""

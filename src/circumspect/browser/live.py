@@ -30,6 +30,7 @@ _SOURCE = (resources.files(__package__) / "snapshot.js").read_text(encoding="utf
 SCRIPT: str = _SOURCE.replace("__FACTS__", json.dumps(FACTS))
 """A function for `evaluate`: with no argument it returns the document that `page_of` reads, with `{"find": id}` the
 element of that id (or null)."""
+_AS_TEXT = f"(options) => JSON.stringify(({SCRIPT})(options))"
 
 
 def page_of(document: Mapping[str, object]) -> Page:
@@ -53,12 +54,22 @@ def page_of(document: Mapping[str, object]) -> Page:
 
 async def snapshot(page: Tab) -> Page:
     """What is on the screen now. Frames of other origins are read each by themselves and put in their place."""
-    taken = page_of(await page.main_frame.evaluate(SCRIPT))
+    taken = replace(await _taken(page.main_frame, ""), url=page.url)
     for held in await _frames(page.main_frame, ""):
         if held.foreign:
-            inner = page_of(await held.frame.evaluate(SCRIPT, {"path": held.path}))
-            taken = _with_frame(taken, inner, held.path)
+            taken = _with_frame(taken, await _taken(held.frame, held.path), held.path)
     return taken
+
+
+async def _taken(frame: Frame, path: str) -> Page:
+    """As one text: Playwright takes seconds to carry a long list of objects across. What a page that meddles with our
+    script returns instead is an empty page."""
+    said = await frame.evaluate(_AS_TEXT, {"path": path})
+    try:
+        document = json.loads(said)
+    except (TypeError, ValueError, RecursionError):
+        document = None
+    return page_of(document if isinstance(document, dict) else {})
 
 
 async def locate(page: Tab, element: str) -> ElementHandle | None:
@@ -121,8 +132,9 @@ def _element(said: Mapping[str, object]) -> Element | None:
 
 
 def _text(said: object, most: int = _LONGEST) -> str:
-    return said[:most] if isinstance(said, str) else ""
+    """Without halves of characters, which no store and no provider accepts."""
+    return said[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(said, str) else ""
 
 
 def _whole(said: object) -> int:
-    return int(said) if isinstance(said, int | float) and not isinstance(said, bool) else 0
+    return int(said) if isinstance(said, int | float) and not isinstance(said, bool) and abs(said) < 1e9 else 0

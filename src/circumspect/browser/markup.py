@@ -10,14 +10,18 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from circumspect.browser.roles import MOST, SETS
 
-MOST_CHARACTERS = 5_000_000
+MOST_CHARACTERS = 3_000_000
 _DEEPEST = 500
 _STEPS = 40_000_000
+_LONG_TAG = 5_000
+_ATTRIBUTES = 500
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _TAG = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][^\s/>]*))")
 _RAW = frozenset(("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"))
 _SHALLOW = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p", "li", "dt",
-     "dd", "option", "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "caption", "html", "head", "body")
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p", "li",
+     "dt", "dd", "option", "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "caption", "html",
+     "head", "body")
 )  # fmt: skip
 """Void, or ended by what follows: leaving them open does not nest."""
 _HIDING = re.compile(
@@ -72,7 +76,7 @@ class Node:
 
 def parsed(html: str) -> Node:
     """Beyond the bounds it simply ends: an element too deep is left out with all that is in it."""
-    document = LexborHTMLParser(_bounded(html[:MOST_CHARACTERS]))
+    document = LexborHTMLParser(_bounded(html[:MOST_CHARACTERS]).encode("utf-8", "replace"))
     root = Node("html", {})
     if document.root is None:
         return root
@@ -97,22 +101,30 @@ def parsed(html: str) -> Node:
 
 
 def _bounded(html: str) -> str:
-    """Cut where it nests too deeply: the parser looks through all open elements at each new one, so that a megabyte of
-    `<div>` would take it minutes."""
+    """Cut where it nests too deeply, or where a tag has too many attributes or a select too many options: the parser
+    looks through all of them at each new one, so that a megabyte of `<div>` would take it minutes."""
     lowered = html.lower()
-    depth = steps = place = 0
+    depth = steps = place = choices = 0
     while (tag := _TAG.search(lowered, place)) is not None:
+        if tag.start() - place > _LONG_TAG and _crowded(lowered[place : tag.start()]):
+            return html[:place]
         place = tag.end()
         comment, closing, name = tag.groups()
         if comment or (name in _RAW and not closing):
             place = lowered.find("-->" if comment else f"</{name}", place)
             if place < 0:
-                break
+                return html
         elif closing:
             depth = max(0, depth - (name not in _SHALLOW))
         elif name not in _SHALLOW:
             depth += 1
-        steps += depth
+        choices = 0 if name == "select" else choices + (name == "option")
+        steps += depth + (choices if name == "option" else 0)
         if depth > _DEEPEST or steps > _STEPS:
             return html[: tag.start()]
-    return html
+    return html[:place] if _crowded(lowered[place:]) else html
+
+
+def _crowded(after: str) -> bool:
+    """Whether what follows a tag's name holds more attributes than anybody writes."""
+    return len(_QUOTED.sub("", after).partition(">")[0].split()) > _ATTRIBUTES

@@ -13,7 +13,7 @@ from circumspect.page import Popup
 
 _SECRET = re.compile(FACTS["secret"], re.IGNORECASE)
 _BUTTONS = ("button", "submit", "reset")
-_STEPS = 2_000_000
+_STEPS = 300_000
 _WORDS = 2_000
 _NEAR = 500
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -69,7 +69,7 @@ class Document:
     def form_of(self, node: Node) -> Node | None:
         if "form" in node.attributes:
             return self.by_id.get(node.get("form"))
-        return next((one for one in node.over if one.tag == "form"), None)
+        return None if node.tag == "form" else next((one for one in node.over if one.tag == "form"), None)
 
     def referenced(self, node: Node, name: str) -> list[Node]:
         return [self.by_id[one] for one in node.get(name).split()[:20] if one in self.by_id]

@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Request, Response
     from playwright.async_api import Page as Tab
-    from playwright.async_api import Request, Response
 
 QUIET = 0.2
 MOST = 5.0
@@ -43,15 +43,15 @@ _REST = """
 
 
 class Requests:
-    """What a tab has asked for and not yet got."""
+    """What the tabs of a window have asked for and not yet got. A tab that is about to open counts already."""
 
-    def __init__(self, tab: Tab) -> None:
+    def __init__(self, window: BrowserContext) -> None:
         self._open: dict[Request, float] = {}
         self.asked = 0
-        tab.on("request", self._start)
-        tab.on("response", self._answered)
-        tab.on("requestfinished", self._end)
-        tab.on("requestfailed", self._end)
+        window.on("request", self._start)
+        window.on("response", self._answered)
+        window.on("requestfinished", self._end)
+        window.on("requestfailed", self._end)
 
     def _start(self, request: Request) -> None:
         if request.resource_type not in _ENDLESS:

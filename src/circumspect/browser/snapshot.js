@@ -17,13 +17,23 @@
 
   const flat = (text) => (text || "").replace(/\s+/g, " ").trim();
   const short = (text, length) => (text.length > length ? text.slice(0, length) : text);
-  const tagOf = (node) => node.localName;
-  const attribute = (node, name) => node.getAttribute(name);
-  const styles = new Map();
-  const styleOf = (node) => {
-    if (!styles.has(node)) styles.set(node, node.ownerDocument.defaultView.getComputedStyle(node));
-    return styles.get(node);
+  // A form's fields hide its properties of the same name (`<input name=childNodes>`), so these are asked of the prototype.
+  const asking = (kind, name) => {
+    const getter = Object.getOwnPropertyDescriptor(kind.prototype, name).get;
+    return (node) => getter.call(node);
   };
+  const [kindOf, kidsOf, parentOf] = ["nodeType", "childNodes", "parentElement"].map((name) => asking(Node, name));
+  const [tagOf, shadowOf] = ["localName", "shadowRoot"].map((name) => asking(Element, name));
+  const attribute = (node, name) => Element.prototype.getAttribute.call(node, name);
+  /** Asked once for each node: nothing changes while we look. */
+  const remembered = (ask) => {
+    const known = new Map();
+    return (node) => {
+      if (!known.has(node)) known.set(node, ask(node));
+      return known.get(node);
+    };
+  };
+  const styleOf = remembered((node) => node.ownerDocument.defaultView.getComputedStyle(node));
 
   // ---- ids: FNV-1a, mixed, in an alphabet without vowels so that no words come out
   function hashed(text) {
@@ -67,13 +77,13 @@
   }
 
   // ---- what is shown
-  function gone(node) {
+  const gone = remembered((node) => {
     if (sets.dropped.has(tagOf(node)) || attribute(node, "aria-hidden") === "true") return true;
     const style = styleOf(node);
     if (style.display === "none") return true;
     if (style.display !== "contents" && !node.checkVisibility()) return true;
     return style.opacity === "0" && !(tagOf(node) === "input" && ["checkbox", "radio", "file"].includes(node.type));
-  }
+  });
   const shown = (node) => styleOf(node).visibility === "visible";
   const sized = (node) => [...node.getClientRects()].some((one) => one.width > 0 && one.height > 0);
 
@@ -85,23 +95,35 @@
     const box = node.getBoundingClientRect();
     const view = node.ownerDocument.defaultView;
     if (box.right + view.scrollX > 0 && box.bottom + view.scrollY > 0) return true;
-    for (let over = node.parentElement; over; over = over.parentElement) {
+    for (let over = parentOf(node); over; over = parentOf(over)) {
       if (over.scrollTop > 0 || over.scrollLeft > 0) return true;
     }
     return !sized(node);
   }
 
+  const legible = (node) => {
+    const style = styleOf(node);
+    return shown(node) && parseFloat(style.fontSize) >= 1 && !/^rgba\(.*, 0\)$/.test(style.color);
+  };
+  /** Drawn a pixel wide or beyond the page's edge: for screen readers, or to be read by nobody but us. */
+  function veiled(node) {
+    if (!["absolute", "fixed"].includes(styleOf(node).position)) return false;
+    const box = node.getBoundingClientRect();
+    if (styleOf(node).overflow !== "visible" && (box.width <= 1 || box.height <= 1)) return true;
+    return sized(node) && !reachable(node);
+  }
+
   function childrenOf(node) {
-    if (node.shadowRoot) return [...node.shadowRoot.childNodes];
+    if (shadowOf(node)) return [...kidsOf(shadowOf(node))];
     if (tagOf(node) === "slot") {
       const given = node.assignedNodes();
-      return given.length ? given : [...node.childNodes];
+      return given.length ? given : [...kidsOf(node)];
     }
-    return [...node.childNodes];
+    return [...kidsOf(node)];
   }
 
   // ---- roles
-  function roleOf(node) {
+  const roleOf = remembered((node) => {
     const focusable = attribute(node, "tabindex") !== null;
     for (const said of flat(attribute(node, "role")).toLowerCase().split(" ")) {
       if ((said === "none" || said === "presentation") && !focusable) return "none";
@@ -121,7 +143,7 @@
     if (editable !== null && editable !== "false") return "textbox";
     if (tag === "td" && node.closest("[role=grid],[role=treegrid]")) return "gridcell";
     return FACTS.tags[tag] || "";
-  }
+  });
   function typeOf(node) {
     const tag = tagOf(node);
     const said = flat(attribute(node, "type")).toLowerCase();
@@ -146,8 +168,8 @@
   function textOf(node, whole, skipped) {
     const said = [];
     const within = (one, depth) => {
-      if (one.nodeType === 3) return void said.push(one.data);
-      if (one.nodeType !== 1 || depth > most.depth || one === skipped) return;
+      if (kindOf(one) === 3) return void said.push(one.data);
+      if (kindOf(one) !== 1 || depth > most.depth || one === skipped) return;
       const tag = tagOf(one);
       if (tag === "svg") return void said.push(" ", one.querySelector("title")?.textContent || attribute(one, "aria-label") || "", " ");
       if (one !== node) {
@@ -251,6 +273,11 @@
     if (sets.popups.has(raw)) return raw;
     return role === "combobox" && !["select", "input"].includes(tagOf(node)) ? "listbox" : "";
   }
+  const off = remembered((node) => {
+    if (attribute(node, "aria-disabled") === "true" || attribute(node, "inert") !== null) return true;
+    const over = parentOf(node);
+    return over !== null && off(over);
+  });
   function statesOf(node, role) {
     const tag = tagOf(node);
     const native = tag === "input" && ["checkbox", "radio"].includes(typeOf(node));
@@ -258,11 +285,11 @@
     const selected = truth(attribute(node, "aria-selected"));
     return {
       haspopup: popupOf(node, role),
-      expanded: tag === "summary" ? Boolean(node.parentElement?.open) : truth(attribute(node, "aria-expanded")),
+      expanded: tag === "summary" ? Boolean(parentOf(node)?.open) : truth(attribute(node, "aria-expanded")),
       checked: native ? node.checked : truth(attribute(node, "aria-checked")),
       selected: selected === null && current && current !== "false" ? true : selected,
       pressed: truth(attribute(node, "aria-pressed")),
-      disabled: node.matches(":disabled") || node.closest("[aria-disabled=true],[inert]") !== null,
+      disabled: node.matches(":disabled") || off(node),
       required: Boolean(node.required) || attribute(node, "aria-required") === "true",
       invalid: !["", "false", null].includes(attribute(node, "aria-invalid")) || (sets.labelled.has(tag) && node.matches(":user-invalid")),
     };
@@ -336,7 +363,7 @@
   }
   /** The hand appears over it, and over nothing around it: somebody made it clickable without saying so. */
   function pointed(node) {
-    const over = node.parentElement;
+    const over = parentOf(node);
     return styleOf(node).cursor === "pointer" && over !== null && styleOf(over).cursor !== "pointer" &&
       tagOf(node) !== "label" && !node.closest("a[href],button,label,[role]:not([role=group])") && !holdsControls(node);
   }
@@ -383,11 +410,11 @@
 
   function walk(node, place, depth) {
     if (left-- <= 0 || depth > most.depth) return;
-    if (node.nodeType === 3) {
-      if (!place.silent && shown(node.parentElement || node.getRootNode().host) && !tiny(node)) write(node.data);
+    if (kindOf(node) === 3) {
+      if (!place.silent && legible(parentOf(node) || node.getRootNode().host)) write(node.data);
       return;
     }
-    if (node.nodeType !== 1 || gone(node)) return;
+    if (kindOf(node) !== 1 || gone(node)) return;
     if (attribute(node, "aria-busy") === "true") busy = true;
     const tag = tagOf(node);
     const role = roleOf(node);
@@ -415,22 +442,15 @@
       else if (label) inner = { ...place, anchor: `${place.anchor}/${role}:${label}` };
       if (tag === "img" && !place.silent) write(` ${attribute(node, "alt") || ""} `);
     }
-    if (told.has(node) || (tag === "label" && node.control) || tag === "legend") inner = { ...inner, silent: true };
+    if (told.has(node) || (tag === "label" && node.control) || tag === "legend" || veiled(node)) inner = { ...inner, silent: true };
     if (tag === "select" || tag === "textarea" || tag === "svg") return;
-    if (node.shadowRoot) {
-      remember(node.shadowRoot);
+    if (shadowOf(node)) {
+      remember(shadowOf(node));
       const host = ownKey(node) ? `${place.root}/${ownKey(node)}` : numbered(`${place.anchor}/shadow:${tag}`);
       inner = { ...inner, root: `${host}/`, anchor: `${host}/`, form: "" };
     }
     for (const child of childrenOf(node)) walk(child, inner, depth + 1);
     if (block && !place.silent) write("", true);
-  }
-  /** Text for screen readers only is drawn a pixel wide: a person does not read it. */
-  function tiny(node) {
-    const over = node.parentElement;
-    if (!over || styleOf(over).position !== "absolute") return false;
-    const box = over.getBoundingClientRect();
-    return box.width <= 1 || box.height <= 1;
   }
   function frame(node, id, place) {
     if (asked.alone) return;
@@ -443,7 +463,7 @@
     if (!inside || !inside.body) return;
     remember(inside);
     const root = `frame:${id}`;
-    for (const child of inside.body.childNodes) walk(child, { ...place, root, anchor: root, form: "", inside: id }, 0);
+    for (const child of kidsOf(inside.body)) walk(child, { ...place, root, anchor: root, form: "", inside: id }, 0);
   }
 
   remember(document);
@@ -454,7 +474,7 @@
   if (asked.of !== undefined) return ids.get(asked.of) || "";
 
   for (const [found, node] of waiting) {
-    const form = (tagOf(node) !== "form" && node.form) || node.parentElement?.closest("form");
+    const form = tagOf(node) === "form" ? null : node.form || node.closest("form");
     if (form) found.form = ids.get(form) || "";
     const target = referenced(node, "aria-controls").concat(referenced(node, "aria-owns"))[0];
     if (target) {

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from circumspect.browser.addresses import arrived, below, is_front, same_site
-from circumspect.browser.changes import Changes, problem_in, text_of
+from circumspect.browser.addresses import arrived, below, is_front, same_site, split
+from circumspect.browser.changes import MESSAGE, Changes, problem_in, text_of
 from circumspect.browser.committing import form_of
 from circumspect.browser.evidence import (
     USABLE,
     asks_to_sign_in,
     beyond_closing,
+    brought_another,
     choices_of,
     complaints,
     fields_of,
@@ -26,8 +27,9 @@ from circumspect.browser.evidence import (
     kept_what_was_entered,
     looks_different,
     opened_instead,
-    same,
     short,
+    shown_by,
+    shows,
     shows_what_was_entered,
 )
 from circumspect.browser.expected import DIALOGS, owners
@@ -69,6 +71,9 @@ def _popup(expected: Expected, changes: Changes) -> Verified:
         other = opened_instead(expected.element, changes)
         if other is not None and not expanded:
             return _no(0.9, f'"{short(other.name)}" opened instead.')
+        complaint = _complaint(expected, changes)
+        if complaint and all(one.role in DIALOGS for one in items):
+            return _no(0.85, "What opened is a complaint.", complaint)
         confidence = 0.97 if expanded else 0.9 if expanded is None else 0.7
         return _opened(confidence, "It opened.", choices_of(items, changes), changes.after)
     if expanded:
@@ -81,8 +86,12 @@ def _navigation(expected: Expected, changes: Changes) -> Verified:
     if arrived(expected.url, after.url):
         if expected.url_changes is None:
             return _yes(0.7, "The page was open already.")
-        if "#" in expected.url and arrived(before.url.partition("#")[0], after.url):
-            return _yes(0.9, f"The page went to its part {after.url.partition('#')[2]}.")
+        part = split(expected.url).fragment
+        if part and not part.startswith(("/", "!")) and arrived(before.url.partition("#")[0], after.url):
+            return _yes(0.9, f"The page went to its part {part}.")
+        unloaded = next((text_of(one) for one in changes.messages if mentions("not loaded", text_of(one))), "")
+        if unloaded:
+            return _no(0.8, f"{after.url} opened, but could not show what it is for.", unloaded)
         if not looks_different(changes):
             return _no(0.7, "The address changed, but the page shows what it showed before.")
         return _yes(0.97, f'{after.url} opened: "{short(after.title)}".')
@@ -125,6 +134,9 @@ def _submission(expected: Expected, changes: Changes) -> Verified:
         return _no(0.95, "Nothing changed.", f"Required and empty: {names}." if missing else "")
     if any(gone not in after.by_id for gone in expected.disappear):
         return _yes(0.75, "What was submitted is gone from the page, which did not complain.")
+    told = next((line for line in changes.new_lines if len(line) < MESSAGE and mentions("succeeded", line)), "")
+    if told:
+        return _yes(0.8, f'The page says "{short(told)}".')
     if shows_what_was_entered(form, changes):
         return _yes(0.8, "What was entered is now on the page.")
     related = changes.related(element.id)
@@ -180,6 +192,8 @@ def _state(expected: Expected, changes: Changes) -> Verified:
     if str(getattr(was, name)).lower() == wanted:
         return _yes(0.9, f"It was {name}={wanted} already.")
     brings_something = wanted == "true" and (name == "expanded" or was.role == "tab")
+    if brings_something and brought_another(now, changes):
+        return _no(0.65, f"It says {name}={wanted}, but something else opened.")
     if brings_something and not looks_different(changes):
         return _no(0.65, f"It says {name}={wanted}, but the page shows what it showed before.")
     return _yes(0.95, f"It is {name}={wanted} now.")
@@ -204,13 +218,11 @@ def _choice(expected: Expected, changes: Changes) -> Verified:
         return _no(0.9, "The list is still open.")
     popup = before.by_id[expected.disappear[0]]
     holders = list(owners(popup, before))
-    for holder in holders if chosen.role == "option" else ():
-        shown = changes.now(holder.id)
-        if shown and shown.value and same(shown.value, chosen.name):
-            return _yes(0.97, f'"{short(holder.name)}" now shows "{short(shown.value)}".')
-        if shown and shown.value:
-            return _no(0.9, f'"{short(holder.name)}" shows "{short(shown.value)}".')
-    rest = beyond_closing(popup, holders, changes)
+    shown = shown_by(holders, changes) if chosen.role == "option" else ""
+    if shown:
+        told = f'"{short(holders[0].name)}" now shows "{short(shown)}".'
+        return _yes(0.97, told) if shows(shown, chosen.name) else _no(0.9, told)
+    rest = beyond_closing(chosen, popup, holders, changes)
     if rest:
         return _yes(0.85, f"It closed, and {rest}.")
     return _no(0.65, "It closed, but nothing else changed.")

@@ -23,18 +23,30 @@ Heading = Literal[
     "acting addresses",
     "succeeded",
     "failed",
+    "no failures",
+    "refused",
+    "not loaded",
+    "missing page",
     "error page",
     "signs out",
+    "turns over",
     "background",
     "small words",
 ]
 _LONGEST = 2_000
+_STEM = 4
 _JOINED = re.compile(r"[&+]|\b(?:and|then)\b|\bи\b")
 
 
 def mentions(heading: Heading, text: str) -> bool:
     """Does one of the phrases occur in it?"""
     return bool(text) and _patterns()[heading].search(said(text[:_LONGEST])) is not None
+
+
+def complains(text: str) -> bool:
+    """Does a message say that something did not work? "This cannot be undone" does not."""
+    sentence = said(text[:_LONGEST]) if text else ""
+    return _patterns()["failed"].search(_patterns()["no failures"].sub("| ", sentence)) is not None
 
 
 def is_wholly(heading: Heading, text: str) -> bool:
@@ -58,6 +70,16 @@ def _is(heading: Heading, clause: str, text: str) -> bool:
 def content(text: str) -> frozenset[str]:
     """The words of a name that could tie it to another: no numbers, and none of the smallest."""
     return frozenset(word for word in said(text).split() if len(word) > 2 and word.isalpha() and word not in _small())
+
+
+def tied(one: str, other: str) -> bool:
+    """Do two texts share a word, in whatever form: "Rate 5" and "You rated this"?"""
+    return any(_akin(mine, theirs) for mine in content(one) for theirs in content(other))
+
+
+def _akin(one: str, other: str) -> bool:
+    least = max(_STEM, min(len(one), len(other)) - 1)
+    return one == other or (len(one) >= least and one[:least] == other[:least])
 
 
 @cache

@@ -21,6 +21,8 @@ _STYLE = """
 body { max-inline-size: 60rem; margin: 2rem auto; padding: 0 1rem; }
 section { border: 1px solid light-dark(#ccc, #555); border-radius: .5rem; padding: 1rem; margin-block: 1rem; }
 h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
+@media (min-width: 50rem) { section { display: grid; grid-template-columns: 3fr 2fr; gap: 1rem; align-items: start; }
+  h2 { grid-column: 1 / -1; } body { max-inline-size: 75rem; } }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem; overflow-wrap: anywhere; }
 img { max-inline-size: 100%; border: 1px solid light-dark(#ccc, #555); }
 .yes { color: light-dark(#0a6b2d, #7fd99a); } .no { color: light-dark(#a31515, #ff9a9a); }

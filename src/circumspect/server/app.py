@@ -28,6 +28,7 @@ from circumspect.server.routes import (
     escalations,
     evaluations,
     experiments,
+    feedback,
     health,
     interact,
     keys,
@@ -42,6 +43,7 @@ from circumspect.server.web import KEY, MEANINGS, OPERATOR, SCHEMES
 ROUTERS = (
     conversations.router,
     confirmations.router,
+    feedback.router,
     completions.router,
     interact.router,
     escalations.router,

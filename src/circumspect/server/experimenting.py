@@ -28,7 +28,7 @@ from circumspect.ports import Clock, Listener
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, experiments
 from circumspect.stores.experiments import ExposureRow
-from circumspect.turn import Entry, Incoming, TenantId, TurnResult
+from circumspect.turn import Entry, Incoming, Json, TenantId, TurnResult
 from circumspect.work import Setup
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,9 @@ STALE_SECONDS = 30.0
 """What was read so long ago, and could not be read again, is not acted upon: everybody has control."""
 RETRY_SECONDS = 5.0
 MOST_WAITING = 10_000
+AT_ONCE = 100
+PLAYED = "playground-"
+"""How conversations begin in which operators play the user: nothing is tried with them, and they are not counted."""
 _REMEMBERED = 10_000
 _DENIED = frozenset({ReasonCode.DENIED_BY_USER, ReasonCode.DENIED_BY_COLLEAGUE})
 
@@ -50,6 +53,18 @@ class _Built:
     setup: weakref.ref[Setup]
     variants: dict[tuple[str, str], Variant | None] = field(default_factory=dict)
     failed: float = float("-inf")
+
+
+@dataclass(frozen=True)
+class CaseDrawn:
+    experiment: str
+    arm: Arm
+    period: int
+
+    def to_json(self) -> dict[str, Json]:
+        """What goes with the request, for whoever reviews the case."""
+        prompts = dict(self.arm.overlay.prompts)
+        return {"id": self.experiment, "arm": self.arm.name, "period": self.period, "prompts": prompts}
 
 
 class Experimenting:
@@ -103,7 +118,7 @@ class Experimenting:
 
     async def begin(self, incoming: Incoming, setup: Setup) -> Trial | None:
         try:
-            live = await self.live(incoming.tenant)
+            live = () if incoming.conversation.startswith(PLAYED) else await self.live(incoming.tenant)
             return await self._begun(incoming, setup, live) if live else None
         except Exception:
             log.exception("experiments were left out", extra={"turn": incoming.turn})
@@ -123,6 +138,18 @@ class Experimenting:
                 if drawn.arm.name != CONTROL:
                     trial.control = await self.variant(setup, experiment, experiment.arm(CONTROL))
         return trial if trial.drawn or trial.shadow else None
+
+    async def case(self, tenant: TenantId, case_id: str) -> CaseDrawn | None:
+        """The arm of a case that comes in now; None where nothing is tried with it."""
+        try:
+            live = await self.live(tenant)
+        except Exception:
+            log.exception("experiments were left out", extra={"tenant": tenant})
+            return None
+        for experiment in live:
+            if experiment.unit == "case" and (drawn := draw(experiment, case_id, self._clock.now().timestamp())):
+                return CaseDrawn(experiment.id, drawn.arm, drawn.period) if drawn.counted else None
+        return None
 
     async def _beginning(self, incoming: Incoming) -> float:
         """When the conversation began; now, if this is its first turn."""
@@ -174,17 +201,18 @@ class Experimenting:
         self._waiting.append(row)
 
     async def flush(self) -> int:
-        """Write what turns came to since the last time. What cannot be written now is tried again later."""
-        rows = list(self._waiting)
-        if not rows:
-            return 0
-        self._waiting.clear()
-        try:
-            return await self._store.tx(experiments.expose, rows)
-        except StoreError as problem:
-            log.warning("exposures not written", extra={"problem": problem.code})
-            self._waiting.extendleft(reversed(rows))
-            return 0
+        """Write what turns came to since the last time, a few at a time: others wait for the same database. What cannot
+        be written now is tried again later."""
+        written = 0
+        while self._waiting:
+            rows = [self._waiting.popleft() for _ in range(min(AT_ONCE, len(self._waiting)))]
+            try:
+                written += await self._store.tx(experiments.expose, rows)
+            except StoreError as problem:
+                log.warning("exposures not written", extra={"problem": problem.code})
+                self._waiting.extendleft(reversed(rows))
+                break
+        return written
 
     async def close(self) -> None:
         with contextlib.suppress(CircumspectError):

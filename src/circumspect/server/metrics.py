@@ -27,6 +27,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for 
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _TURN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _HTTP_SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -46,6 +47,12 @@ class Metrics:
         self.tokens = self._counter("tokens", "Tokens of all model calls.", "tenant", "model", "direction")
         self.cost = self._counter("cost_usd", "What model calls cost, by list price.", "tenant", "model")
         self.executions = self._counter("tool_executions", "Tool calls by how they ended.", "tenant", "tool", "state")
+        self.sources = self._histogram("source_confidence", "How sure, by source.", _SHARES, "source")
+        self.switches = self._counter("source_switches", "Information looked for elsewhere.", "before", "after")
+        self.searches = self._counter("searches", "Searches: made, answered from the cache, saved.", "tenant", "kind")
+        self.thinking = self._histogram("reasoning_seconds", "Time of models per turn.", _TURN_SECONDS, "role")
+        self.fallbacks = self._counter("reasoning_fallbacks", "Tries of models that failed.", "role")
+        self.verified = self._counter("page_actions", "Actions on pages, by what they did.", "tenant", "verified")
         self.requests = self._counter("http_requests", "HTTP requests.", "method", "route", "status")
         self.request_seconds = self._histogram("http_request_seconds", "Length of requests.", _HTTP_SECONDS, "route")
 
@@ -77,6 +84,24 @@ class Metrics:
         for entry in result.entries:
             if entry.kind == "tool" and "state" in entry.meta:
                 self.executions.labels(tenant, str(entry.meta["tool"]), str(entry.meta["state"])).inc()
+            elif entry.meta.get("reasoned"):
+                self._reasoned(tenant, entry.meta)
+
+    def _reasoned(self, tenant: str, made: Mapping[str, Any]) -> None:
+        self.sources.labels(str(made["source"])).observe(float(made["confidence"]))
+        for one in made["switches"]:
+            self.switches.labels(str(one["from"]), str(one["to"])).inc()
+        for hop in made["hops"]:
+            self.searches.labels(tenant, "cached" if hop["cached"] else "made").inc()
+        if made["saved"]:
+            self.searches.labels(tenant, "saved").inc()
+        for role, effort in made["models"].items():
+            if effort["calls"]:
+                self.thinking.labels(role).observe(effort["seconds"])
+                self.fallbacks.labels(role).inc(effort["fallbacks"])
+
+    def page_action(self, tenant: str, success: bool) -> None:
+        self.verified.labels(tenant, "yes" if success else "no").inc()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         self.requests.labels(method, route, str(status)).inc()

@@ -117,7 +117,8 @@ class NewEvaluation(Given):
     documents: list[DocumentGiven] = Field(min_length=1, max_length=50)
     controller: Literal["auto", "react", "heuristic"] = Field(
         "auto",
-        description="`react`: the tenant's model drives. `heuristic`: no model. `auto`: react if there is a model.",
+        description="`react`: the tenant's model drives. `heuristic`: no model. `auto`: what an experiment on cases "
+        "says; else react if there is a model.",
     )
     fallback: bool = Field(True, description="The heuristic answers when the model fails.")
     limits: LimitsGiven | None = None
@@ -177,11 +178,13 @@ async def create_evaluation(request: Request, who: Asking, given: NewEvaluation,
     model = await _model(services, who.tenant)
     if given.controller == "react" and model is None:
         raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
-    controller: ControllerName = "heuristic" if model is None or given.controller == "heuristic" else "react"
     sent = given.model_dump(exclude_none=True)
     stored = await stored_documents(services.store, who.tenant, sent)
     async with services.computing:
         work = await asyncio.to_thread(read_request, sent, stored)
+    under = await services.experimenting.case(who.tenant, work.case.id) if given.controller == "auto" else None
+    wanted = under.arm.overlay.controller if under else given.controller
+    controller: ControllerName = "heuristic" if model is None or wanted == "heuristic" else "react"
     made = await services.store.tx(
         reviews.create,
         tenant=who.tenant,
@@ -189,7 +192,7 @@ async def create_evaluation(request: Request, who: Asking, given: NewEvaluation,
         case_id=work.case.id,
         controller=controller,
         total=len(work.items),
-        request=sent,
+        request={**sent, "experiment": under.to_json()} if under else sent,
         at=services.clock.now().timestamp(),
         client_key=key,
     )

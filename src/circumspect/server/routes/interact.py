@@ -46,6 +46,8 @@ async def interact(request: Request, who: Chatting, given: InteractRequest, key:
     )
     arrived = await arriving(setup, asked)
     about(turn=arrived.incoming.turn)
+    if arrived.verified:
+        services.metrics.page_action(who.tenant, arrived.verified.success)
     result = await services.turns.take(arrived.incoming, setup)
     if is_lost(result):
         return answer(lost_body(result), 503, headers={"Retry-After": "2"})

@@ -1,0 +1,84 @@
+"""`/v1/conversations/…/turns/…/feedback`: was the turn right? By the tenant's program for its user, or by an operator.
+
+One word a turn from each: a later one takes the place of an earlier. It judges what the turn decided, so a thumb down
+on a turn that handed over says that there was no need to. What it said is kept with the decision and its confidence,
+and is deleted with the conversation.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from circumspect.lab.stories import story_of
+from circumspect.server.access import Principal, either, services_of
+from circumspect.server.feedback_schemas import FeedbackGiven, FeedbackShown
+from circumspect.server.problems import not_found
+from circumspect.server.requests import about
+from circumspect.server.web import IdPath, TenantQuery, action, answer, described, resource, visible, when
+from circumspect.stores import labels
+from circumspect.stores.codec import epoch
+from circumspect.stores.labels import LabelRow, split_of
+from circumspect.stores.people import get_conversation
+from circumspect.turn import ConversationId
+
+router = resource("conversations")
+Judging = Annotated[Principal, Depends(either("chat", ("operator", "reviewer")))]
+
+
+@router.post(
+    "/v1/conversations/{conversation_id}/turns/{turn_id}/feedback", **described(FeedbackShown, 400, 404, status=201)
+)
+async def give_feedback(
+    request: Request,
+    who: Judging,
+    conversation_id: IdPath,
+    turn_id: IdPath,
+    given: FeedbackGiven,
+    tenant: TenantQuery = None,
+) -> Response:
+    """Say whether a turn was right, and what would have been."""
+    services = services_of(request)
+    seen, now = visible(who, tenant), services.clock.now()
+    change = action(services, who.name, "feedback")
+
+    def body(connection: sa.Connection) -> dict[str, Any]:
+        found = get_conversation(connection, seen, ConversationId(conversation_id))
+        story = story_of(connection, found.tenant, found.id)
+        if story is None or turn_id not in story.ended:
+            raise not_found("turn")
+        decided = story.decided(turn_id)
+        row = LabelRow(
+            tenant=found.tenant,
+            id=f"{turn_id}:{who.name}",
+            conversation=found.id,
+            turn=turn_id,
+            kind="thumbs_up" if given.thumb == "up" else "thumbs_down" if given.correction is None else "correct",
+            tool=decided.tool or None,
+            decision=decided.decision,
+            confidence=decided.confidence,
+            value={"thumb": given.thumb, "correction": given.correction},
+            split=split_of(found.tenant, found.id),
+            by=who.name,
+            at=epoch(now),
+        )
+        labels.put(connection, row)
+        if who.operator is not None:
+            change.log(connection, found.tenant, found.id, {"turn": turn_id, "thumb": given.thumb})
+        return {
+            "tenant": found.tenant,
+            "conversation_id": found.id,
+            "turn_id": turn_id,
+            "thumb": given.thumb,
+            "correction": given.correction,
+            "decision": row.decision,
+            "tool": row.tool,
+            "at": when(now),
+        }
+
+    said = await services.store.tx(body)
+    about(tenant=said["tenant"], turn=turn_id)
+    return answer(said, 201)
