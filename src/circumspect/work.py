@@ -244,7 +244,7 @@ class Work:
             )  # fmt: skip
             enforced = enforce(facts, setup.rules, setup.policy.hash, self.profile)
             if whole or ReasonCode.UNGROUNDED_PARAM not in enforced.reasons:
-                write_down(enforced, notes, facts.now)
+                write_down(enforced, facts, notes)
                 return enforced, facts
             whole = True
 

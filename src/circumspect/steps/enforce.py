@@ -25,6 +25,7 @@ from circumspect.turn import (
     Enforced,
     Finding,
     Intent,
+    JsonObject,
     Mode,
     Notes,
     Profile,
@@ -90,8 +91,10 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
     )
 
 
-def write_down(enforced: Enforced, notes: Notes, now: datetime) -> None:
-    """The verdict and who spoke, for the journal."""
+def write_down(enforced: Enforced, facts: Facts, notes: Notes) -> None:
+    """The verdict and who spoke, for the journal. What was decided about a web page says so: without the page it cannot
+    be decided again."""
+    page: JsonObject = {"page": facts.page.url.split("?")[0]} if facts.page else {}
     notes.write(
         "policy",
         f"{enforced.call.tool}: {enforced.verdict.kind}",
@@ -104,7 +107,8 @@ def write_down(enforced: Enforced, notes: Notes, now: datetime) -> None:
             "confidence": enforced.confidence,
             "problem": enforced.verdict.problem if isinstance(enforced.verdict, Deny) else "",
             "policy": enforced.policy_version,
-            "at": now.isoformat(),
+            "at": facts.now.isoformat(),
+            **page,
             "findings": [
                 {"rule": one.rule, "verdict": one.verdict.kind, "reason": one.reason and str(one.reason)}
                 for one in enforced.findings
