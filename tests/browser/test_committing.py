@@ -26,7 +26,7 @@ def on(element: Element, *others: Element) -> bool:
     [
         "Delete", "Delete patient", "Remove item", "Pay", "Pay $20 now", "Send", "Send message", "Submit order", "Transfer",
         "Confirm", "Yes, delete it", "Confirm and pay", "View and pay", "Place order", "Buy now", "Cancel my appointment",
-        "Cancel subscription", "Publish", "Approve", "Unsubscribe", "🗑",
+        "Cancel subscription", "Publish", "Approve", "Unsubscribe", "🗑", "Save settings", "Delete history", "Send report",
         "מחק", "מחיקת מטופל", "שלח", "שלם עכשיו", "אישור", "ביטול תור", "העברה",
         "Удалить", "Оплатить заказ", "Отправить", "Подтвердить", "Отменить запись", "Оформить заказ",
     ],
@@ -51,6 +51,7 @@ def test_a_button_that_only_looks_or_leaves_does_not(name: str) -> None:
 def test_the_button_of_a_form_that_posts_commits_whatever_it_says() -> None:
     assert on(button("Go ahead", form="f1", kind="submit"), POST)
     assert on(button("Next", form="f1", kind="submit"), POST)
+    assert on(button("Open account", form="f1", kind="submit"), POST)
     assert on(button("Save", form="f1", kind="submit"), POST)
     assert on(button("Save", form="f1", kind=""), POST)
 

@@ -234,6 +234,11 @@ def test_a_dialog_that_asks_first_is_a_step_on_the_way() -> None:
     assert found.choices == ("y1",)
 
 
+def test_a_button_that_is_still_saving_has_not_saved() -> None:
+    script = replace(FILLED, elements=(replace(FORM, method="get"), NAME, replace(CREATE, name="Save")))
+    assert not submitted(changed(script, replace(CREATE, name="Saving…", disabled=True)), script).success
+
+
 def test_a_page_full_of_words_after_a_form_is_not_taken_for_a_refusal() -> None:
     overview = Page("https://clinic.example/", "Overview", text="Answered\nFailed\nWhat was not paid is listed below.")
     assert submitted(replace(overview, text="Answered\nFailed\n12 turns")).success

@@ -17,6 +17,8 @@ PAGES = {
     "escalation": "@/escalations?state=all",
     "approvals": "/approvals?state=all",
     "approval": "@/approvals?state=all",
+    "reviews": "/reviews",
+    "review": "@/reviews",
     "nothing": "/conversations/shop/there-is-none",
 }
 LOOKS = [("en", "light"), ("he", "dark")]

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Self
@@ -35,6 +35,8 @@ _WEB = frozenset(("http", "https"))
 _ACTING = 3_000
 _LOADING = 30_000
 _LONGEST_WAIT = 10.0
+_FROZEN = 10.0
+"""Seconds after which a page that answers nothing is given up: a script of its own may never end."""
 _KEYS = {"esc": "Escape", "return": "Enter", "numpadenter": "Enter", "space": "Space", " ": "Space", "up": "ArrowUp"}
 _KEYS |= {"down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "del": "Delete", "ctrl": "Control"}
 _KEYS |= {"cmd": "Meta", "command": "Meta", "option": "Alt", "pgdn": "PageDown", "pgup": "PageUp"}
@@ -163,8 +165,10 @@ class Chromium:
             rested = await self.settled() if self._rested is None else self._rested
             self._rested, front = None, self.tab
             try:
-                taken = await snapshot(front)
+                taken = await asyncio.wait_for(snapshot(front), _FROZEN)
                 inner = await self._inner_scroll()
+            except TimeoutError:
+                raise PageUnreachable("The page does not react any more.", fix="Open another address.") from None
             except Error as failure:
                 if front.is_closed() or left == 0:
                     raise PageUnreachable(f"The page could not be read: {first_line(failure)}") from None
@@ -190,15 +194,18 @@ class Chromium:
 
         self._said.clear()
         try:
-            error = await self._perform(call, page)
+            error = await asyncio.wait_for(self._perform(call, page), _LOADING / 1000 + _FROZEN)
             self._rested = await self.settled()
         except Error as failure:
             error = sentence_of(failure)
+        except TimeoutError:
+            error = "The page does not react any more."
         except PageUnreachable as failure:
             error = failure.problem
         scheme = split(self.tab.url).scheme if self._tabs else ""
         if self._started and scheme not in {*self._schemes, "about", "chrome-error", ""}:
-            await self.tab.go_back()
+            with suppress(Error):
+                await self.tab.go_back()
             error = error or f"The page tried to open an address of the kind {scheme}:, which is not allowed."
         return Performed(error)
 
@@ -220,8 +227,7 @@ class Chromium:
                 url = said.get("url", "")
                 return self._refused(url) or await self._go(url)
             case "press":
-                keys = [_KEYS.get(key.lower(), key) for key in re.split(r"(?<=.)\+", said.get("key", ""))]
-                await (handle.press if handle else self.tab.keyboard.press)("+".join(keys))
+                await (handle.press if handle else self.tab.keyboard.press)(_key(said.get("key", "")))
             case "scroll":
                 return await self._scroll(handle, -1 if said.get("direction") == "up" else 1)
             case "wait":
@@ -238,6 +244,21 @@ class Chromium:
         self._scrolled = moved.as_element() or self._scrolled
         return "" if moved.as_element() else "It cannot be scrolled any further."
 
+    async def fill_secret(self, element: str, secret: str) -> str:
+        """Put a user's secret into a field without anyone else seeing it; the sentence says why that failed."""
+        from playwright.async_api import Error
+
+        from circumspect.browser.live import locate
+
+        handle = await locate(self.tab, element)
+        if handle is None:
+            return f"The element {element} is not on the page any more."
+        try:
+            await handle.fill(secret)
+        except Error:  # its text may hold what was typed
+            return "The field did not take it."
+        return ""
+
     async def _use(self, action: str, handle: ElementHandle, element: Element, said: Mapping[str, str]) -> str:
         match action:
             case "type" if await handle.get_attribute("readonly") is not None:
@@ -246,6 +267,8 @@ class Chromium:
                 await handle.fill(said.get("text", ""))
             case "select":
                 return await self._select(handle, element, said.get("option", ""))
+            case "submit" if said.get("key"):
+                await handle.press(_key(said["key"]))
             case _:
                 if not leads_nowhere(element.href) and (refused := self._refused(element.href)):
                     return refused
@@ -350,6 +373,10 @@ class Chromium:
 
     def _say(self, text: str) -> None:
         self._said.append(Element(f"alert-{next(self._alerts)}", "alert", text[:300]))
+
+
+def _key(name: str) -> str:
+    return "+".join(_KEYS.get(key.lower(), key) for key in re.split(r"(?<=.)\+", name))
 
 
 def find_chromium(playwright: Playwright | None = None) -> str:

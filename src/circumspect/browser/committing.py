@@ -38,10 +38,12 @@ def commits(element: Element, page: Page) -> bool:
         return False
     if element.role == "link" and not leads_nowhere(element.href):
         return mentions("commits", name) and _acts_when_opened(element.href)
-    if is_wholly("dismisses", name) or is_wholly("looks", name):
+    if is_wholly("dismisses", name) or is_wholly("searches", name):
         return False
     if submits(element) and (_method(element, page) == "post" or mentions("saves", name)):
         return True
+    if is_wholly("looks", name):
+        return False
     return mentions("commits", name) or _agrees_to_something_that_commits(element, name, page)
 
 

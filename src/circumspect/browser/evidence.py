@@ -138,6 +138,12 @@ def asks_to_sign_in(changes: Changes) -> bool:
     return wanted == [False, True]
 
 
+def still_at_it(element: str, changes: Changes) -> bool:
+    """The button says that it has not finished: "Saving…"."""
+    was, now = changes.before.by_id.get(element), changes.now(element)
+    return bool(was and now and was.name != now.name and mentions("still working", now.name))
+
+
 def fields_of(form: Element | None, page: Page) -> list[Element]:
     return [one for one in page.elements if form is not None and one.form == form.id]
 

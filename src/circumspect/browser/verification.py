@@ -31,6 +31,7 @@ from circumspect.browser.evidence import (
     shown_by,
     shows,
     shows_what_was_entered,
+    still_at_it,
 )
 from circumspect.browser.expected import DIALOGS, owners
 from circumspect.browser.words import content, mentions
@@ -137,6 +138,8 @@ def _submission(expected: Expected, changes: Changes) -> Verified:
     told = next((line for line in changes.new_lines if len(line) < MESSAGE and mentions("succeeded", line)), "")
     if told:
         return _yes(0.8, f'The page says "{short(told)}".')
+    if still_at_it(element.id, changes):
+        return _no(0.7, "It is still working.")
     if shows_what_was_entered(form, changes):
         return _yes(0.8, "What was entered is now on the page.")
     related = changes.related(element.id)
@@ -293,6 +296,8 @@ def _effect(expected: Expected, changes: Changes) -> Verified:
     if changes.moved:
         told = f"The address changed to {changes.after.url}."
         return _no(0.85, told) if expected.url_changes is False else _yes(0.8, told)
+    if still_at_it(expected.element, changes):
+        return _no(0.7, "It is still working.")
     related = changes.related(expected.element)
     dialogs = [one for one in changes.appeared if one.role in DIALOGS]
     if related:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.dividing import Division, dividing, rows_of
 from circumspect.cli.moment import moment
+from circumspect.errors import CircumspectError
 
 if TYPE_CHECKING:
     from circumspect.lab.audit import Row
+    from circumspect.lab.tool_defs import Specs
+    from circumspect.policy.file import Policy
 
 STRICTNESS = ("ask", "escalate", "deny")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -34,6 +39,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--at", callback=moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
 )
 @click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
+@dividing
 def audit(
     paths: tuple[Path, ...],
     policy_path: Path | None,
@@ -44,6 +50,7 @@ def audit(
     label_file: Path | None,
     at: datetime | None,
     fail_on: str | None,
+    division: Division,
 ) -> None:
     """What would have been held, and why. No model is asked and nothing is run.
 
@@ -53,10 +60,11 @@ def audit(
     \b
     circumspect policy init transcripts.jsonl --out policy.yaml
     circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
+    circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
     from circumspect import locales
     from circumspect.lab.audit import Ruled, line_of
-    from circumspect.lab.audit import audit as audited
+    from circumspect.lab.batch.job import Incomplete
     from circumspect.lab.labels import Score, labels_from
     from circumspect.lab.report_text import lines
     from circumspect.lab.summary import Summary
@@ -67,13 +75,18 @@ def audit(
     policy = load(policy_path) if policy_path else None
     score = Score(labels_from(label_file) if label_file else None) if labelled or label_file else None
     summary = Summary(keep=60 if html_path else 4)
-    rows = audited(paths, policy, specs=specs_from(tools_path) if tools_path else None, now=at)
-    for row in _watched(rows, show=not as_json):
-        summary.add(row)
-        if score and isinstance(row, Ruled):
-            score.add(row)
-        if as_json:
-            sys.stdout.buffer.write(line_of(row))
+    specs = specs_from(tools_path) if tools_path else None
+    incomplete: CircumspectError | None = None
+    with _rows(paths, policy_path, policy, specs, at, division, shown=not as_json) as rows:
+        try:
+            for row in rows:
+                summary.add(row)
+                if score and isinstance(row, Ruled):
+                    score.add(row)
+                if as_json:
+                    sys.stdout.buffer.write(line_of(row))
+        except Incomplete as problem:
+            incomplete = problem
     meanings = {str(code): locales.meaning(code) for code in ReasonCode if str(code) in summary.reasons}
     if as_json:
         import orjson
@@ -93,8 +106,36 @@ def audit(
         shown = policy_path.name if policy_path else "guessed"
         html_path.write_text(page(summary, score, policy=shown, at=datetime.now(UTC), meanings=meanings), "utf-8")
         click.echo(f"Wrote {html_path}.", err=True)
+    if incomplete:
+        raise incomplete
     if fail_on and any(summary.verdicts[word] for word in STRICTNESS[STRICTNESS.index(fail_on) :]):
         sys.exit(1)
+
+
+@contextmanager
+def _rows(
+    paths: Sequence[Path],
+    policy_path: Path | None,
+    policy: Policy | None,
+    specs: Specs | None,
+    at: datetime | None,
+    division: Division,
+    *,
+    shown: bool,
+) -> Iterator[Iterable[Row]]:
+    """What the audit says, from here or from whoever does the work."""
+    if not division.divided:
+        from circumspect.lab.audit import audit as audited
+
+        yield _watched(audited(paths, policy, specs=specs, now=at), show=shown)
+        return
+    from circumspect.lab.batch.audits import Order, audit_of, row_of
+    from circumspect.policy.load import text_of
+
+    text = text_of(policy_path) if policy_path else None
+    job = audit_of(Order(tuple(str(path.resolve()) for path in paths), text, specs, at))
+    with rows_of(job, division, "bytes", shown=shown) as rows:
+        yield map(row_of, rows)
 
 
 def _watched(rows: Iterable[Row], *, show: bool) -> Iterator[Row]:

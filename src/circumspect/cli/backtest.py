@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from circumspect.cli.dividing import Division, dividing, rows_of
 from circumspect.cli.moment import moment
-from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from circumspect.lab.backtest import Case, Change, Fate, Summary
+    from circumspect.lab.batch.backtests import Order
+    from circumspect.lab.flips import Case, Change, Fate, Summary
     from circumspect.stores import SqlStore
     from circumspect.turn import TenantId, ToolSpec
 
@@ -62,6 +63,7 @@ class Wanted:
     verify: Path | None
     tools: Path | None
     as_json: bool
+    division: Division
 
 
 @click.command()
@@ -85,26 +87,31 @@ class Wanted:
     multiple=True,
     help="Exit code 1 when there is any of this. Can be given several times.",
 )
+@dividing
 def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     """Run stored conversations under another policy, with no model, and show what would be decided otherwise.
 
     \b
     circumspect backtest --policy new.yaml --since 2026-03-01
     circumspect backtest --policy new.yaml --verify policy.yaml --fail-on loosened
+    circumspect backtest --policy new.yaml --jobs 8 --run new.run
     """
+    from circumspect.lab.flips import Summary
     from circumspect.wording import compact
 
-    wanted = Wanted(**options)
-    summary = asyncio.run(_run(wanted))
+    wanted, summary = Wanted(**options), Summary()
+    incomplete = _run(wanted, summary)
     if wanted.as_json:
         click.echo(compact(summary.to_json()))
     else:
         _report(summary, wanted)
+    if incomplete:
+        raise incomplete
     sys.exit(1 if any(_has(kind, summary) for kind in fail_on) else 0)
 
 
 def _has(kind: str, summary: Summary) -> bool:
-    from circumspect.lab.backtest import LOOSENED, TIGHTENED
+    from circumspect.lab.flips import LOOSENED, TIGHTENED
 
     match kind:
         case "loosened":
@@ -118,31 +125,37 @@ def _has(kind: str, summary: Summary) -> bool:
     return bool(summary.flips)
 
 
-async def _run(wanted: Wanted) -> Summary:
-    from circumspect.lab.backtest import Summary, backtest, count
-    from circumspect.policy.load import load
-    from circumspect.wording import compact
+def _run(wanted: Wanted, summary: Summary) -> CircumspectError | None:
+    """Fills the summary, and prints the flips on the way where lines are wanted. What could not be done comes back."""
+    from circumspect.lab.batch.backtests import add, backtest_of
+    from circumspect.lab.batch.job import Incomplete
 
-    summary, since, limit = Summary(), wanted.since, wanted.limit
-    verify = load(wanted.verify) if wanted.verify else None
+    job = backtest_of(asyncio.run(_order(wanted)))
+    with rows_of(job, wanted.division, "conversations", shown=not wanted.as_json) as rows:
+        try:
+            for row in rows:
+                if not add(row, summary) and wanted.as_json:
+                    click.echo(row.decode())
+        except Incomplete as problem:
+            return problem
+    return None
+
+
+async def _order(wanted: Wanted) -> Order:
+    from circumspect.lab.batch.backtests import Order
+    from circumspect.policy.load import load, text_of
+
+    if wanted.verify:
+        load(wanted.verify)
     store = await _opened(wanted.database)
     try:
         tools = {one: await _specs(store, one, wanted.tools) for one in await _tenants(store, wanted.tenant)}
-        everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
-        policy = load(wanted.policy, specs=everything or None)
-        total = sum([await count(store, one, since, limit) for one in tools])
-        with _progress(total, shown=not wanted.as_json) as advance:
-            for one, specs in tools.items():
-                found = backtest(store, policy, tenant=one, specs=specs, since=since, limit=limit, verify=verify)
-                async for visited in found:
-                    summary.add(visited)
-                    advance()
-                    for case in visited.cases if wanted.as_json else ():
-                        if case.change or case.problem:
-                            click.echo(compact(case.to_json()))
-        return summary
     finally:
         await store.close()
+    everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
+    load(wanted.policy, specs=everything or None)
+    verify = text_of(wanted.verify) if wanted.verify else None
+    return Order(_anywhere(wanted.database), text_of(wanted.policy), tools, wanted.since, wanted.limit, verify)
 
 
 async def _opened(database: str) -> SqlStore:
@@ -159,8 +172,14 @@ def _check(database: str) -> None:
         raise ConfigError(f"There is no database {path}.", fix="Name the one with your conversations with --database.")
 
 
+def _anywhere(database: str) -> str:
+    """The same for a process that is started in another folder."""
+    path = database.removeprefix("sqlite:///")
+    return database if "://" in path else f"sqlite:///{Path(path).resolve()}"
+
+
 async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
-    from circumspect.lab.backtest import tenants_of
+    from circumspect.lab.stored import tenants_of
     from circumspect.turn import TenantId
 
     everyone = await tenants_of(store)
@@ -193,21 +212,6 @@ def _read(path: Path) -> Mapping[str, ToolSpec]:
         return specs_of(orjson.loads(path.read_bytes()))
     except (BadTools, orjson.JSONDecodeError) as problem:
         raise ConfigError(f"{path} holds no tool definitions: {problem}", fix="Give OpenAI tool definitions.") from None
-
-
-@contextmanager
-def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, while somebody is looking at nothing else."""
-    if not sys.stderr.isatty() or (sys.stdout.isatty() and not shown):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("conversations"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
 
 
 # --- the report -----------------------------------------------------------------------------------------------------
@@ -278,7 +282,7 @@ def _rules(summary: Summary, console: Console) -> None:
 def _cases(summary: Summary, console: Console) -> None:
     from rich.text import Text
 
-    from circumspect.lab.backtest import shortened
+    from circumspect.lab.flips import shortened
     from circumspect.wording import compact
 
     cases, total = list(summary.cases())[:SHOWN], summary.changes.total()

@@ -17,7 +17,7 @@ import yaml
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.review.serving import Running, read_request
 from circumspect.stores import SqlStore, reviews
-from circumspect.stores.reviews import evaluations
+from circumspect.stores.review_tables import evaluations
 from circumspect.turn import TenantId
 
 TENANT = TenantId("shop")

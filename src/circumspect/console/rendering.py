@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse
 
 from circumspect import __version__
 from circumspect.console.access import Visitor, words_of
+from circumspect.console.figures import category
 from circumspect.console.i18n import NAMES, Words
 from circumspect.console.navigation import entries
 from circumspect.stores.codec import dumps
@@ -47,6 +48,7 @@ def rendered(request: Request, who: Visitor | None, template: str, /, **values: 
     context = {
         **_spoken(words),
         "who": who.operator if who else None,
+        "category": category,
         "has": who.has if who else (lambda *_: False),
         "entries": entries(who, request.url.path) if who else [],
         "here": _here(request),

@@ -77,7 +77,6 @@ async def listing(
         outcomes=OUTCOMES,
         reasons=[str(code) for code in ReasonCode],
         spoken=LANGUAGES,
-        category=category,
     )
 
 

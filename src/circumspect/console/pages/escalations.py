@@ -15,7 +15,6 @@ from starlette.responses import Response
 
 from circumspect.console import navigation, routing
 from circumspect.console.access import Visitor, tenants_of, visitor
-from circumspect.console.figures import category
 from circumspect.console.pages.conversations import shown
 from circumspect.console.reading import read
 from circumspect.console.rendering import answer, page
@@ -61,7 +60,6 @@ async def inbox(
         tenant=tenant,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
-        category=category,
     )
 
 

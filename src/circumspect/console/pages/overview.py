@@ -13,7 +13,7 @@ from starlette.responses import Response
 from circumspect.console import navigation, routing
 from circumspect.console.access import Visitor, tenants_of, visitor
 from circumspect.console.charts import Series, donut, line, stacked
-from circumspect.console.figures import OUTCOMES, Figures, category, extra_tokens, figures
+from circumspect.console.figures import OUTCOMES, Figures, extra_tokens, figures
 from circumspect.console.i18n import Words
 from circumspect.console.reading import read
 from circumspect.console.rendering import answer, link
@@ -59,7 +59,6 @@ async def overview(
         in_tokens=not found.total.cost,
         held_count=sum(count for _, count in found.held),
         reasons=found.reasons[:TOP],
-        category=category,
         **_charts(found, who.words, period),
     )
 

@@ -1,0 +1,160 @@
+"""`circumspect calibrate`: what stated confidences are worth, by what people said and how things turned out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.cli.moment import moment
+from circumspect.cli.reading import read_from
+from circumspect.errors import UnknownTenant
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from circumspect.lab.calibration import Fit
+    from circumspect.lab.calibration_report import Report
+    from circumspect.policy.confidence import Bands
+    from circumspect.policy.file import Policy
+    from circumspect.turn import TenantId, ToolSpec
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--tenant", required=True, help="Whose labels.")
+@click.option("--since", callback=moment, metavar="ISO-TIME", help="Only what was said, or ended, since then.")
+@click.option(
+    "--database",
+    envvar="CIRCUMSPECT_DATABASE",
+    default="sqlite:///.circumspect/circumspect.db",
+    show_default=True,
+    help="SQLite file or postgresql:// URL with the conversations. Nothing is written to it.",
+)
+@click.option(
+    "--policy", "policy_path", type=FILE, help="The policy that holds today; without it, the newest in the database."
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0.001, 0.5),
+    default=0.05,
+    show_default=True,
+    help="Suggest for at most this share of wrong decisions.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", "html_path", type=OUT, metavar="FILE", help="Also write a page with reliability diagrams.")
+@click.option("--maps", "maps_path", type=OUT, metavar="FILE", help="Also write the maps that help, as JSON.")
+def calibrate(
+    tenant: str,
+    since: datetime | None,
+    database: str,
+    policy_path: Path | None,
+    error: float,
+    as_json: bool,
+    html_path: Path | None,
+    maps_path: Path | None,
+) -> None:
+    """How far off confidences are, which caps and bands would fit, and who should have been asked.
+
+    Labels are what people said and did about decisions (approve, edit, deny, correct, thumbs) and how calls and
+    escalations ended. Maps are learnt from seven conversations of ten and measured on the others. Nothing is changed:
+    suggestions are lines for your files, and say so where they loosen.
+
+    The exit code is 1 when there are too few labels for any map.
+
+    \b
+    circumspect calibrate --tenant shop
+    circumspect calibrate --tenant shop --since 2026-03-01 --html calibration.html
+    """
+    from circumspect.lab.calibration import calibration_of
+    from circumspect.lab.calibration_report import lines, page
+    from circumspect.policy.load import load
+    from circumspect.turn import TenantId
+    from circumspect.wording import compact
+
+    policy = load(policy_path) if policy_path else None
+    report = read_from(
+        database, lambda connection: _report(connection, TenantId(tenant), since, policy=policy, error=error)
+    )
+    if as_json:
+        click.echo(compact(report.to_json()))
+    else:
+        for line in lines(report):
+            click.echo(line)
+    for path, text in (
+        (html_path, page(report) if html_path else ""),
+        (maps_path, compact(calibration_of(report.fits).to_json()) + "\n"),
+    ):
+        if path:
+            path.write_text(text, "utf-8")
+            click.echo(f"Wrote {path}.", err=True)
+    sys.exit(0 if report.fits else 1)
+
+
+def _report(
+    connection: sa.Connection, tenant: TenantId, since: datetime | None, *, policy: Policy | None, error: float
+) -> Report:
+    from circumspect.lab import suggestions
+    from circumspect.lab.calibration import fit
+    from circumspect.lab.calibration_report import Report
+    from circumspect.lab.outcomes import gather, handing_over, observations
+    from circumspect.stores import admin
+
+    if admin.get_tenant(connection, tenant) is None and not admin.get_tools(connection, tenant):
+        raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
+    found = list(gather(connection, tenant, since))
+    fits, few = fit(observations(found))
+    caps = suggestions.caps(fits, _caps(connection, tenant, policy, fits), error)
+    answers = next((one for one in fits if one.key == ("", "answer")), None)
+    bands = _bands(connection, tenant)
+    return Report(
+        tenant=tenant,
+        kinds=Counter(one.kind for one in found),
+        unstated=sum(one.confidence is None for one in found),
+        fits=fits,
+        few=few,
+        handing=handing_over(found),
+        caps=caps,
+        bands=suggestions.bands(answers, bands, error) if answers and bands else None,
+        error=error,
+    )
+
+
+def _caps(
+    connection: sa.Connection, tenant: TenantId, policy: Policy | None, fits: Sequence[Fit]
+) -> Mapping[str, float]:
+    """What holds today for each tool."""
+    from circumspect.policy.file import cap_of, effect_of
+    from circumspect.policy.load import load
+    from circumspect.stores import admin, policies
+
+    if policy is None and (stored := policies.current(connection, tenant)):
+        policy = load(stored.text)
+    specs: Mapping[str, ToolSpec] = admin.get_tools(connection, tenant)
+    found = {}
+    for one in fits:
+        tool = one.key[0]
+        if tool:
+            said = policy.of(tool, tenant) if policy else None
+            found[tool] = cap_of(tool, effect_of(specs.get(tool), said) or "destructive", said)
+    return found
+
+
+def _bands(connection: sa.Connection, tenant: TenantId) -> Bands | None:
+    """Today's, where the tenant's profile computes a confidence; None elsewhere."""
+    from circumspect.policy.confidence import Bands
+    from circumspect.stores import tenants
+
+    row = tenants.get(connection, tenant)
+    said: Any = row.settings.get("understanding") if row and row.settings else None
+    if not isinstance(said, Mapping) or said.get("profile") != "service":
+        return None
+    usual = Bands()
+    return Bands(said.get("answer_from", usual.high), said.get("escalate_below", usual.low))

@@ -1,0 +1,309 @@
+"""`circumspect experiments`: make an experiment or a shadow, start it, look at it, change its share, stop it.
+
+Written straight into the database; servers on it see a change within a second or two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from circumspect.cli.stored import iso, login, need_packages, say, stored, table, with_store
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.lab.experiments import Experiment
+    from circumspect.server.services import Services
+    from circumspect.stores import SqlStore
+    from circumspect.stores.shadows import ShadowRow, Summary
+
+T = TypeVar("T")
+_SHOWN = ("acted", "asked", "escalated", "failed", "wrong", "cost", "tokens", "seconds")
+
+
+@click.group()
+def experiments() -> None:
+    """Try another configuration on a share of the conversations, or in their shadow.
+
+    \b
+    circumspect experiments create careful --tenant shop --arm 'careful={"thresholds": {"critique_below": 0.9}}'
+    circumspect experiments start careful --share 0.1
+    circumspect experiments show careful
+    circumspect experiments share careful 0.5
+    circumspect experiments stop careful        everybody has what the tenant has, within seconds
+    """
+    need_packages()
+
+
+@experiments.command("list")
+@click.option("--tenant", help="Only this tenant's.")
+@stored
+def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+    """All of them, the newest first."""
+    from circumspect.lab.experiments import of_row
+    from circumspect.stores import experiments as rows
+    from circumspect.turn import TenantId
+
+    async def body(store: SqlStore) -> list[Experiment]:
+        seen = None if tenant is None else frozenset({TenantId(tenant)})
+        return [of_row(row) for row in await store.tx(rows.listed, seen, None, 200)]
+
+    found = with_store(body, database, config)
+    lines = [(one.id, one.tenant, one.name, one.kind, one.state, _percent(one.share)) for one in found]
+    text = table(lines, ("id", "tenant", "name", "kind", "state", "share")) if found else "There are no experiments."
+    say(as_json, [_shown(one) for one in found], text)
+
+
+@experiments.command()
+@click.argument("name")
+@click.option("--tenant", required=True, help="Whose conversations.")
+@click.option(
+    "--arm", "arms", multiple=True, required=True, metavar="NAME={JSON}",
+    help="An arm and what is different in it: model, prompts, policy, thresholds, profile, synthetic, controller.",
+)  # fmt: skip
+@click.option("--shadow", is_flag=True, help="Nobody gets it: run it beside the live turns and keep the differences.")
+@click.option("--unit", type=click.Choice(["conversation", "case"]), default="conversation", help="What is drawn.")
+@click.option("--plan", metavar="{JSON}", default="{}", help="What is compared: metric, method, horizon, guards, …")
+@click.option("--note", default="", help="For those who look at it later.")
+@stored
+def create(
+    name: str,
+    tenant: str,
+    arms: tuple[str, ...],
+    shadow: bool,
+    unit: str,
+    plan: str,
+    note: str,
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Make one. Every arm is built once, so that none is broken; nothing is tried before it is started."""
+    from circumspect.lab import conducting
+    from circumspect.turn import TenantId
+
+    async def body(services: Services) -> Experiment:
+        now = services.clock.now()
+        made = conducting.draft(
+            TenantId(tenant), services.ids.new("exp"), name=name, arms=[_arm(one) for one in arms],
+            kind="shadow" if shadow else "ab", unit=unit, plan=_json(plan, "--plan"), note=note, by=login(),
+            at=now.timestamp(),
+        )  # fmt: skip
+        await _check(services, made)
+        written = conducting.logged("create_experiment", login(), services.ids.new("act"), now, {"name": name})
+        return await services.store.tx(conducting.create, made, written)
+
+    made = _with_services(body, database, config)
+    say(as_json, _shown(made), f"{made.id} is made. Start it: circumspect experiments start {made.name} --share 0.1")
+
+
+@experiments.command()
+@click.argument("experiment")
+@click.option("--share", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Of new conversations.")
+@stored
+def start(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Start it, or start it again after it was stopped."""
+    from circumspect.lab import experiments as words
+
+    _change(
+        "start_experiment", experiment, lambda one, now: words.start(one, share, now), {"share": share}, database,
+        config, as_json, check=True,
+    )  # fmt: skip
+
+
+@experiments.command()
+@click.argument("experiment")
+@click.argument("share", type=click.FloatRange(0, 1))
+@stored
+def share(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Give it this share of the conversations that begin from now on."""
+    from circumspect.lab import experiments as words
+
+    _change(
+        "set_share", experiment, lambda one, now: words.set_share(one, share, now), {"share": share}, database,
+        config, as_json,
+    )  # fmt: skip
+
+
+@experiments.command()
+@click.argument("experiment")
+@click.option("--why", default="", help="For those who look at it later.")
+@stored
+def stop(experiment: str, why: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """Switch back: everybody has what the tenant has, at once."""
+    from circumspect.lab import experiments as words
+
+    _change(
+        "stop_experiment", experiment, lambda one, now: words.stop(one, why, now), {"why": why}, database, config,
+        as_json,
+    )  # fmt: skip
+
+
+@experiments.command()
+@click.argument("experiment")
+@click.option("--winner", required=True, help="The arm that is better.")
+@click.option("--roll-out", is_flag=True, help="Every conversation that begins from now on gets it.")
+@stored
+def finish(
+    experiment: str, winner: str, roll_out: bool, database: str | None, config: Path | None, as_json: bool
+) -> None:
+    """Decide it."""
+    from circumspect.lab import experiments as words
+
+    _change(
+        "finish_experiment", experiment, lambda one, now: words.finish(one, winner, roll_out, now),
+        {"winner": winner, "roll_out": roll_out}, database, config, as_json,
+    )  # fmt: skip
+
+
+@experiments.command()
+@click.argument("experiment")
+@stored
+def show(experiment: str, database: str | None, config: Path | None, as_json: bool) -> None:
+    """What its arms came to so far; of a shadow, how often it would have done the same."""
+    from circumspect.clock import SystemClock
+    from circumspect.lab import conducting
+    from circumspect.stores import shadows
+
+    now = SystemClock().now().timestamp()
+
+    async def body(store: SqlStore) -> tuple[Any, Any, Summary | None, list[ShadowRow]]:
+        id_ = await store.tx(conducting.identified, None, experiment)
+        one, sums = await store.tx(conducting.found, None, id_, now)
+        if one.kind == "ab":
+            return one, sums, None, []
+        rows = await store.tx(shadows.listed, None, None, 20, experiment=id_, different=True)
+        return one, sums, await store.tx(shadows.summary, one.tenant, id_), list(rows)
+
+    one, sums, summary, rows = with_store(body, database, config)
+    head = f"{one.name} ({one.id}): {one.state}, {_percent(one.share)} of the conversations of {one.tenant}"
+    stopped = [f"stopped: {arm.name}: {arm.stopped}" for arm in one.arms if arm.stopped]
+    if summary is not None:
+        found: dict[str, Any] = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
+        lines = [f"{row.turn}  {row.live.get('outcome')} -> {row.shadow.get('outcome')}  {_all(row)}" for row in rows]  # type: ignore[union-attr]
+        told = f"{summary.turns} turns, {summary.same} the same, {summary.failed} failed, {one.dropped} left out"
+        say(as_json, {**_shown(one), "summary": found}, "\n".join((head, told, *lines)))
+        return
+    report = conducting.reported(one, sums)
+    assert report is not None
+    steps = conducting.next_steps(one, sums, now)
+    document = {
+        **report.to_json(),
+        "next": {name: {"share": step.share / 100, "move": step.move, "why": step.why} for name, step in steps.items()},
+    }
+    text = [head, *stopped, "", _table(report.arms), ""]
+    for name, said in report.comparisons.items():
+        first = said[0]
+        text.append(f"{name}: {first.metric.name} {_signed(first.difference)} against control, {first.decision}")
+        text.append(f"  next: {steps[name].move}. {steps[name].why}")
+    say(as_json, {**_shown(one), "results": document}, "\n".join(text))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _change(
+    name: str,
+    experiment: str,
+    step: Callable[[Experiment, float], Experiment],
+    detail: dict[str, Any],
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+    check: bool = False,
+) -> None:
+    from circumspect.lab import conducting
+
+    async def body(services: Services) -> Experiment:
+        store, now = services.store, services.clock.now()
+        id_ = await store.tx(conducting.identified, None, experiment)
+        if check:
+            await _check(services, (await store.tx(conducting.found, None, id_, now.timestamp()))[0])
+        written = conducting.logged(name, login(), services.ids.new("act"), now, detail)
+        return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
+
+    after = _with_services(body, database, config)
+    text = f"{after.name} is {after.state.replace('_', ' ')}"
+    say(as_json, _shown(after), f"{text}, {_percent(after.share)} of new conversations." if after.live else f"{text}.")
+
+
+async def _check(services: Services, experiment: Experiment) -> None:
+    setup = await services.directory.setup(experiment.tenant)
+    for arm in experiment.arms:
+        await services.experimenting.check(setup, arm)
+
+
+def _arm(text: str) -> dict[str, Any]:
+    name, given, overlay = text.partition("=")
+    return {"name": name, "overlay": _json(overlay, f"--arm {name}") if given else {}}
+
+
+def _json(text: str, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where} is not a JSON object.", fix="""Write it in quotes: '{"profile": "standard"}'.""")
+    return found
+
+
+def _shown(one: Experiment) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "tenant": one.tenant,
+        "name": one.name,
+        "kind": one.kind,
+        "unit": one.unit,
+        "state": one.state,
+        "share": one.share,
+        "arms": [arm.to_json() for arm in one.arms],
+        "plan": dict(one.plan),
+        "winner": one.winner,
+        "note": one.note,
+        "dropped": one.dropped,
+        "created_at": iso(one.created_at),
+        "started_at": iso(one.started_at),
+        "ended_at": iso(one.ended_at),
+    }
+
+
+def _table(arms: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = [
+        (name, str(arm["units"]), *(_limits(arm["metrics"][metric]) for metric in _SHOWN)) for name, arm in arms.items()
+    ]
+    return table(rows, ("arm", "units", *_SHOWN))
+
+
+def _limits(interval: Mapping[str, Any]) -> str:
+    low, high = (("?" if interval[side] is None else f"{interval[side]:.3g}") for side in ("low", "high"))
+    return f"{interval['mean']:.3g} ({low}..{high})" if interval["n"] else "-"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:g} %"
+
+
+def _all(row: ShadowRow) -> str:
+    differences = row.differences if isinstance(row.differences, list) else []
+    return ", ".join(str(one) for one in differences) or row.error
+
+
+def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
+    from circumspect.config import load_settings
+    from circumspect.server.services import open_services
+
+    async def run() -> T:
+        async with open_services(load_settings(config, database=database)) as services:
+            return await body(services)
+
+    return asyncio.run(run())

@@ -1,0 +1,278 @@
+"""`circumspect optimise`: better prompts from labelled cases, as candidates for an experiment. Never live by itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.lab.optimise.dataset import Dataset
+    from circumspect.lab.optimise.report import Report
+    from circumspect.lab.optimise.run import Progress
+    from circumspect.lab.optimise.watch import Due, Seen
+    from circumspect.ports import Model
+
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+BETTER, NO_BETTER = 0, 1
+
+
+@click.group()
+def optimise() -> None:
+    """Improve a prompt on labelled cases."""
+
+
+@optimise.command()
+@click.option("--dataset", "folder", type=FOLDER, required=True, help="cases/, policies/, criteria.yaml, labels.jsonl.")
+@click.option("--budget", type=click.IntRange(1), required=True, help="Reviews in all. Too few are refused.")
+@click.option("--prompt", "prompt_name", default="review", show_default=True, help="Which prompt of the reviewer.")
+@click.option("--start", type=FILE, help="The text to begin with instead of ours.")
+@click.option("--model", help="The model that reviews, for example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
+@click.option("--reflection-model", help="The model that writes new instructions; else the one that reviews.")
+@click.option("--metric", default="review", show_default=True, help="An entry point's name, or module:function.")
+@click.option("--minibatch", type=click.IntRange(1, 50), default=5, show_default=True, help="Reviews to learn from.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choices.")
+@click.option("--concurrency", type=click.IntRange(1, 512), default=8, show_default=True, help="Reviews at a time.")
+@click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one review.")
+@click.option("--run", "run_folder", type=click.Path(path_type=Path), help="The run's directory; else optimise/….")
+@click.option("--tenant", help="Store the winner as a prompt version of this tenant.")
+@click.option("--watch", is_flag=True, help="Run only if stored evaluations have become worse than --below.")
+@click.option("--below", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="With --watch: the bound.")
+@click.option("--last", type=click.IntRange(1), default=200, show_default=True, help="With --watch: how many.")
+@click.option(
+    "--at-least", type=click.IntRange(1), default=50, show_default=True, help="With --watch: fewer say nothing."
+)
+@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def review(
+    folder: Path,
+    budget: int,
+    prompt_name: str,
+    start: Path | None,
+    model: str | None,
+    reflection_model: str | None,
+    metric: str,
+    minibatch: int,
+    seed: int,
+    concurrency: int,
+    tokens: int,
+    run_folder: Path | None,
+    tenant: str | None,
+    watch: bool,
+    below: float,
+    last: int,
+    at_least: int,
+    database: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Improve a prompt of the reviewer with GEPA.
+
+    Half of the cases is learned from, a quarter validates, a quarter is held out until the end; which is which depends
+    on a case's id alone. Stop it any way you like: the same command goes on where it was and pays for nothing twice.
+    The winner is a candidate for an experiment.
+
+    \b
+    Exit code: 0 the winner is better than the start on held-out cases, or a watch saw no need; 1 nothing better was
+    found; 2 an error.
+
+    \b
+    circumspect optimise review --dataset examples/review --budget 600 --model openai:gpt-4o
+    circumspect optimise review --dataset examples/review --budget 600 --watch --below .8 --last 200
+    """
+    from circumspect.lab.optimise.dataset import read_dataset
+    from circumspect.lab.optimise.metric import find_metric
+    from circumspect.lab.optimise.run import Plan, check, default_folder, need_gepa
+    from circumspect.lab.optimise.run import optimise as run
+
+    need_gepa()
+    if ":" in metric:
+        sys.path.insert(0, str(Path.cwd()))
+    find_metric(metric)
+    text = start.read_text("utf-8") if start else ""
+    plan = Plan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency)
+    dataset = read_dataset(folder)
+    check(plan, dataset)
+    if watch:
+        verdict, saw = _look(dataset, metric, below, last, at_least, tenant, _database(database, config))
+        if not verdict.due:
+            _say(as_json, {"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
+            return
+        click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
+    reviewer = _model(model)
+    writer = _model(reflection_model) if reflection_model else reviewer
+    path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
+    if watch and (path / "report.json").exists():
+        _say(as_json, {"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
+        return
+    click.echo(f"Run directory: {path}", err=True)
+    try:
+        with _Shown(budget, as_json) as shown:
+            report = run(plan, dataset, reviewer, writer, path, watch=shown.update)
+    except KeyboardInterrupt:
+        click.echo(f"\nStopped. What is done is in {path}; the same command goes on.", err=True)
+        raise
+    kept = _store(report, tenant, _database(database, config)) if tenant and report.improved else False
+    _tell(report, tenant if kept else None, as_json)
+    sys.exit(BETTER if report.improved else NO_BETTER)
+
+
+def _model(name: str | None) -> Model:
+    from circumspect.models import open_model
+    from circumspect.models.opening import OFFLINE, VARIABLE
+
+    named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
+    if named == OFFLINE:
+        raise ConfigError(
+            "Optimising a prompt needs a model that reads it.",
+            fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL.",
+        )
+    return open_model(named)
+
+
+def _database(database: str | None, config: Path | None) -> str:
+    from circumspect.config import load_settings
+
+    return load_settings(config, database=database).database
+
+
+# --- the watch ------------------------------------------------------------------------------------------------------
+
+
+def _look(
+    dataset: Dataset, metric: str, below: float, last: int, at_least: int, tenant: str | None, database: str
+) -> tuple[Due, Seen]:
+    from sqlalchemy import make_url
+
+    from circumspect.lab.optimise.metric import find_metric
+    from circumspect.lab.optimise.watch import due, latest, seen
+    from circumspect.stores.engine import connect
+
+    url = make_url(database) if "://" in database else None
+    file = database if url is None else url.database if url.get_backend_name() == "sqlite" else None
+    if file is not None and not Path(file).is_file():
+        raise ConfigError(f"There is no database {file} to look at.", fix="Name it with --database.")
+    opened = connect(database)
+    try:
+        stored = opened.transaction(latest, last, tenant)
+    finally:
+        opened.close()
+    saw = seen(stored, dataset.examples, find_metric(metric))
+    return due(saw.scores, below, at_least), saw
+
+
+def _of(saw: Seen) -> str:
+    versions = ", ".join(f"{name} ({count})" for name, count in saw.prompts.items())
+    return f" {saw.labelled} of them have a label. Prompts: {versions}." if versions else ""
+
+
+# --- what came of it ------------------------------------------------------------------------------------------------
+
+
+def _store(report: Report, tenant: str, database: str) -> bool:
+    """As a version that an experiment can name. Nothing uses it until one does."""
+    import asyncio
+
+    from circumspect.cli.stored import login
+    from circumspect.stores import SqlStore, prompts
+    from circumspect.turn import TenantId
+
+    winner, held = report.winner.prompt, report.winner_held
+    note = f"optimised; held out {report.start_held.score:.3f} -> {held.score:.3f} on {held.examples} criteria"
+
+    async def put() -> None:
+        store = await SqlStore.open(database)
+        try:
+            await store.tx(
+                prompts.put, TenantId(tenant), winner.id, winner.name, winner.text, at=datetime.now(UTC),
+                parent=report.start.prompt.id, note=note, created_by=login(),
+            )  # fmt: skip
+        finally:
+            await store.close()
+
+    asyncio.run(put())
+    return True
+
+
+def _tell(report: Report, tenant: str | None, as_json: bool) -> None:
+    following = _following(report, tenant)
+    if as_json:
+        _say(True, {**report.to_json(), "stored_for": tenant, "next": following if report.improved else None}, "")
+        return
+    for line in report.lines():
+        click.echo(line)
+    if not report.improved:
+        why = (
+            "no candidate beat the start" if not report.best else "the winner does not beat the start on held-out cases"
+        )
+        click.echo(f"\nNothing better was found: {why}.")
+        return
+    click.echo(f"\n{report.diff}\n")
+    click.echo(f"The winner is a candidate, not live: {report.folder / 'winner.md'}")
+    for line in following:
+        click.echo(f"Next: {line}")
+
+
+def _following(report: Report, tenant: str | None) -> list[str]:
+    """What to do with a winner: have it stored, where it is not yet, and try it on a share of the cases."""
+    import shlex
+
+    import orjson
+
+    winner, whose = report.winner.prompt, tenant or "NAME"
+    arm = f"optimised={orjson.dumps({'prompts': {winner.name: winner.id}}).decode()}"
+    add = ["circumspect", "prompts", "add", winner.name, str(report.folder / "winner.md"), "--tenant", whose]
+    name = winner.id.replace("@", "-")
+    create = ["circumspect", "experiments", "create", name, "--tenant", whose, "--unit", "case", "--arm", arm]
+    return [shlex.join(one) for one in ([] if tenant else [add]) + [create]]
+
+
+def _say(as_json: bool, value: Any, text: str) -> None:
+    if as_json:
+        import orjson
+
+        text = orjson.dumps(value).decode()
+    click.echo(text)
+
+
+class _Shown:
+    """Progress on standard error: a bar where somebody watches, a line for each new candidate where nobody does."""
+
+    def __init__(self, budget: int, as_json: bool) -> None:
+        self._budget, self._told = budget, 0
+        self._bar: Any = None
+        self._on = sys.stderr.isatty() and not as_json
+
+    def __enter__(self) -> _Shown:
+        if self._on:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self._budget)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def update(self, now: Progress) -> None:
+        best = f"best {now.best:.3f}" if now.best is not None else "validating the start"
+        if self._bar:
+            said = f"{now.candidates} candidates · round {now.rounds} · {best}"
+            self._bar.update(self._task, completed=now.used, description=said)
+        elif now.candidates > self._told:
+            self._told = now.candidates
+            click.echo(f"{now.used}/{now.budget} reviews, {now.candidates} candidates, {best}", err=True)

@@ -1,0 +1,185 @@
+"""`circumspect prompts`: versions of the words that models see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from circumspect.cli.stored import login, need_packages, say, stored, table, with_store
+from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from circumspect.prompts import Prompt
+    from circumspect.stores import SqlStore
+    from circumspect.stores.prompts import PromptRow, Use
+
+tenant_option = click.option("--tenant", help="Whose versions; without it only those that come with the package.")
+
+
+@click.group()
+def prompts() -> None:
+    """Versions of the words that models see.
+
+    \b
+    circumspect prompts list --tenant shop
+    circumspect prompts show adaptive            what comes with the package
+    circumspect prompts add adaptive mine.md --tenant shop
+    circumspect prompts diff adaptive@1a2b3c4d --tenant shop
+    """
+    need_packages()
+
+
+@prompts.command("list")
+@click.argument("name", required=False)
+@tenant_option
+@stored
+def list_(name: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+    """All prompts, or the versions of one."""
+    from circumspect.prompts import FIXED, names, shipped
+
+    found = [_ours(shipped(one)) for one in names() if one not in FIXED and name in (None, one)]
+    if tenant is not None:
+        found += [_theirs(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)]
+    lines = [(str(one["id"]), str(one["created_at"] or "with the package"), str(one["note"])) for one in found]
+    say(as_json, found, table(lines, ("id", "since", "note")))
+
+
+@prompts.command()
+@click.argument("prompt")
+@tenant_option
+@click.option("--uses", is_flag=True, help="Also the newest turns that used it.")
+@stored
+def show(prompt: str, tenant: str | None, uses: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+    """The text of a version, by its id; by name, what comes with the package."""
+    one = _text(prompt, tenant, database, config)
+    turns = []
+    if uses:
+        found = with_store(lambda store: _uses(store, _needed(tenant), one.id), database, config)
+        turns = [{"turn": use.turn, "conversation": use.conversation, "outcome": use.outcome} for use in found]
+    lines = [f"{use['turn']}  {use['conversation']}  {use['outcome']}" for use in turns]
+    text = "\n".join((one.text, "", f"{len(turns)} turns used it:", *lines)) if uses else one.text
+    say(as_json, {"id": one.id, "name": one.name, "text": one.text, "uses": turns}, text)
+
+
+@prompts.command()
+@click.argument("prompt")
+@click.argument("against", required=False)
+@tenant_option
+@stored
+def diff(
+    prompt: str, against: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool
+) -> None:
+    """What a version changes, against another or against what comes with the package."""
+    import difflib
+
+    from circumspect.prompts import shipped
+
+    new = _text(prompt, tenant, database, config)
+    old = _text(against, tenant, database, config) if against else shipped(new.name)
+    lines = list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), old.id, new.id, lineterm=""))
+    text = "\n".join(lines) or "They are the same."
+    say(as_json, {"old": old.id, "new": new.id, "lines": lines}, text)
+
+
+@prompts.command()
+@click.argument("name")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--tenant", required=True, help="Who may use it.")
+@click.option("--note", default="", help="What it is for.")
+@stored
+def add(
+    name: str, file: Path, tenant: str, note: str, database: str | None, config: Path | None, as_json: bool
+) -> None:
+    """Add a version. Nothing uses it before an experiment chooses it."""
+    from circumspect.clock import RandomIds, SystemClock
+    from circumspect.prompts import shipped, version
+    from circumspect.stores import access
+    from circumspect.stores import prompts as rows
+    from circumspect.turn import TenantId
+
+    made = version(name, file.read_text("utf-8"))
+    if made.id == shipped(name).id:
+        raise ConfigError("This is the text that comes with the package.", fix="Change it first.")
+    now, log = SystemClock().now(), RandomIds().new("act")
+
+    def body(connection: Any) -> PromptRow:
+        row = rows.put(
+            connection, TenantId(tenant), made.id, name, made.text, at=now, parent=shipped(name).id, note=note,
+            created_by=login(),
+        )  # fmt: skip
+        access.log_action(
+            connection, id=log, at=now, operator=login(), action="add_prompt", tenant=tenant, subject=made.id,
+            detail={"note": note},
+        )  # fmt: skip
+        return row
+
+    async def put(store: SqlStore) -> PromptRow:
+        return await store.tx(body)
+
+    row = with_store(put, database, config)
+    overlay = f'{{"prompts": {{"{name}": "{row.id}"}}}}'
+    say(as_json, _theirs(row), f"{row.id} is there. Try it: circumspect experiments create … --arm 'new={overlay}'")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _text(id_: str, tenant: str | None, database: str | None, config: Path | None) -> Prompt:
+    from circumspect.prompts import Prompt, names, shipped
+
+    name = id_.rpartition("@")[0] or id_
+    if name not in names():
+        raise ConfigError(f"There is no prompt '{name}'.", fix="`circumspect prompts list` shows them.")
+    ours = shipped(name)
+    if id_ in (name, ours.id):
+        return ours
+    row = with_store(lambda store: _row(store, _needed(tenant), id_), database, config)
+    if row is None:
+        raise ConfigError(f"'{tenant}' has no version {id_}.", fix="`circumspect prompts list --tenant …` shows them.")
+    return Prompt(row.name, row.text)
+
+
+def _needed(tenant: str | None) -> str:
+    if tenant is None:
+        raise ConfigError("Versions belong to a tenant.", fix="Say whose: --tenant NAME.")
+    return tenant
+
+
+async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[PromptRow]:
+    from circumspect.stores import prompts as rows
+    from circumspect.turn import TenantId
+
+    return await store.tx(rows.listed, TenantId(tenant), name)
+
+
+async def _row(store: SqlStore, tenant: str, id_: str) -> PromptRow | None:
+    from circumspect.stores import prompts as rows
+    from circumspect.turn import TenantId
+
+    return await store.tx(rows.get, TenantId(tenant), id_)
+
+
+async def _uses(store: SqlStore, tenant: str, id_: str) -> Sequence[Use]:
+    from circumspect.stores import prompts as rows
+    from circumspect.turn import TenantId
+
+    return await store.tx(rows.uses, TenantId(tenant), id_)
+
+
+def _ours(one: Prompt) -> dict[str, Any]:
+    return {"id": one.id, "name": one.name, "shipped": True, "note": "", "created_by": "", "created_at": None}
+
+
+def _theirs(row: PromptRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "shipped": False,
+        "note": row.note,
+        "created_by": row.created_by,
+        "created_at": row.created_at.isoformat(timespec="seconds"),
+    }
