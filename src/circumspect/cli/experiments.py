@@ -181,7 +181,7 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
         return one, sums, await store.tx(shadows.summary, one.tenant, id_), list(rows)
 
     one, sums, summary, rows = with_store(body, database, config)
-    head = f"{one.name} ({one.id}): {one.state}, {_percent(one.share)} of the conversations of {one.tenant}"
+    head = f"{one.name} ({one.id}) of {one.tenant} is {_state(one)}."
     stopped = [f"stopped: {arm.name}: {arm.stopped}" for arm in one.arms if arm.stopped]
     if summary is not None:
         found: dict[str, Any] = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
@@ -228,8 +228,7 @@ def _change(
         return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
 
     after = _with_services(body, database, config)
-    text = f"{after.name} is {after.state.replace('_', ' ')}"
-    say(as_json, _shown(after), f"{text}, {_percent(after.share)} of new conversations." if after.live else f"{text}.")
+    say(as_json, _shown(after), f"{after.name} is {_state(after)}.")
 
 
 async def _check(services: Services, experiment: Experiment) -> None:
@@ -283,6 +282,13 @@ def _table(arms: Mapping[str, Mapping[str, Any]]) -> str:
 def _limits(interval: Mapping[str, Any]) -> str:
     low, high = (("?" if interval[side] is None else f"{interval[side]:.3g}") for side in ("low", "high"))
     return f"{interval['mean']:.3g} ({low}..{high})" if interval["n"] else "-"
+
+
+def _state(one: Experiment) -> str:
+    if one.state == "rolled_out":
+        return f"rolled out: every new {one.unit} gets {one.winner}"
+    what = "turns" if one.kind == "shadow" else f"new {one.unit}s"
+    return f"running, on {_percent(one.share)} of {what}" if one.live else one.state
 
 
 def _signed(value: float) -> str:

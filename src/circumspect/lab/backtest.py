@@ -14,7 +14,7 @@ repeat itself, the call is reported as one that cannot be replayed, with the rea
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -32,13 +32,14 @@ from circumspect.lab.flips import (
     Visited,
     shortened,
 )
-from circumspect.lab.replay import SECOND_OPINION, Again, Record, Ruling, rule_again, rulings
-from circumspect.lab.stored import Elsewhere, count, records, tenants_of
+from circumspect.lab.journal import SECOND_OPINION, Ruling, rulings
+from circumspect.lab.past import Record
+from circumspect.lab.replay import Again, rule_again
+from circumspect.lab.stored import Elsewhere, Transactions, count, records, tenants_of
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
 from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
-from circumspect.stores import SqlStore
 from circumspect.turn import (
     SEVERITY,
     Confirm,
@@ -62,6 +63,7 @@ __all__ = (
     "Case",
     "Change",
     "Fate",
+    "Lens",
     "Summary",
     "Visited",
     "backtest",
@@ -87,7 +89,7 @@ _UNGOVERNED = _SPEC_RULES | {
 
 
 async def backtest(
-    store: SqlStore,
+    store: Transactions,
     policy: Policy,
     *,
     tenant: TenantId,
@@ -103,23 +105,30 @@ async def backtest(
     `specs` are the tools enabled for the tenant. `verify` is the policy that the conversations were played under: what
     was ruled under it is ruled under it again, and must come out the same.
     """
-    lens = _Lens(policy, verify, specs, rules, Elsewhere(store, tenant))
+    lens = Lens(policy, specs, Elsewhere(store, tenant), since, verify, rules, profiles)
     async for record in records(store, tenant, since, limit):
-        yield Visited(record.conversation, tuple([case async for case in _cases(record, lens, since, profiles)]))
+        yield await lens.visit(record)
 
 
 # --- one conversation -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Lens:
-    """What the conversations are looked at through."""
+class Lens:
+    """What the conversations of a tenant are looked at through."""
 
     policy: Policy
-    verify: Policy | None
     specs: Mapping[str, ToolSpec]
-    rules: Sequence[Rule]
     elsewhere: Elsewhere
+    since: datetime | None = None
+    verify: Policy | None = None
+    rules: Sequence[Rule] = RULES
+    profiles: Mapping[Mode, Profile] = field(default_factory=lambda: PROFILES)
+
+    async def visit(self, record: Record) -> Visited:
+        story = _Story(record, tuple(rulings(record, self.profiles)))
+        wanted = (one for one in story.rulings if self.since is None or one.at >= self.since)
+        return Visited(record.conversation, tuple([await _case(ruling, story, self) for ruling in wanted]))
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:
@@ -139,16 +148,7 @@ class _Lens:
         return Side(kind, first.rule, first.reason, self.sentences.get(first.rule, ""), problem)
 
 
-async def _cases(
-    record: Record, lens: _Lens, since: datetime | None, profiles: Mapping[Mode, Profile]
-) -> AsyncIterator[Case]:
-    story = _Story(record, tuple(rulings(record, profiles)))
-    for ruling in story.rulings:
-        if since is None or ruling.at >= since:
-            yield await _case(ruling, story, lens)
-
-
-async def _case(ruling: Ruling, story: _Story, lens: _Lens) -> Case:
+async def _case(ruling: Ruling, story: _Story, lens: Lens) -> Case:
     then, fate = lens.side(ruling.then, ruling.said), story.fate(ruling)
     now, change, is_open, verified, problem = None, None, False, False, ruling.problem
     if not problem:

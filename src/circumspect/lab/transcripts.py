@@ -126,6 +126,16 @@ def read_stream(
         yield from reader.document(rest)
 
 
+def read_lines(
+    lines: Iterable[tuple[int, bytes]], name: str, *, folder: Path | None, toolbox: Toolbox
+) -> Iterator[Transcript | Problem]:
+    """The conversations of some lines of a file, each with its number in it."""
+    reader = _Reader(name, folder, toolbox)
+    for number, line in lines:
+        if line.strip():
+            yield from reader.conversations(line, number)
+
+
 def _starts_with_a_line(start: bytes) -> bool:
     """The first line is a JSON value of its own: conversations by lines, whatever the file is called."""
     line, newline, more = start.partition(b"\n")

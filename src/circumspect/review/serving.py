@@ -12,35 +12,28 @@ import base64
 import binascii
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-
-import sqlalchemy as sa
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.knowledge.reading import read_document
 from circumspect.knowledge.tree import Document
 from circumspect.ports import Clock, Ids, Model
+from circumspect.prompts import chosen
 from circumspect.review.batch import StoredSummaries, row_of
 from circumspect.review.controller import Limits
 from circumspect.review.reading import Criteria, criteria_of, read_case
 from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
 from circumspect.review.shelf import Shelf
+from circumspect.review.trying import Transactions, end, words_of
 from circumspect.review.words import Case, Criterion, Result
 from circumspect.stores import knowledge, reviews
 from circumspect.stores.reviews import Evaluation
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 LEASE_SECONDS = 300.0
 CONCURRENT = 4
-
-
-class Transactions(Protocol):
-    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 class Work:
@@ -143,12 +136,17 @@ class Running:
     async def _failed(self, tenant: str, id_: str, token: str, problem: str) -> None:
         now = self._clock.now().timestamp()
         with contextlib.suppress(CircumspectError):
-            await self._store.tx(reviews.finish, tenant, id_, token, "failed", now, problem)
+            await self._store.tx(end, tenant, id_, token, "failed", now, problem)
 
     async def _evaluate(self, tenant: str, id_: str, token: str, model: Model | None) -> None:
         evaluation = await self._store.tx(reviews.get, frozenset({tenant}), id_)
         if evaluation is None:
             return
+        with chosen(await words_of(self._store, tenant, evaluation.request)):
+            await self._decide(evaluation, token, model)
+
+    async def _decide(self, evaluation: Evaluation, token: str, model: Model | None) -> None:
+        tenant, id_ = evaluation.tenant, evaluation.id
         request: Mapping[str, Any] = evaluation.request
         stored = await stored_documents(self._store, tenant, request)
         async with self._computing:
@@ -173,7 +171,7 @@ class Running:
             for _ in range(CONCURRENT if reviewing.model else 1):
                 group.create_task(worker())
         if not lost.is_set():
-            await self._store.tx(reviews.finish, tenant, id_, token, "done", self._clock.now().timestamp())
+            await self._store.tx(end, tenant, id_, token, "done", self._clock.now().timestamp())
 
     async def _reviewed(self, work: Work, criterion: Criterion, prepared: Prepared, reviewing: Reviewing) -> Result:
         document = work.criteria.document_of(criterion, work.shelf.names)

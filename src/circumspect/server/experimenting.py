@@ -38,6 +38,8 @@ CHECK_SECONDS = 1.0
 STALE_SECONDS = 30.0
 """What was read so long ago, and could not be read again, is not acted upon: everybody has control."""
 RETRY_SECONDS = 5.0
+BUILD_SECONDS = 10.0
+"""A user waits for it: what takes longer has control this time."""
 MOST_WAITING = 10_000
 AT_ONCE = 100
 PLAYED = "playground-"
@@ -51,8 +53,8 @@ class _Built:
     """The variants of one Setup, by arm. Held only as long as that Setup is."""
 
     setup: weakref.ref[Setup]
-    variants: dict[tuple[str, str], Variant | None] = field(default_factory=dict)
-    failed: float = float("-inf")
+    variants: dict[tuple[str, str], Variant] = field(default_factory=dict)
+    failed: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -171,19 +173,23 @@ class Experimenting:
         """None when it cannot be built now."""
         if arm.overlay == Overlay():
             return Variant(setup)
-        async with self._building:
-            built, now = self._of(setup), asyncio.get_running_loop().time()
-            key = (experiment.id, arm.name)
-            if built.variants.get(key) is None and (key not in built.variants or now - built.failed >= RETRY_SECONDS):
-                try:
-                    # Of a copy, which keeps nobody's Setup alive.
-                    built.variants[key] = await varied(replace(setup), arm.overlay, self._resources)
-                except Exception as problem:
-                    built.variants[key], built.failed = None, now
-                    said = str(problem) if isinstance(problem, CircumspectError) else type(problem).__name__
-                    about = {"tenant": experiment.tenant, "experiment": experiment.id, "arm": arm.name}
-                    log.warning("an arm cannot be built", extra={**about, "problem": said})
-            return built.variants[key]
+        built, key, now = self._of(setup), (experiment.id, arm.name), asyncio.get_running_loop().time
+        if key not in built.variants and now() - built.failed.get(key, float("-inf")) >= RETRY_SECONDS:
+            async with self._building:
+                if key not in built.variants:
+                    await self._build(built, key, setup, arm)
+        return built.variants.get(key)
+
+    async def _build(self, built: _Built, key: tuple[str, str], setup: Setup, arm: Arm) -> None:
+        try:
+            async with asyncio.timeout(BUILD_SECONDS):
+                # Of a copy, which keeps nobody's Setup alive.
+                built.variants[key] = await varied(replace(setup), arm.overlay, self._resources)
+        except Exception as problem:
+            built.failed[key] = asyncio.get_running_loop().time()
+            said = str(problem) if isinstance(problem, CircumspectError) else type(problem).__name__
+            about = {"tenant": setup.tenant.id, "experiment": key[0], "arm": key[1]}
+            log.warning("an arm cannot be built", extra={**about, "problem": said})
 
     def _of(self, setup: Setup) -> _Built:
         built = self._built.get(id(setup))

@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.stores.experiment_tables import exposures, labels, shadows
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
     conversations,
@@ -24,7 +25,7 @@ from circumspect.stores.tables import (
 )
 from circumspect.turn import ConversationId, TenantId
 
-_OWNED = (messages, tool_executions, intents, escalations, turns)
+_OWNED = (exposures, shadows, labels, messages, tool_executions, intents, escalations, turns)
 """Every table with a conversation's rows; calls before the intents that they refer to."""
 
 _FORGET_NOTES = sql("DELETE FROM outbox WHERE id = :id OR id LIKE :below")
@@ -102,6 +103,9 @@ def _whole(connection: sa.Connection, tenant: TenantId, conversation: Conversati
         "calls": _rows(connection, tool_executions, tenant, conversation, "started_at"),
         "confirmations": _rows(connection, intents, tenant, conversation, "created_at"),
         "escalations": _rows(connection, escalations, tenant, conversation, "created_at"),
+        "experiments": _rows(connection, exposures, tenant, conversation, "at"),
+        "shadows": _rows(connection, shadows, tenant, conversation, "at"),
+        "labels": _rows(connection, labels, tenant, conversation, "at"),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from circumspect.stores.codec import clean
+from circumspect.stores.experiment_tables import exposures
 from circumspect.stores.people import Page
 from circumspect.stores.review_tables import TABLES, evaluations, results, summaries
 from circumspect.stores.tables import metadata
@@ -203,6 +204,7 @@ def forget_case(connection: sa.Connection, tenant: str, case_id: str) -> int:
         )
     ).scalar_one()
     connection.execute(sa.delete(results).where(results.c.tenant == tenant, results.c.case_id == case_id))
+    connection.execute(sa.delete(exposures).where(exposures.c.tenant == tenant, exposures.c.case_id == case_id))
     gone = connection.execute(
         sa.delete(evaluations).where(evaluations.c.tenant == tenant, evaluations.c.case_id == case_id)
     )

@@ -14,12 +14,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
 import circumspect.stores.review_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
 from circumspect.stores.engine import Database, explained
 
-HEAD = "0004"
+HEAD = "0005"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
 

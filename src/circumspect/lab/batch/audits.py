@@ -1,0 +1,153 @@
+"""An audit as a job: transcripts, a part of a file to a chunk -> every row of the audit, in order.
+
+    job = audit_of(Order((path,), policy_text))
+    for row in run(job, engine, ledger):
+        summary.add(row_of(row))
+
+A file with a conversation a line falls into parts of some megabytes; any other is a chunk of its own.
+
+What may surprise: rows come back whole, and are counted by whoever started the run. Which calls a report shows depends
+on those before them, so that counting is not divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from circumspect import __version__
+from circumspect.errors import ConfigError
+from circumspect.lab.audit import Auditor
+from circumspect.lab.batch.job import Chunk, Job, Work
+from circumspect.lab.parts import PART, Part, parts, read_part
+from circumspect.lab.rulings import Row, Ruled, Unsupported
+from circumspect.lab.tool_defs import Specs, Toolbox
+from circumspect.lab.transcripts import Problem, read
+from circumspect.policy.claims import Claim
+from circumspect.policy.load import load
+from circumspect.policy.tracing import Traced
+from circumspect.stores import codec
+from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Finding, JsonObject, Verdict, digest
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that the result depends on. Paths hold from any folder, and for everyone who works on it."""
+
+    paths: tuple[str, ...]
+    policy: str | None = None
+    """Its text."""
+    specs: Specs | None = None
+    at: datetime | None = None
+    """What time it was; None is when the run began."""
+    size: int = PART
+
+
+def audit_of(order: Order) -> Job[Order]:
+    identity = digest(
+        {
+            "version": __version__,
+            "files": [[path, *_state(Path(path))] for path in order.paths],
+            "policy": order.policy,
+            "specs": {name: codec.spec_document(spec) for name, spec in (order.specs or {}).items()},
+            "at": order.at.isoformat() if order.at else None,
+            "size": order.size,
+        }
+    )
+    return Job("audit", identity[:24], order, list_chunks, begin)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError as problem:
+        raise ConfigError(f"Cannot read {path}: {problem.strerror}.", fix="Check the path.") from None
+    return state.st_size, state.st_mtime_ns
+
+
+def list_chunks(order: Order) -> Sequence[Chunk]:
+    found: list[Chunk] = []
+    at = (order.at or datetime.now(UTC)).isoformat()
+    for path in map(Path, order.paths):
+        pieces = parts(path, order.size)
+        for part in pieces:
+            detail: JsonObject = {"path": str(path), "at": at, "part": [part.start, part.end, part.line]}
+            found.append(Chunk(len(found), f"{path} from line {part.line:,}", part.end - part.start, detail))
+        if not pieces:
+            found.append(Chunk(len(found), str(path), path.stat().st_size, {"path": str(path), "at": at}))
+    return found
+
+
+@contextmanager
+def begin(order: Order) -> Iterator[Work]:
+    policy, toolbox = load(order.policy) if order.policy is not None else None, Toolbox()
+    auditors: dict[str, Auditor] = {}
+
+    def work(chunk: Chunk) -> Sequence[bytes]:
+        detail: Mapping[str, Any] = chunk.detail
+        path, at = Path(detail["path"]), detail["at"]
+        if at not in auditors:
+            auditors[at] = Auditor(policy, order.specs, now=datetime.fromisoformat(at))
+        # A conversation may go on from the one before, which here is whatever was worked on last.
+        auditors[at].last.clear()
+        part = Part(*detail["part"]) if "part" in detail else None
+        found = read_part(path, part, toolbox) if part else read([path], toolbox)
+        rows: list[bytes] = []
+        for one in found:
+            rows += [written(row) for row in ([one] if isinstance(one, Problem) else auditors[at].of(one))]
+        return rows
+
+    yield work
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+_VERDICTS: Mapping[str, type[Verdict]] = {one.kind: one for one in (Allow, Confirm, Ask, Escalate, Deny)}
+_NAMES: Mapping[type[Any], tuple[str, ...]] = {
+    one: tuple(part.name for part in fields(one)) for one in (Ruled, Problem, Traced, Claim, *_VERDICTS.values())
+}
+
+
+def _values(one: Any) -> list[Any]:
+    return [getattr(one, name) for name in _NAMES[type(one)]]
+
+
+def written(row: Row) -> bytes:
+    """A row of an audit as one line, with all that there is in it."""
+    said: list[Any]
+    match row:
+        case Ruled():
+            said = ["ruled", _values(row)]
+            findings, grounding = (_NAMES[Ruled].index(name) for name in ("findings", "grounding"))
+            said[1][findings] = [[one.rule, one.verdict.kind, _values(one.verdict), one.reason] for one in row.findings]
+            said[1][grounding] = [_values(one) for one in row.grounding]
+        case Unsupported():
+            said = ["unsupported", [row.id, row.index, _values(row.claim), row.path, row.line]]
+        case Problem():
+            said = ["problem", _values(row)]
+    return codec.dumps(said).encode()
+
+
+def row_of(line: bytes) -> Row:
+    parsed: Any = codec.loads(line)
+    kind, values = parsed
+    match kind:
+        case "ruled":
+            said = dict(zip(_NAMES[Ruled], values, strict=True))
+            said["findings"] = tuple(_finding(*one) for one in said["findings"])
+            said["grounding"] = tuple(Traced(*one) for one in said["grounding"])
+            return Ruled(**said)
+        case "unsupported":
+            identity, index, claim, path, number = values
+            return Unsupported(identity, index, Claim(*claim), path, number)
+    return Problem(*values)
+
+
+def _finding(rule: str, kind: str, values: Sequence[Any], reason: str | None) -> Finding:
+    make: Any = _VERDICTS[kind]
+    whole = [tuple(value) if isinstance(value, list) else value for value in values]
+    return Finding(rule, make(*whole), codec.reason(reason))

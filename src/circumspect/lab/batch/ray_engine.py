@@ -1,0 +1,152 @@
+"""Chunks as tasks of a Ray cluster that is there already. `ray` is an extra, and imported only here.
+
+The job goes to the nodes with its order, and our code with it; what our code imports must be installed there. Ray
+retries a task whose worker or node died; the results come back to this process, which writes them down.
+
+Who may use the cluster is Ray's business: the token is taken from where Ray looks for it (`RAY_AUTH_TOKEN`,
+`RAY_AUTH_TOKEN_PATH`, `~/.ray/auth_token`), and nothing here changes that.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import circumspect
+from circumspect.errors import ConfigError
+from circumspect.lab.batch.job import ATTEMPTS, Chunk, Done, Failed, Job, Outcome, Trouble, Worker
+
+CONNECT_SECONDS = 15
+_NOT_NEEDED = ("console", "server", "__pycache__")
+"""Folders of ours that no job imports."""
+
+
+def on_ray(
+    job: Job[Any], chunks: Iterable[Chunk], address: str | None = None, most: int | None = None
+) -> Iterator[Outcome]:
+    """On the cluster at this address (without one, at RAY_ADDRESS or on this machine), at most so many at a time."""
+    ray = _imported()
+    with _joined(ray, address):
+        task = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_work)
+        everything, ahead = ray.put(job), iter(chunks)
+        running: dict[Any, Chunk] = {}
+        failed: Counter[int] = Counter()
+
+        def submit(chunk: Chunk) -> None:
+            running[task.options(name=f"{job.name}: {chunk.label}").remote(everything, chunk)] = chunk
+
+        while True:
+            for chunk in islice(ahead, max(0, (most or _places(ray)) - len(running))):
+                submit(chunk)
+            if not running:
+                return
+            [ready], _ = ray.wait(list(running), num_returns=1, timeout=None)
+            chunk = running.pop(ready)
+            answer = _answer(ray, ready)
+            if not isinstance(answer, Trouble):
+                yield Done(chunk, answer)
+                continue
+            answer.check()
+            failed[chunk.number] += 1
+            if answer.final or failed[chunk.number] >= ATTEMPTS:
+                yield Failed(chunk, answer.problem)
+            else:
+                submit(chunk)
+
+
+def _answer(ray: ModuleType, result: Any) -> bytes | Trouble:
+    """What a task says. What Ray says in its place is final: it has tried again itself."""
+    try:
+        answer: bytes | Trouble = ray.get(result)
+    except ray.exceptions.RayTaskError as problem:
+        return Trouble(str(problem).strip().splitlines()[-1], final=True)
+    except ray.exceptions.RuntimeEnvSetupError as problem:
+        raise ConfigError(
+            "The nodes cannot get ready for our code.", fix=(str(problem).strip().splitlines() or [""])[-1]
+        ) from problem
+    except ray.exceptions.RayError as problem:
+        return Trouble(f"it took its worker with it each time ({type(problem).__name__})", final=True)
+    return answer
+
+
+def _places(ray: ModuleType) -> int:
+    """Twice what the cluster can do at once, as it is now: nodes come and go."""
+    return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
+
+
+_workers: dict[str, Worker] = {}
+"""In a process of a node: what it has opened, by job."""
+
+
+def _work(job: Job[Any], chunk: Chunk) -> bytes | Trouble:
+    worker = _workers.get(job.identity)
+    if worker is None:
+        for other in _workers.values():
+            other.close()
+        _workers.clear()
+        worker = _workers[job.identity] = Worker(job)
+    return worker(chunk)
+
+
+# --- the cluster ----------------------------------------------------------------------------------------------------
+
+
+def _imported() -> ModuleType:
+    try:
+        import ray
+    except ModuleNotFoundError as problem:
+        raise ConfigError("Ray is not installed.", fix="pip install 'circumspect[ray]'") from problem
+    module: ModuleType = ray
+    return module
+
+
+@contextmanager
+def _joined(ray: ModuleType, address: str | None) -> Iterator[None]:
+    if ray.is_initialized():
+        yield
+        return
+    _reach(address)
+    here = Path(circumspect.__file__).parent
+    try:
+        ray.init(
+            address=address or "auto",
+            runtime_env={"py_modules": [str(here)], "excludes": list(_NOT_NEEDED)},
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as problem:
+        # A token that does not fit is only one of the names that Ray has for this.
+        first = (str(problem).strip().splitlines() or ["no reason given"])[0].rstrip(".")
+        raise ConfigError(f"The Ray cluster cannot be joined: {first}.", fix=_JOIN) from problem
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+_JOIN = (
+    "Check that a head node of the same version of Ray is at --address, and that this process has the cluster's token: "
+    "in RAY_AUTH_TOKEN, in the file that RAY_AUTH_TOKEN_PATH names, or in ~/.ray/auth_token."
+)
+
+
+def _reach(address: str | None) -> None:
+    """Ray itself tries for minutes, and says so at length."""
+    host, _, port = (address or os.environ.get("RAY_ADDRESS", "")).removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except OSError as problem:
+        raise ConfigError(
+            f"Nothing answers at {host}:{port}: {problem.strerror or problem}.",
+            fix="Check --address: the head node's host and port, as `ray start --head` shows them.",
+        ) from None

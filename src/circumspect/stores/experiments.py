@@ -1,0 +1,266 @@
+"""Experiments and what came of their turns. Plain functions on a connection; each call of one is one transaction.
+
+The store keeps arms, shares and plan as documents: `lab.experiments` knows what is in them. What a turn came to is
+added up by conversation (or case) before anything is compared, because the turns of one conversation are not
+independent of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.errors import StoreError, UnknownTenant
+from circumspect.stores.codec import checked, clean, dumps
+from circumspect.stores.experiment_tables import experiments, exposures
+from circumspect.stores.people import Page
+from circumspect.stores.statements import Values, run, sql
+from circumspect.stores.tables import conversations, tenants
+from circumspect.turn import Json, TenantId
+
+Tenants = frozenset[TenantId] | None
+"""Whose rows may be seen; None is everyone's."""
+
+
+class ExperimentState(StoreError):
+    """It is not in a state for this, or another one stands in its way."""
+
+    code = "experiment_state"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRow:
+    tenant: TenantId
+    id: str
+    name: str
+    kind: str
+    unit: str
+    state: str
+    live: bool
+    arms: Json
+    shares: Json
+    plan: Json
+    winner: str | None
+    note: str
+    dropped: int
+    created_by: str
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExposureRow:
+    """What one turn (or reviewed case) under an experiment came to."""
+
+    tenant: TenantId
+    experiment: str
+    turn: str
+    arm: str
+    period: int
+    outcome: str
+    at: float
+    conversation: str | None = None
+    case_id: str | None = None
+    fell_back: bool = False
+    denied: bool = False
+    corrected: bool = False
+    cost_usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    prompts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The units of one arm in one period, by metric: their sum and the sum of their squares."""
+
+    arm: str
+    period: int
+    units: int
+    turns: int
+    totals: dict[str, tuple[float, float]]
+
+
+# --- experiments ----------------------------------------------------------------------------------------------------
+
+
+def put(connection: sa.Connection, row: ExperimentRow) -> None:
+    """A new one. Raises `ExperimentState` when there is one of that id."""
+    checked(row.tenant, row.id)
+    if connection.execute(sa.select(tenants.c.id).where(tenants.c.id == row.tenant)).first() is None:
+        raise UnknownTenant(f"There is no tenant '{row.tenant}'.", fix="Create it: circumspect apply tenant.yaml.")
+    if get(connection, frozenset({row.tenant}), row.id) is not None:
+        raise ExperimentState(f"There is an experiment '{row.id}' already.", fix="Choose another id.")
+    connection.execute(sa.insert(experiments).values(**_values(row)))
+
+
+def change(connection: sa.Connection, row: ExperimentRow) -> None:
+    """The row as it is now. Raises `ExperimentState` when another one of its kind is live."""
+    if row.live:
+        query = sa.select(experiments.c.id).where(
+            experiments.c.tenant == row.tenant,
+            experiments.c.kind == row.kind,
+            experiments.c.unit == row.unit,
+            experiments.c.id != row.id,
+            experiments.c.live,
+        )
+        if other := connection.execute(query).scalar():
+            raise ExperimentState(
+                f"'{other}' is live already.", fix=f"Stop it first: circumspect experiments stop {other}."
+            )
+    values = _values(row)
+    del values["dropped"]
+    connection.execute(
+        sa.update(experiments).where(experiments.c.tenant == row.tenant, experiments.c.id == row.id).values(**values)
+    )
+
+
+def get(connection: sa.Connection, seen: Tenants, id_: str, *, lock: bool = False) -> ExperimentRow | None:
+    """With `lock`, nobody else changes it before this transaction ends."""
+    query = sa.select(experiments).where(experiments.c.id == id_, *_seen(seen))
+    row = connection.execute(query.with_for_update() if lock else query).first()
+    return None if row is None else ExperimentRow(*row)
+
+
+def listed(
+    connection: sa.Connection, seen: Tenants, after: Page | None, limit: int, kind: str | None = None
+) -> Sequence[ExperimentRow]:
+    """The newest first."""
+    created, id_ = experiments.c.created_at, experiments.c.id
+    query = sa.select(experiments).where(*_seen(seen)).order_by(created.desc(), id_.desc()).limit(limit)
+    if kind is not None:
+        query = query.where(experiments.c.kind == kind)
+    if after is not None:
+        query = query.where(sa.tuple_(created, id_) < sa.tuple_(sa.literal(after.at), sa.literal(after.id)))
+    return [ExperimentRow(*row) for row in connection.execute(query)]
+
+
+def live(connection: sa.Connection) -> Sequence[ExperimentRow]:
+    """Those of all tenants that turns have to know of."""
+    return [ExperimentRow(*row) for row in connection.execute(sa.select(experiments).where(sa.text("live")))]
+
+
+def drop(connection: sa.Connection, tenant: TenantId, id_: str, number: int) -> None:
+    """So many turns had no shadow because there were too many of them."""
+    connection.execute(
+        sa.update(experiments)
+        .where(experiments.c.tenant == tenant, experiments.c.id == id_)
+        .values(dropped=experiments.c.dropped + number)
+    )
+
+
+def began(connection: sa.Connection, tenant: TenantId, conversation: str) -> float | None:
+    """When the conversation began; None when it has not."""
+    query = sa.select(conversations.c.created_at).where(
+        conversations.c.tenant == tenant, conversations.c.id == conversation
+    )
+    return connection.execute(query).scalar()
+
+
+def _seen(seen: Tenants) -> tuple[sa.ColumnElement[bool], ...]:
+    return () if seen is None else (experiments.c.tenant.in_(sorted(seen)),)
+
+
+def _values(row: ExperimentRow) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in ExperimentRow.__dataclass_fields__}
+    return values | {"name": clean(row.name), "note": clean(row.note)}
+
+
+# --- exposures ------------------------------------------------------------------------------------------------------
+
+_AT_ONCE = 200
+_EXPOSE = sql("""
+    INSERT INTO exposures (tenant, experiment, turn, conversation, case_id, arm, period, fell_back, outcome, denied,
+                           corrected, cost_usd, tokens, seconds, calls, prompts, at)
+    VALUES (:tenant, :experiment, :turn, :conversation, :case_id, :arm, :period, :fell_back, :outcome, :denied,
+            :corrected, :cost_usd, :tokens, :seconds, :calls, :prompts, :at)
+    ON CONFLICT (tenant, experiment, turn) DO NOTHING
+""")
+
+
+def expose(connection: sa.Connection, rows: Sequence[ExposureRow]) -> int:
+    """Write down what turns came to. One whose conversation is gone by now is left out. How many were written."""
+    written = 0
+    there = _there(connection, rows)
+    for row in rows:
+        if row.conversation is not None and (row.tenant, row.conversation) not in there:
+            continue
+        values: dict[str, Any] = {name: getattr(row, name) for name in ExposureRow.__dataclass_fields__}
+        given: Values = values | {"prompts": dumps(list(row.prompts)) if row.prompts else None}
+        written += run(connection, _EXPOSE, given).rowcount
+    return written
+
+
+def _there(connection: sa.Connection, rows: Sequence[ExposureRow]) -> set[tuple[str, str]]:
+    wanted = sorted({(row.tenant, row.conversation) for row in rows if row.conversation is not None})
+    found: set[tuple[str, str]] = set()
+    for first in range(0, len(wanted), _AT_ONCE):
+        key = sa.tuple_(conversations.c.tenant, conversations.c.id)
+        query = sa.select(conversations.c.tenant, conversations.c.id).where(key.in_(wanted[first : first + _AT_ONCE]))
+        found |= {(row.tenant, row.id) for row in connection.execute(query)}
+    return found
+
+
+def exposed(connection: sa.Connection, tenant: TenantId, conversation: str) -> Sequence[tuple[str, str, str]]:
+    """Experiment, arm and turn of everything that the conversation was part of, in order."""
+    query = (
+        sa.select(exposures.c.experiment, exposures.c.arm, exposures.c.turn)
+        .where(exposures.c.tenant == tenant, exposures.c.conversation == conversation)
+        .order_by(exposures.c.at)
+    )
+    return [(row.experiment, row.arm, row.turn) for row in connection.execute(query)]
+
+
+def sums(
+    connection: sa.Connection,
+    tenant: TenantId,
+    id_: str,
+    *,
+    quiet_since: float | None = None,
+    only: Collection[str] | None = None,
+) -> Sequence[Sums]:
+    """By arm and period, over conversations or cases. With `quiet_since`, only those that said nothing since then; with
+    `only`, no other metrics than these, which is quicker."""
+    row = exposures.c
+
+    def ever(condition: Any) -> Any:
+        return sa.func.max(sa.case((condition, 1.0), else_=0.0))
+
+    wrong = sa.or_(row.denied, row.corrected)
+    measures = {
+        **{name: ever(row.outcome == name) for name in ("answered", "asked", "acted", "escalated", "blocked")},
+        "failed": ever(sa.or_(row.outcome == "failed", row.fell_back)),
+        "denied": ever(row.denied),
+        "corrected": ever(row.corrected),
+        "wrong": ever(wrong),
+        "cost": sa.func.sum(row.cost_usd),
+        "tokens": sa.func.sum(row.tokens * 1.0),
+        "seconds": sa.func.avg(row.seconds),
+        "calls": sa.func.sum(row.calls * 1.0),
+        "turns": sa.func.count() * 1.0,
+    }
+    measures = {name: value for name, value in measures.items() if only is None or name in only or name == "turns"}
+    unit = sa.func.coalesce(row.conversation, row.case_id)
+    units = (
+        sa.select(row.arm, row.period, unit, *(value.label(name) for name, value in measures.items()))
+        .where(row.tenant == tenant, row.experiment == id_)
+        .group_by(row.arm, row.period, unit)
+    )
+    if quiet_since is not None:
+        units = units.having(sa.func.max(row.at) <= quiet_since)
+    each = units.subquery()
+    added: list[Any] = []
+    for name in measures:
+        value = sa.cast(each.c[name], sa.Double)
+        added += [sa.func.sum(value), sa.func.sum(value * value)]
+    query = sa.select(each.c.arm, each.c.period, sa.func.count(), *added).group_by(each.c.arm, each.c.period)
+    found = []
+    for arm, period, count, *values in connection.execute(query.order_by(each.c.arm, each.c.period)):
+        pairs = {name: (float(values[2 * at]), float(values[2 * at + 1])) for at, name in enumerate(measures)}
+        found.append(Sums(arm, period, count, int(pairs["turns"][0]), pairs))
+    return found

@@ -1,0 +1,135 @@
+"""Shadows: what a second configuration would have done with turns. Plain functions on a connection.
+
+They quote the conversation, so they go when it goes, and one that comes late for a conversation that is gone is not
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from circumspect.stores.codec import clean, dumps
+from circumspect.stores.experiment_tables import shadows
+from circumspect.stores.experiments import Tenants, began
+from circumspect.stores.people import Page
+from circumspect.stores.statements import run, sql
+from circumspect.turn import Json, TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowRow:
+    tenant: TenantId
+    experiment: str
+    turn: str
+    conversation: str
+    same: bool
+    differences: Json
+    live: Json
+    shadow: Json
+    error: str
+    cost_usd: float
+    tokens: int
+    seconds: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All shadows of one experiment."""
+
+    turns: int
+    same: int
+    failed: int
+    cost_usd: float
+    tokens: int
+    seconds: float
+    differences: dict[str, int]
+    """How many turns differ in this, among the newest."""
+    outcomes: dict[str, int]
+    """`live -> shadow`, how many turns, among the newest."""
+
+
+_WRITE = sql("""
+    INSERT INTO shadows (tenant, experiment, turn, conversation, same, differences, live, shadow, error, cost_usd,
+                         tokens, seconds, at)
+    VALUES (:tenant, :experiment, :turn, :conversation, :same, :differences, :live, :shadow, :error, :cost_usd,
+            :tokens, :seconds, :at)
+    ON CONFLICT (tenant, experiment, turn) DO NOTHING
+""")
+NEWEST = 5000
+
+
+def put(connection: sa.Connection, row: ShadowRow) -> bool:
+    """False when it was not written: the conversation is gone, or it is there already."""
+    if began(connection, row.tenant, row.conversation) is None:
+        return False
+    values = {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__}
+    documents = {name: dumps(values[name]) for name in ("differences", "live", "shadow")}
+    return bool(run(connection, _WRITE, {**values, **documents, "error": clean(row.error)}).rowcount)
+
+
+def get(connection: sa.Connection, seen: Tenants, experiment: str, turn: str) -> ShadowRow | None:
+    query = sa.select(shadows).where(shadows.c.experiment == experiment, shadows.c.turn == turn, *_seen(seen))
+    row = connection.execute(query).first()
+    return None if row is None else ShadowRow(*row)
+
+
+def listed(
+    connection: sa.Connection,
+    seen: Tenants,
+    after: Page | None,
+    limit: int,
+    *,
+    experiment: str | None = None,
+    different: bool = False,
+) -> Sequence[ShadowRow]:
+    """The newest first; with `different`, only those that would have done something else."""
+    query = sa.select(shadows).where(*_seen(seen)).order_by(shadows.c.at.desc(), shadows.c.turn.desc()).limit(limit)
+    if experiment is not None:
+        query = query.where(shadows.c.experiment == experiment)
+    if different:
+        query = query.where(sa.not_(shadows.c.same))
+    if after is not None:
+        place = sa.tuple_(sa.literal(after.at), sa.literal(after.id))
+        query = query.where(sa.tuple_(shadows.c.at, shadows.c.turn) < place)
+    return [ShadowRow(*row) for row in connection.execute(query)]
+
+
+def spent(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple[float, int]:
+    """Dollars and tokens, all of its turns."""
+    cost, tokens = connection.execute(
+        sa.select(
+            sa.func.coalesce(sa.func.sum(shadows.c.cost_usd), 0.0), sa.func.coalesce(sa.func.sum(shadows.c.tokens), 0)
+        ).where(shadows.c.tenant == tenant, shadows.c.experiment == experiment)
+    ).one()
+    return float(cost), int(tokens)
+
+
+def summary(connection: sa.Connection, tenant: TenantId, experiment: str) -> Summary:
+    mine = (shadows.c.tenant == tenant, shadows.c.experiment == experiment)
+    count = sa.func.count()
+    turns, same, failed, seconds = connection.execute(
+        sa.select(
+            count,
+            sa.func.coalesce(sa.func.sum(sa.case((shadows.c.same, 1), else_=0)), 0),
+            sa.func.coalesce(sa.func.sum(sa.case((shadows.c.error != "", 1), else_=0)), 0),
+            sa.func.coalesce(sa.func.avg(shadows.c.seconds), 0.0),
+        ).where(*mine)
+    ).one()
+    differences: dict[str, int] = {}
+    outcomes: dict[str, int] = {}
+    newest = sa.select(shadows.c.differences, shadows.c.live, shadows.c.shadow).where(*mine)
+    for row in connection.execute(newest.order_by(shadows.c.at.desc()).limit(NEWEST)):
+        for name in row.differences:
+            differences[name] = differences.get(name, 0) + 1
+        change = f"{row.live.get('outcome')} -> {row.shadow.get('outcome')}"
+        outcomes[change] = outcomes.get(change, 0) + 1
+    cost, tokens = spent(connection, tenant, experiment)
+    return Summary(turns, int(same), int(failed), cost, tokens, float(seconds), differences, outcomes)
+
+
+def _seen(seen: Tenants) -> tuple[sa.ColumnElement[bool], ...]:
+    return () if seen is None else (shadows.c.tenant.in_(sorted(seen)),)

@@ -1,0 +1,79 @@
+"""`circumspect experiments` and `circumspect prompts`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from circumspect.config import Settings
+from circumspect.prompts import shipped
+from circumspect.server.applying import apply_samples
+from circumspect.stores import SqlStore
+
+DATABASE = ".circumspect/circumspect.db"
+
+
+@pytest.fixture(autouse=True)
+def shop(folder):
+    async def made() -> None:
+        store = await SqlStore.open(DATABASE)
+        await apply_samples(store, Settings(database=DATABASE))
+        await store.close()
+
+    asyncio.run(made())
+
+
+def test_an_experiment_from_its_making_to_its_end(run):
+    assert "no experiments" in run("experiments", "list").out
+    arm = 'careful={"thresholds": {"critique_below": 0.9}}'
+    made = run("experiments", "create", "careful", "--tenant", "shop", "--arm", arm, "--plan", '{"metric": "wrong"}')
+    assert made.code == 0, made.err
+    assert "10 %" in run("experiments", "start", "careful").out
+    run("experiments", "start", "careful").refused("running")
+    assert "50 %" in run("experiments", "share", "careful", "0.5").out
+    shown = json.loads(run("experiments", "show", "careful", "--json").out)
+    assert shown["results"]["comparisons"]["careful"][0]["metric"] == "wrong"
+    assert shown["results"]["next"]["careful"]["move"] == "stays"
+    assert "control" in run("experiments", "show", shown["id"]).out
+    assert "stopped" in run("experiments", "stop", "careful", "--why", "enough").out
+    assert "finished" in run("experiments", "finish", "careful", "--winner", "control").out
+    listed = json.loads(run("experiments", "list", "--tenant", "shop", "--json").out)
+    assert [(one["name"], one["state"], one["winner"]) for one in listed] == [("careful", "finished", "control")]
+
+
+def test_what_cannot_be_is_refused_in_words(run):
+    create = ("experiments", "create", "x", "--tenant", "shop", "--arm")
+    run(*create, 'new={"modle": "x"}').refused("modle", "model")
+    run(*create, "new={").refused("JSON")
+    run(*create, 'new={"policy": 9}').refused("9")
+    run(*create, "new", "--plan", '{"metric": "joy"}').refused("metric")
+    run("experiments", "create", "x", "--tenant", "nobody", "--arm", "new").refused("nobody")
+    run("experiments", "stop", "nothing").refused("nothing", "list")
+
+
+def test_a_shadow_says_how_often_it_did_the_same(run):
+    run("experiments", "create", "beside", "--tenant", "shop", "--shadow", "--arm", 'quick={"profile": "standard"}')
+    assert "is running" in run("experiments", "start", "beside", "--share", "1").out
+    assert "0 turns, 0 the same" in run("experiments", "show", "beside").out
+
+
+def test_prompts_have_versions(run, folder):
+    ours = shipped("critique")
+    assert ours.id in run("prompts", "list", "critique").out
+    assert run("prompts", "show", "critique").out.strip() == ours.text
+    (folder / "mine.md").write_text(f"{ours.text}\nBe strict.\n", "utf-8")
+    added = json.loads(
+        run("prompts", "add", "critique", "mine.md", "--tenant", "shop", "--note", "strict", "--json").out
+    )
+    assert "+Be strict." in run("prompts", "diff", added["id"], "--tenant", "shop").out
+    assert "strict" in run("prompts", "list", "--tenant", "shop").out
+    assert "0 turns used it" in run("prompts", "show", added["id"], "--tenant", "shop", "--uses").out
+    overlay = json.dumps({"prompts": {"critique": added["id"]}})
+    made = run("experiments", "create", "strict", "--tenant", "shop", "--arm", f"new={overlay}")
+    assert made.code == 0, made.err
+    run("prompts", "show", "nonsense").refused("nonsense")
+    run("prompts", "show", added["id"]).refused("--tenant")
+    (folder / "wrong.md").write_text("Talk to $nobody.", "utf-8")
+    run("prompts", "add", "phrase", "wrong.md", "--tenant", "shop").refused("nobody")
