@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-FIELDS = ("tenant", "conversation", "turn", "outcome", "reason_codes", "usage", "problem")
+FIELDS = ("tenant", "conversation", "turn", "outcome", "reason_codes", "usage", "problem", "experiment", "arm")
 
 
 class JsonFormatter(logging.Formatter):

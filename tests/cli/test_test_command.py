@@ -14,7 +14,7 @@ from tests.conftest import NOON
 
 from circumspect import Agent, samples
 from circumspect.clock import FixedClock
-from circumspect.stores import SqlStore, labels
+from circumspect.stores import SqlStore, labels, tenants
 from circumspect.stores.labels import LabelRow, split_of
 from circumspect.turn import TenantId
 
@@ -176,6 +176,21 @@ def test_a_date_in_an_argument_stays_the_text_it_was_written_as(fixtures, run):
     path = put(fixtures)
     path.write_text(path.read_text().replace("A10077", "2026-04-05"))
     assert run("test").code == 0
+
+
+def test_a_yes_that_is_written_by_hand_is_the_word_and_no_truth_value(fixtures, run):
+    path = put(fixtures, messages=ask_and_agree(), expect="allow")
+    path.write_text(path.read_text().replace("'yes'", "yes"))
+    assert "content: yes" in path.read_text()
+    assert run("test").code == 0
+
+
+@pytest.mark.parametrize("text", ["name: a\nname: b\n", "name: &a [x]\nmessages: *a\n"])
+def test_a_key_that_comes_twice_and_an_alias_are_mistakes(fixtures, run, text):
+    put(fixtures).write_text(text)
+    ran = run("test")
+    assert ran.code == 1
+    assert "it cannot be read" in ran.out
 
 
 def test_a_fixture_can_be_json(fixtures, run):
@@ -340,6 +355,47 @@ def test_a_suggestion_that_loosens_is_marked_and_nothing_is_written(folder, run)
     assert "# loosens: look at the figures first" in ran.out
     assert "LOOSENS" in ran.out
     assert (folder / ".circumspect" / "circumspect.db").read_bytes() == before
+
+
+def test_bands_are_suggested_where_the_tenants_profile_has_them(folder, run):
+    asyncio.run(_play(folder, {"c1": ["what are your opening hours?"]}))
+    rows = []
+    for number in range(1200):
+        stated = (0.3, 0.8, 0.95)[number % 3]
+        right = number % 100 != 5 if stated == 0.95 else number % 7 != 0 if stated == 0.8 else number % 4 == 0
+        talk = f"k{number}"
+        rows.append(
+            LabelRow(
+                SHOP,
+                talk,
+                talk,
+                "t",
+                "outcome",
+                None,
+                "answer",
+                stated,
+                {"right": right},
+                split_of(SHOP, talk),
+                "crm",
+                1.0,
+            )
+        )
+    _store(folder, rows)
+    [found] = run("calibrate", "--tenant", "shop", "--json").turns
+    assert found["suggestions"]["bands"] is None
+
+    async def serve() -> None:
+        store = await SqlStore.open(f"sqlite:///{folder}/.circumspect/circumspect.db")
+        known = await store.get_tenant(SHOP)
+        await store.tx(tenants.put, known, {"understanding": {"profile": "service", "answer_from": 0.7}})
+        await store.close()
+
+    asyncio.run(serve())
+    ran = run("calibrate", "--tenant", "shop", "--html", "page.html")
+    assert ran.code == 0, ran.err
+    assert "-  answer_from: 0.7\n" in ran.out
+    assert "+  answer_from: 0.85\n" in ran.out
+    assert "<td>0.85<td>" in (folder / "page.html").read_text()
 
 
 def test_too_few_labels_are_refused_with_how_many_are_needed(folder, run):

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import orjson
+import yaml
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.lab.audit import Auditor
@@ -31,7 +32,7 @@ from circumspect.lab.rulings import Ruled, Said
 from circumspect.lab.tool_defs import Toolbox
 from circumspect.lab.transcripts import Problem, Transcript, read_lines
 from circumspect.policy.file import Policy
-from circumspect.policy.load import load, read_yaml
+from circumspect.policy.load import load
 from circumspect.turn import Json, TenantId
 
 ENDINGS = (".fixture.yaml", ".fixture.yml", ".fixture.json")
@@ -139,6 +140,29 @@ def read_fixture(path: Path, toolbox: Toolbox | None = None) -> Fixture:
     )
 
 
+class _Plain(yaml.SafeLoader):
+    """`yes` and `2026-04-05` are the words that people said: only true and false are truth values, and nothing is a
+    date. A key that comes twice is a mistake."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        value = super().construct_mapping(node, deep)
+        if len(value) != len(node.value):
+            raise yaml.constructor.ConstructorError(None, None, "a key is here twice", node.start_mark)
+        return value
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "aliases are not read", self.peek_event().start_mark)  # type: ignore[no-untyped-call]
+        return super().compose_node(parent, index)
+
+
+_Plain.yaml_implicit_resolvers = {
+    letter: [pair for pair in pairs if pair[0].rpartition(":")[2] not in ("bool", "timestamp")]
+    for letter, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Plain.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+
+
 def _value(path: Path) -> dict[str, Any]:
     try:
         data = path.read_bytes()
@@ -147,11 +171,9 @@ def _value(path: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             value: Any = orjson.loads(data)
         else:
-            value, _, wrong = read_yaml(data.decode())
-            if wrong:
-                raise BadFixture(f"line {wrong[0].line}: {wrong[0].problem}")
-    except (OSError, ValueError) as problem:
-        raise BadFixture(f"it cannot be read: {problem}") from None
+            value = yaml.load(data.decode(), _Plain)  # noqa: S506  a safe loader
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
+        raise BadFixture(f"it cannot be read: {' '.join(str(problem).split())}") from None
     if not isinstance(value, dict):
         raise BadFixture("a fixture is an object with messages, proposal and expect")
     return value

@@ -23,6 +23,7 @@ from circumspect.policy.reasoned import (
     Evidence,
     Known,
     Missing,
+    MissingType,
     SearchJudgement,
 )
 from circumspect.policy.routing import WHERES
@@ -244,7 +245,7 @@ def _missing(value: Json) -> list[Missing]:
         fields = _snake(item) if isinstance(item, Mapping) else {"field": item}
         name = text_of(fields.get("field", fields.get("name")), FIELD)
         said = text_of(fields.get("type"), FIELD).upper().replace(" ", "_")
-        kind = next((one for one in MISSING_TYPES if one == said), "PRIVATE_DATA")
+        kind: MissingType = next((one for one in MISSING_TYPES if one == said), "PRIVATE_DATA")
         if name:
             found.setdefault(name, Missing(name, kind, text_of(fields.get("description"), GAP)))
     return list(found.values())[:MOST_MISSING]

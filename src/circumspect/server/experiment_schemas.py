@@ -39,7 +39,7 @@ class OverlayGiven(Given):
 
 class ArmGiven(Given):
     name: ArmName
-    overlay: OverlayGiven = OverlayGiven()
+    overlay: OverlayGiven = OverlayGiven.model_validate({})
     weight: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="Against the other arms beside control.")
 
 
@@ -92,7 +92,7 @@ class ExperimentGiven(Given):
     kind: Literal["ab", "shadow"] = "ab"
     unit: Literal["conversation", "case"] = "conversation"
     arms: Annotated[list[ArmGiven], Field(min_length=1, max_length=10)]
-    plan: PlanGiven = PlanGiven()
+    plan: PlanGiven = PlanGiven.model_validate({})
     note: Line = ""
 
 

@@ -56,7 +56,12 @@ async def critique(
         "critique",
         opinion.reasoning,
         *reasons,
-        meta={"decision": opinion.decision, "message": opinion.message, "tool": enforced.call.tool},
+        meta={
+            "decision": opinion.decision,
+            "message": opinion.message,
+            "tool": enforced.call.tool,
+            "prompt": prompt("critique").id,
+        },
     )
     return enforced.tightened(finding)
 

@@ -75,8 +75,10 @@ def _session(
         if message.role == "assistant":
             order += by_turn.pop(message.turn, [])
         order.append(message)
-    unanswered = [one for left in by_turn.values() for one in left if one.turn in spoken]
-    order += sorted((*unanswered, *silent), key=lambda one: one.started_at)
+    rest: list[Execution] = [one for left in by_turn.values() for one in left if one.turn in spoken]
+    rest += silent
+    rest.sort(key=lambda one: one.started_at)
+    order += rest
     events: list[Heard | Happened] = []
     for item in order:
         if isinstance(item, Execution):
