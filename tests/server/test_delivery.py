@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -20,10 +21,10 @@ from circumspect.clock import FixedClock, RandomIds
 from circumspect.config import Settings
 from circumspect.reasons import ReasonCode
 from circumspect.server.applying import apply_file
-from circumspect.server.background import forget_old, sweep_all
+from circumspect.server.background import forget_old, sweep_all, take_up_evaluations
 from circumspect.server.delivery import Courier
 from circumspect.server.services import open_services
-from circumspect.stores import people, privacy
+from circumspect.stores import people, privacy, reviews
 from circumspect.turn import ConversationId, Escalation, TenantId, TurnId
 
 SECRET = "a secret key for tests only which is long enough"
@@ -243,3 +244,29 @@ async def test_a_person_can_have_everything_and_can_have_it_deleted(desk, clock)
 async def test_nothing_to_sweep_is_no_work(desk):
     services, _, _ = desk
     assert await sweep_all(services) == 0
+
+
+async def test_a_review_whose_worker_died_is_taken_up_again(desk):
+    services, _, _ = desk
+    request = {
+        "case": {"id": "orphan", "facts": {"claim": {"submitted": "2026-04-05"}, "trip": {"ended": "2026-03-06"}}},
+        "criteria": [{"id": "K-1", "text": "The claim was submitted within 60 days after the trip ended."}],
+        "documents": [
+            {"name": "p.md", "text": "# Claims\n\nA claim shall be submitted within 60 days after the trip ended.\n"}
+        ],
+    }
+    now = services.clock.now().timestamp()
+    await services.store.tx(
+        reviews.create, tenant=SHOP, id="eval_orphan", case_id="orphan", controller="heuristic", total=1,
+        request=request, at=now - 900,
+    )  # fmt: skip
+    assert await services.store.tx(reviews.claim, SHOP, "eval_orphan", "dead", now - 900, now - 600)
+    assert await take_up_evaluations(services) == 1
+    for _ in range(200):
+        found = await services.store.tx(reviews.get, None, "eval_orphan")
+        if found is not None and found.state == "done":
+            break
+        await asyncio.sleep(0.02)
+    assert found is not None
+    assert (found.state, found.done) == ("done", 1)
+    assert await take_up_evaluations(services) == 0

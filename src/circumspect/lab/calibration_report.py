@@ -235,13 +235,13 @@ def _page(report: Report) -> Iterator[str]:
 
 def _pair(fit: Fit) -> Iterator[str]:
     after = measured(mapped(fit.held, fit.map))
-    yield f'<h2>{escape(_named(fit.key))}</h2><div class="pair">{reliability(fit.before.bins, after.bins)}<div>'
-    yield f"<p>{escape(_measures(fit.before, fit.after))}</p>"
+    yield f"<h2>{escape(_named(fit.key))}</h2><p>{escape(_measures(fit.before, fit.after))}</p>"
+    yield f'<div class="pair">{reliability(fit.before.bins, after.bins)}<div>'
     yield "<table><tr><th>stated<th>mean<th>right<th>decisions</tr>"
     for one in fit.before.bins:
         yield f"<tr><td>{one.low:.1f}–{one.high:.1f}<td>{one.confidence:.3f}<td>{one.right:.3f}<td>{one.count:,}</tr>"
-    yield '</table><p class="soft">Orange: as stated. Blue: by the map. On the dashed line: right as often as stated.'
-    yield "</p></div></div>"
+    yield "</table></div></div>"
+    yield '<p class="soft">Orange: as stated. Blue: by the map. On the dashed line: right as often as stated.</p>'
 
 
 def reliability(before: Sequence[Bin], after: Sequence[Bin]) -> str:

@@ -76,9 +76,6 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
         ):
             app.state.services = services
             yield
-            running = getattr(app.state, "evaluations", None)
-            if running is not None:
-                await running.close()
 
     app = FastAPI(
         title="Circumspect",

@@ -18,9 +18,10 @@ from time import perf_counter
 from circumspect.errors import CircumspectError
 from circumspect.lab.conducting import climb, guard
 from circumspect.server.delivery import Courier
-from circumspect.server.services import Services
+from circumspect.server.services import Services, reviewing_model
 from circumspect.steps.sweep import sweep
-from circumspect.stores import ledger, privacy
+from circumspect.stores import ledger, privacy, reviews
+from circumspect.turn import TenantId
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ SWEEP_SECONDS = 5.0
 DELIVER_SECONDS = 1.0
 EXPOSE_SECONDS = 1.0
 GUARD_SECONDS = 10.0
+TAKE_UP_SECONDS = 30.0
 TIDY_SECONDS = 3600.0
 KEEP_DELIVERED = timedelta(days=7)
 
@@ -44,6 +46,7 @@ async def in_background(services: Services) -> AsyncIterator[None]:
             asyncio.create_task(_forever(DELIVER_SECONDS, lambda: _until_idle(courier))),
             asyncio.create_task(_forever(EXPOSE_SECONDS, lambda: write_exposures(services))),
             asyncio.create_task(_forever(GUARD_SECONDS, lambda: _sparingly(lambda: look_at_arms(services)))),
+            asyncio.create_task(_forever(TAKE_UP_SECONDS, lambda: take_up_evaluations(services))),
             asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
         ]
         try:
@@ -81,6 +84,19 @@ async def sweep_all(services: Services) -> int:
     if settled:
         log.warning("calls of dead workers settled", extra={"problem": str(settled)})
     return settled
+
+
+async def take_up_evaluations(services: Services) -> int:
+    """Reviews whose worker died, or that nobody has begun. How many were taken up here."""
+    waiting = await services.store.tx(reviews.unfinished, services.clock.now().timestamp())
+    for tenant, id_ in waiting:
+        try:
+            model = await reviewing_model(services, TenantId(tenant))
+        except CircumspectError as problem:
+            log.warning("an evaluation waits", extra={"tenant": tenant, "problem": problem.code})
+            continue
+        services.evaluations.start(tenant, id_, model)
+    return len(waiting)
 
 
 async def _sparingly(work: Callable[[], Awaitable[object]]) -> None:

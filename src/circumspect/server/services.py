@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
 from circumspect.lab.resources import StoredResources
-from circumspect.ports import Clock, Ids
+from circumspect.models.opening import OFFLINE
+from circumspect.ports import Clock, Ids, Model
+from circumspect.review.serving import Running
 from circumspect.server.directory import Directory
 from circumspect.server.experimenting import Experimenting
 from circumspect.server.limits import Limiter, open_limiter
@@ -23,6 +25,7 @@ from circumspect.server.shadowing import Shadowing
 from circumspect.server.turns import Turns
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
+from circumspect.turn import TenantId
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Services:
     ids: Ids
     metrics: Metrics
     turns: Turns
+    evaluations: Running
+    """Reviews of cases that this worker has under way."""
     computing: asyncio.Semaphore
     """One long computation at a time for each worker: conversations go on meanwhile."""
     experimenting: Experimenting
@@ -67,7 +72,15 @@ async def open_services(
         opened.push_async_callback(turns.drain, settings.drain_seconds)
         pages = Pages(directory, store, settings)
         computing = asyncio.Semaphore(1)
+        evaluations = Running(store, clock, ids, computing)
+        opened.push_async_callback(evaluations.close)
         yield Services(
-            settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, computing, experimenting,
-            shadowing,
+            settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations, computing,
+            experimenting, shadowing,
         )  # fmt: skip
+
+
+async def reviewing_model(services: Services, tenant: TenantId) -> Model | None:
+    """The tenant's own. The offline demo model chats; it does not review."""
+    model = (await services.directory.setup(tenant)).ports.model
+    return None if model.name == OFFLINE else model

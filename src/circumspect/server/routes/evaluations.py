@@ -15,16 +15,14 @@ from fastapi import Depends, Header, Query, Request
 from pydantic import ConfigDict, Field, model_validator
 from starlette.responses import Response, StreamingResponse
 
-from circumspect.models.opening import OFFLINE
-from circumspect.ports import Model
 from circumspect.reasons import ReasonCode
-from circumspect.review.serving import Running, read_request, stored_documents
+from circumspect.review.serving import read_request, stored_documents
 from circumspect.review.words import ControllerName, Status, shortened
 from circumspect.server.access import Caller, Principal, caller, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.requests import about
 from circumspect.server.schemas import Given, Page, Shown
-from circumspect.server.services import Services
+from circumspect.server.services import Services, reviewing_model
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
 from circumspect.server.web import (
     KEY,
@@ -175,7 +173,7 @@ async def create_evaluation(request: Request, who: Asking, given: NewEvaluation,
     """Check a case. The answer comes at once; the results at `GET /v1/evaluations/{id}` and as events."""
     services = services_of(request)
     about(tenant=who.tenant)
-    model = await _model(services, who.tenant)
+    model = await reviewing_model(services, who.tenant)
     if given.controller == "react" and model is None:
         raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
     sent = given.model_dump(exclude_none=True)
@@ -196,7 +194,7 @@ async def create_evaluation(request: Request, who: Asking, given: NewEvaluation,
         at=services.clock.now().timestamp(),
         client_key=key,
     )
-    _running(request).start(who.tenant, made.id, model)
+    services.evaluations.start(who.tenant, made.id, model)
     return answer(_shown(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
 
 
@@ -274,24 +272,9 @@ async def _found(request: Request, who: Principal, id_: str, tenant: str | None)
     found = await services.store.tx(reviews.get, visible(who, tenant), id_)
     if found is None:
         raise not_found("evaluation")
-    if _running(request).needs(found):
-        _running(request).start(found.tenant, found.id, await _model(services, TenantId(found.tenant)))
+    if services.evaluations.needs(found):
+        services.evaluations.start(found.tenant, found.id, await reviewing_model(services, TenantId(found.tenant)))
     return found
-
-
-async def _model(services: Services, tenant: TenantId) -> Model | None:
-    """The tenant's own. The offline demo model chats; it does not review."""
-    model = (await services.directory.setup(tenant)).ports.model
-    return None if model.name == OFFLINE else model
-
-
-def _running(request: Request) -> Running:
-    state = request.app.state
-    if not hasattr(state, "evaluations"):
-        services = services_of(request)
-        state.evaluations = Running(services.store, services.clock, services.ids, services.computing)
-    running: Running = state.evaluations
-    return running
 
 
 async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]:
