@@ -68,7 +68,9 @@ def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
             assert overflow(page) <= 0
 
 
-@pytest.mark.parametrize("path", ["/", "/conversations", "/escalations", "/approvals", "/tenants", "/usage", "/reviews"])
+@pytest.mark.parametrize(
+    "path", ["/", "/conversations", "/escalations", "/approvals", "/tenants", "/usage", "/reviews"]
+)
 def test_everything_on_a_page_is_reached_by_the_tab_key_and_seen_there(browsing: Browsing, path: str) -> None:
     with browsing.as_("root") as page:
         page.goto(path)

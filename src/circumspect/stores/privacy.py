@@ -32,7 +32,9 @@ _FORGET_NOTES = sql("DELETE FROM outbox WHERE id = :id OR id LIKE :below")
 
 
 def forget(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> None:
-    """As if it had never been."""
+    """As if it had never been. Whoever writes about it at this moment waits, and then finds nothing."""
+    own = sa.select(conversations.c.id).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
+    connection.execute(own.with_for_update())
     told = connection.execute(
         sa.select(escalations.c.id).where(escalations.c.tenant == tenant, escalations.c.conversation == conversation)
     ).scalars()
