@@ -230,6 +230,8 @@ class _Journal:
             verdict = whole
         if verdict is None or not call.tool or findings is None:
             problem = "What was decided cannot be read."
+        elif meta.get("page"):
+            problem = "It was decided about a web page, and the page is not stored."
         elif self.mode is None:
             problem = "The journal does not say what the model proposed."
         ruling = Ruling(

@@ -63,7 +63,7 @@ class Score:
         self.verdicts.setdefault(expected, Counter())[row.verdict] += 1
         if row.verdict == "allow":
             return
-        for table, names in ((self.rules, set(row.rules)), (self.reasons, {str(code) for code in row.reason_codes})):
+        for table, names in ((self.rules, dict.fromkeys(row.rules)), (self.reasons, dict.fromkeys(map(str, row.reason_codes)))):
             for name in names:
                 tally = table.setdefault(name, Tally())
                 if expected == "PROCEED":

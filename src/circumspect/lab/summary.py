@@ -81,7 +81,7 @@ class Summary:
         self.tools.setdefault(row.tool[:80], Counter())[row.verdict] += 1
         if row.verdict == "allow":
             return
-        self.rules.update(set(row.rules))
+        self.rules.update(dict.fromkeys(row.rules, 1))
         codes = [str(code) for code in row.reason_codes]
         self.reasons.update(codes)
         if codes:
