@@ -63,8 +63,9 @@ class Score:
         self.verdicts.setdefault(expected, Counter())[row.verdict] += 1
         if row.verdict == "allow":
             return
-        for table, names in ((self.rules, dict.fromkeys(row.rules)), (self.reasons, dict.fromkeys(map(str, row.reason_codes)))):
-            for name in names:
+        reasons = map(str, row.reason_codes)
+        for table, names in ((self.rules, row.rules), (self.reasons, reasons)):
+            for name in dict.fromkeys(names):
                 tally = table.setdefault(name, Tally())
                 if expected == "PROCEED":
                     tally.right += 1
