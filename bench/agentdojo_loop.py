@@ -102,9 +102,9 @@ def nobody(desk: Desk, messages: Messages, tool: str, arguments: dict[str, Any])
 
 
 def ours(policy: Any) -> Gate:
-    from circumspect.lab.audit import Auditor, Ruled
-    from circumspect.lab.messages import Proposed
-    from circumspect.lab.transcripts import Transcript
+    from circumspect.lab.transcripts.audit import Auditor, Ruled
+    from circumspect.lab.transcripts.messages import Proposed
+    from circumspect.lab.transcripts.transcripts import Transcript
     from circumspect.turn import ToolCall
 
     auditor = Auditor(policy, claims=False)
@@ -151,7 +151,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def prepared(suite: Any, attack: str) -> Desk:
     """A suite with its tools described, and every place where injected text comes to light found by marks."""
-    from circumspect.lab.tool_defs import specs_of
+    from circumspect.lab.transcripts.tool_defs import specs_of
 
     runtime_of = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime
     importlib.import_module("agentdojo.attacks")

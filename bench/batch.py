@@ -87,7 +87,7 @@ def measured(name: str, database: Path, engine: Any, watch: Any = None, ledger: 
     from circumspect.lab.batch.backtests import add
     from circumspect.lab.batch.ledger import Ledger
     from circumspect.lab.batch.running import run
-    from circumspect.lab.flips import Summary
+    from circumspect.lab.replay.flips import Summary
     from circumspect.wording import compact
 
     summary, result = Summary(), hashlib.sha256()

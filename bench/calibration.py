@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import cast
 
 from bench.report import Aim, Section, Table, show
-from circumspect.lab.calibration import Fit, Measured, Observation, fit, measured, overall
-from circumspect.lab.simulation import TODAY, Decision, month, true_chance
-from circumspect.lab.suggestions import bands, caps, difference
-from circumspect.policy.confidence import Bands
+from circumspect.lab.learning.calibration import Fit, Measured, Observation, fit, measured, overall
+from circumspect.lab.learning.suggestions import bands, caps, difference
+from circumspect.lab.trials.simulation import TODAY, Decision, month, true_chance
 from circumspect.policy.file import SHIPPED_CAPS, UNLISTED_CAP
+from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
 from circumspect.turn import lot
 
@@ -227,8 +227,8 @@ def recorded(folder: Path) -> Section:
 
 
 def _verdicts(path: Path, policy: Path) -> Iterator[Observation]:
-    from circumspect.lab.audit import Ruled, audit
-    from circumspect.lab.labels import expected_of
+    from circumspect.lab.transcripts.audit import Ruled, audit
+    from circumspect.lab.transcripts.labels import expected_of
     from circumspect.policy.load import load
 
     for row in audit([path], load(policy), claims=False):

@@ -26,9 +26,9 @@ from random import Random
 from statistics import median
 
 from bench.report import Aim, Section, Table, facts, show, show_facts
-from circumspect.lab.distributions import normal_two_sided
-from circumspect.lab.rollout import Rollout, Step, next_step
-from circumspect.lab.simulation import (
+from circumspect.lab.trials.distributions import normal_two_sided
+from circumspect.lab.trials.rollout import Rollout, Step, next_step
+from circumspect.lab.trials.simulation import (
     BETTER,
     DAYS,
     HARMFUL,
@@ -44,7 +44,7 @@ from circumspect.lab.simulation import (
     play,
     units,
 )
-from circumspect.lab.statistics import (
+from circumspect.lab.trials.statistics import (
     ArmData,
     Comparison,
     Guard,

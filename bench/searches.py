@@ -32,8 +32,8 @@ from circumspect.knowledge.web.scoped import Scoped
 from circumspect.locales.language import detect
 from circumspect.models.pair import Pair, open_pair
 from circumspect.page import Element, Page
-from circumspect.policy.reasoned import Reasoned, Reasoning
-from circumspect.policy.routing import WHERES, Where
+from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
+from circumspect.policy.reasoning.routing import WHERES, Where
 from circumspect.steps.reason import reason
 from circumspect.turn import ConversationId, Incoming, Message, Notes, Opened, Screened, TenantId, TurnId
 

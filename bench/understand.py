@@ -32,9 +32,9 @@ from bench.retrieval import sample
 from circumspect.guardian import RuleGuardian
 from circumspect.knowledge.search import Library
 from circumspect.models.offline import OfflineModel
-from circumspect.policy.analysis import NAME
-from circumspect.policy.answers import classify
-from circumspect.policy.understood import SERVICE, Found, Understood
+from circumspect.policy.reading.answers import classify
+from circumspect.policy.understanding.analysis import NAME
+from circumspect.policy.understanding.understood import SERVICE, Found, Understood
 from circumspect.ports import Model
 from circumspect.profiles import ADAPTIVE
 from circumspect.steps.draft import draft

@@ -46,7 +46,7 @@ from circumspect.work import Setup
 if TYPE_CHECKING:
     from circumspect.guardian import Guardian
     from circumspect.knowledge.tree import Document
-    from circumspect.policy.understood import Understanding
+    from circumspect.policy.understanding.understood import Understanding
     from circumspect.steps.retrieve import Search
     from circumspect.stores import SqlStore
     from circumspect.tools import Tool
@@ -223,7 +223,7 @@ def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, 
 def _understanding(wanted: Understanding | Literal["guided", "service"] | None) -> Understanding | None:
     if wanted is None or not isinstance(wanted, str):
         return wanted
-    from circumspect.policy.understood import GUIDED, SERVICE
+    from circumspect.policy.understanding.understood import GUIDED, SERVICE
 
     return SERVICE if wanted == "service" else GUIDED
 

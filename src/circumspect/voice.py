@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from circumspect.policy.claims import claims_in
+from circumspect.policy.origins.claims import claims_in
 from circumspect.turn import Reply
 
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
@@ -36,7 +36,7 @@ class Voice:
 
     def begin(self) -> Callable[[str], None]:
         """A new draft begins; hand its pieces to what comes back."""
-        from circumspect.policy.visible import Visible
+        from circumspect.policy.reading.visible import Visible
 
         self._before, self._spoken, self._held = self._whole(""), "", ""
         visible, silent = Visible(), False

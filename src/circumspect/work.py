@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from circumspect.guardian.port import Guardian
 from circumspect.page import Page
-from circumspect.policy.claims import unsupported_claims
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
-from circumspect.policy.reasoned import Reasoned, Reasoning
+from circumspect.policy.origins.claims import unsupported_claims
+from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
 from circumspect.policy.rules import RULES
-from circumspect.policy.synthetic import gives_away
-from circumspect.policy.understood import Found, Understanding, Understood
+from circumspect.policy.understanding.synthetic import gives_away
+from circumspect.policy.understanding.understood import Found, Understanding, Understood
 from circumspect.ports import Ports
 from circumspect.reasons import ReasonCode
 from circumspect.steps.act import act, told

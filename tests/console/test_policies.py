@@ -13,7 +13,7 @@ from tests.console.building import SAME, Browsing, ConsoleHouse, overflow, serio
 
 from circumspect.console.pages.policies import text_diff
 from circumspect.console.trial import Progress, trial
-from circumspect.lab.backtest import Summary
+from circumspect.lab.replay.backtest import Summary
 from circumspect.policy.load import load
 from circumspect.stores import SqlStore, policies
 from circumspect.stores.policies import PolicyVersion

@@ -140,7 +140,7 @@ class Down:
 
 
 async def test_a_guardian_that_is_down_hands_over_or_is_written_down(school):
-    from circumspect.policy.understood import Understanding
+    from circumspect.policy.understanding.understood import Understanding
 
     chat = school(guardian=Down())
     await chat.user("hello there, a question").is_escalated(ReasonCode.GUARDIAN_UNAVAILABLE)
@@ -174,7 +174,7 @@ async def test_a_yes_is_bound_to_the_words_as_they_were_shown_after_the_understa
 
 
 async def test_both_arms_of_the_comparison_are_sticky_by_conversation(school):
-    from circumspect.policy.understood import Understanding
+    from circumspect.policy.understanding.understood import Understanding
 
     arms = set()
     for number in range(12):

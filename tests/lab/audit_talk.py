@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from circumspect.lab.audit import Ruled, audit
+from circumspect.lab.transcripts.audit import Ruled, audit
 from circumspect.policy.file import Policy
 from circumspect.policy.load import load
 

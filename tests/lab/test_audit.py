@@ -10,10 +10,10 @@ import orjson
 import pytest
 from tests.lab.audit_talk import SHOP, Talk, codes, conversation, last, policy, rulings, written
 
-from circumspect.lab.audit import Auditor, Ruled, Unsupported, audit, line_of
-from circumspect.lab.rulebook import AUDIT_RULES, FIRST
-from circumspect.lab.summary import Summary
-from circumspect.lab.transcripts import Transcript, read
+from circumspect.lab.transcripts.audit import Auditor, Ruled, Unsupported, audit, line_of
+from circumspect.lab.transcripts.rulebook import AUDIT_RULES, FIRST
+from circumspect.lab.transcripts.summary import Summary
+from circumspect.lab.transcripts.transcripts import Transcript, read
 
 ORDER = {"order_id": "A10077", "status": "open", "items": [{"sku": "X1"}], "paid_with": "card_7001"}
 OTHER = {"order_id": "B20088", "status": "open", "items": [{"sku": "Y2"}], "paid_with": "card_7001"}

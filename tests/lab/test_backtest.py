@@ -16,9 +16,9 @@ import pytest
 from tests.stores import postgres_server
 
 from circumspect import Agent, cli, samples
-from circumspect.lab import backtest as lab
-from circumspect.lab import stored
-from circumspect.lab.backtest import Summary, backtest
+from circumspect.lab.replay import backtest as lab
+from circumspect.lab.replay import stored
+from circumspect.lab.replay.backtest import Summary, backtest
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.ports import Closing

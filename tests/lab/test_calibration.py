@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.errors import ConfigError
-from circumspect.lab.calibration import (
+from circumspect.lab.learning.calibration import (
     HELD,
     TRAIN,
     Calibration,
@@ -27,9 +27,9 @@ from circumspect.lab.calibration import (
     measured,
     overall,
 )
-from circumspect.lab.simulation import TODAY, month, true_chance
-from circumspect.lab.suggestions import bands, caps, difference
-from circumspect.policy.confidence import Bands
+from circumspect.lab.learning.suggestions import bands, caps, difference
+from circumspect.lab.trials.simulation import TODAY, month, true_chance
+from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import split_of
 
 shares = st.floats(0, 1).map(lambda one: round(one, 3))

@@ -8,10 +8,10 @@ import pytest
 
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.errors import ConfigError
-from circumspect.lab import conducting
-from circumspect.lab.experiments import Experiment, of_row, start
-from circumspect.lab.measures import METRICS, data, read_plan, report, stops
-from circumspect.lab.rollout import LADDER
+from circumspect.lab.trials import conducting
+from circumspect.lab.trials.experiments import Experiment, of_row, start
+from circumspect.lab.trials.measures import METRICS, data, read_plan, report, stops
+from circumspect.lab.trials.rollout import LADDER
 from circumspect.stores import SqlStore, access, experiments
 from circumspect.stores.experiments import ExposureRow
 from circumspect.turn import Business, Tenant, TenantId

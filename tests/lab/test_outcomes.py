@@ -10,8 +10,8 @@ from tests.conftest import NOON
 
 from circumspect import tool
 from circumspect.errors import ToolError
-from circumspect.lab.outcomes import Label, gather, handing_over, observations
-from circumspect.lab.stories import story_of
+from circumspect.lab.learning.outcomes import Label, gather, handing_over, observations
+from circumspect.lab.learning.stories import story_of
 from circumspect.models.scripted import says
 from circumspect.pipeline import run_turn
 from circumspect.stores import labels as stored_labels
@@ -193,7 +193,7 @@ async def test_a_thumb_on_the_turn_that_ran_a_call_judges_the_turn_that_proposed
 
 
 async def test_in_the_service_profile_the_confidence_of_an_answer_is_the_computed_one(shop):
-    from circumspect.policy.understood import SERVICE
+    from circumspect.policy.understanding.understood import SERVICE
 
     chat = shop(understanding=SERVICE)
     turn = await chat.user("what are your opening hours?")

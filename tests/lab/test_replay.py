@@ -13,8 +13,8 @@ import pytest
 from circumspect import Agent, IdempotencyKey, ReasonCode, rule, tool
 from circumspect.clock import FixedClock
 from circumspect.errors import ToolError, ToolTimeout
-from circumspect.lab.backtest import backtest
-from circumspect.lab.replay import Record, rule_again, rulings
+from circumspect.lab.replay.backtest import backtest
+from circumspect.lab.replay.replay import Record, rule_again, rulings
 from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES

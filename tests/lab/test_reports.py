@@ -14,12 +14,12 @@ import yaml
 from tests.lab.audit_talk import SHOP, Talk, conversation, policy, written
 
 from circumspect.errors import ConfigError
-from circumspect.lab.audit import Ruled, audit
-from circumspect.lab.draft_policy import draft_policy, guess
-from circumspect.lab.labels import COST, Score, expected_of, labels_from
-from circumspect.lab.report_html import page
-from circumspect.lab.report_text import clean, lines
-from circumspect.lab.summary import Summary
+from circumspect.lab.transcripts.audit import Ruled, audit
+from circumspect.lab.transcripts.draft_policy import draft_policy, guess
+from circumspect.lab.transcripts.labels import COST, Score, expected_of, labels_from
+from circumspect.lab.transcripts.report_html import page
+from circumspect.lab.transcripts.report_text import clean, lines
+from circumspect.lab.transcripts.summary import Summary
 from circumspect.policy.load import load
 from circumspect.turn import ToolSpec
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.lab.rollout import LADDER, Rollout, next_step
-from circumspect.lab.statistics import ArmData, Comparison, Decision, Guard, Metric, Plan, Split, Stop, compare
+from circumspect.lab.trials.rollout import LADDER, Rollout, next_step
+from circumspect.lab.trials.statistics import ArmData, Comparison, Decision, Guard, Metric, Plan, Split, Stop, compare
 
 SOLVED = Metric("solved")
 WRONG = Metric("wrong", better="lower")

@@ -17,11 +17,11 @@ from tests.lab.trying import SHOP, Home, at_home, incoming
 
 from circumspect.clock import FixedClock, RandomIds, SystemClock
 from circumspect.errors import ModelRefused
-from circumspect.lab import conducting
-from circumspect.lab.experiments import Experiment, start
-from circumspect.lab.shadow import Answered, shadow
-from circumspect.lab.variants import Variant, read_overlay, varied
-from circumspect.lab.watching import Watching
+from circumspect.lab.trials import conducting
+from circumspect.lab.trials.experiments import Experiment, start
+from circumspect.lab.trials.shadow import Answered, shadow
+from circumspect.lab.trials.variants import Variant, read_overlay, varied
+from circumspect.lab.trials.watching import Watching
 from circumspect.pipeline import run_turn
 from circumspect.server.experimenting import Experimenting
 from circumspect.server.shadowing import Shadowing

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from circumspect.lab.simulation import (
+from circumspect.lab.trials.simulation import (
     BETTER,
     HARMFUL,
     METRICS,
@@ -24,7 +24,7 @@ from circumspect.lab.simulation import (
     true_chance,
     units,
 )
-from circumspect.lab.statistics import ArmData, Guard, Plan, compare, guarded
+from circumspect.lab.trials.statistics import ArmData, Guard, Plan, compare, guarded
 
 FEW = 12_000
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.errors import ConfigError
-from circumspect.lab.distributions import chi_square_above, student_quantile, student_two_sided
-from circumspect.lab.statistics import (
+from circumspect.lab.trials.distributions import chi_square_above, student_quantile, student_two_sided
+from circumspect.lab.trials.statistics import (
     ArmData,
     Guard,
     Metric,

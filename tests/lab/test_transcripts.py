@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.lab.audit_talk import SHOP, Talk, conversation, kinds, policy, written
 
 from circumspect.errors import ConfigError
-from circumspect.lab import json_stream
-from circumspect.lab.audit import Ruled, audit
-from circumspect.lab.json_stream import Truncated, pieces
-from circumspect.lab.messages import Proposed, Returned, Unknown, Words, steps
-from circumspect.lab.tool_defs import Toolbox, specs_of
-from circumspect.lab.transcripts import Problem, Transcript, read, read_stream
+from circumspect.lab.transcripts import json_stream
+from circumspect.lab.transcripts.audit import Ruled, audit
+from circumspect.lab.transcripts.json_stream import Truncated, pieces
+from circumspect.lab.transcripts.messages import Proposed, Returned, Unknown, Words, steps
+from circumspect.lab.transcripts.tool_defs import Toolbox, specs_of
+from circumspect.lab.transcripts.transcripts import Problem, Transcript, read, read_stream
 
 TALK = Talk().user("where is A10077?").calls("get_order", order_id="A10077").returns({"status": "open"}).says("Open.")
 

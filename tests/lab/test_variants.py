@@ -9,8 +9,18 @@ import pytest
 from tests.lab.trying import NOTHING, at_home, incoming
 
 from circumspect.errors import ConfigError
-from circumspect.lab.experiments import CONTROL, Experiment, Share, draw, read_arms, set_share, start, stop, stop_arm
-from circumspect.lab.variants import THRESHOLDS, Overlay, read_overlay, varied
+from circumspect.lab.trials.experiments import (
+    CONTROL,
+    Experiment,
+    Share,
+    draw,
+    read_arms,
+    set_share,
+    start,
+    stop,
+    stop_arm,
+)
+from circumspect.lab.trials.variants import THRESHOLDS, Overlay, read_overlay, varied
 from circumspect.pipeline import run_turn
 from circumspect.prompts import Prompt, chosen, prompt, shipped, version
 from circumspect.turn import TenantId

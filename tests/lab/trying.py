@@ -10,7 +10,7 @@ from pathlib import Path
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
-from circumspect.lab.resources import StoredResources
+from circumspect.lab.trials.resources import StoredResources
 from circumspect.prompts import version
 from circumspect.server.applying import apply_samples
 from circumspect.server.directory import Directory

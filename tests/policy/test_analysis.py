@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.analysis import (
+from circumspect.policy.understanding.analysis import (
     ACTIONS,
     INTENT,
     MOST_GAPS,

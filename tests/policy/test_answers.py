@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.policy.answer_cases import cases
 
 from circumspect.locales.phrases import alike, languages, lists, words
-from circumspect.policy.answers import classify
+from circumspect.policy.reading.answers import classify
 from circumspect.turn import LANGUAGES
 
 CASES = cases()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.assessment import UNREADABLE, read
-from circumspect.policy.visible import Visible
+from circumspect.policy.reading.assessment import UNREADABLE, read
+from circumspect.policy.reading.visible import Visible
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Assessment
 

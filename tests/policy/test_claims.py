@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from circumspect.policy.claims import MARKS, VERBS, claims_in, unsupported_claims
+from circumspect.policy.origins.claims import MARKS, VERBS, claims_in, unsupported_claims
 from circumspect.turn import Happened, ToolCall, ToolSpec
 
 

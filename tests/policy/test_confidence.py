@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.confidence import (
+from circumspect.policy.understanding.confidence import (
     WEIGHTS,
     Bands,
     Context,

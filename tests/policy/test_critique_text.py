@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.critique_text import read
+from circumspect.policy.reading.critique_text import read
 from circumspect.turn import Critique
 
 ASK = Critique("ASK_USER", reasoning="not confirmed yet", message="Shall I cancel it?")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.analysis import form
-from circumspect.policy.decision import WAYS, properties, read_decision
+from circumspect.policy.understanding.analysis import form
+from circumspect.policy.understanding.decision import WAYS, properties, read_decision
 from circumspect.reasons import ReasonCode
 from circumspect.turn import ModelReply, ModelUsage
 

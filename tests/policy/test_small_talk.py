@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.locales.wordlists import patterns
-from circumspect.policy.small_talk import KINDS, small_talk
+from circumspect.policy.understanding.small_talk import KINDS, small_talk
 from circumspect.turn import LANGUAGES
 
 SMALL = [

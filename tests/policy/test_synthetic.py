@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect import locales
-from circumspect.policy.analysis import ACTIONS, Analysis
-from circumspect.policy.synthetic import analysis_message, as_data, gives_away, response
+from circumspect.policy.understanding.analysis import ACTIONS, Analysis
+from circumspect.policy.understanding.synthetic import analysis_message, as_data, gives_away, response
 from circumspect.prompts import prompt
 from circumspect.turn import LANGUAGES
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.locales.wordlists import patterns
-from circumspect.policy.topics import ExtraTopic, Topic, demanded, topics
+from circumspect.policy.understanding.topics import ExtraTopic, Topic, demanded, topics
 from circumspect.turn import LANGUAGES
 
 LINES = (Path(__file__).parent / "topic_cases.txt").read_text("utf-8").splitlines()

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reason.thinking import analysis, complete, judgement
 
-from circumspect.policy.reasoned import Missing
-from circumspect.policy.reasoning_forms import (
+from circumspect.policy.reasoning.forms import (
     NAMES,
     analysis_schema,
     completeness_schema,
@@ -21,6 +20,7 @@ from circumspect.policy.reasoning_forms import (
     read_completeness,
     read_judgement,
 )
+from circumspect.policy.reasoning.reasoned import Missing
 from circumspect.reasons import ReasonCode
 from circumspect.turn import ModelReply, ModelUsage, ToolCall
 

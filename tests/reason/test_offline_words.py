@@ -11,7 +11,7 @@ from circumspect.models.offline import lexicon
 from circumspect.models.offline.given import Talk, given
 from circumspect.models.offline.pages import Listed, keys_of, screen_of, share, shared
 from circumspect.page import Element, Page
-from circumspect.policy.reasoning_requests import about_of, analysis_request
+from circumspect.policy.reasoning.requests import about_of, analysis_request
 from circumspect.turn import LANGUAGES
 
 

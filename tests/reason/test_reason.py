@@ -18,7 +18,7 @@ from tests.reason.thinking import (
 )
 
 from circumspect.knowledge.web.results import WebResult
-from circumspect.policy.reasoned import Reasoning
+from circumspect.policy.reasoning.reasoned import Reasoning
 
 
 def retry(query: str, **fields: object) -> str:

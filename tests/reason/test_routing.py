@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.routing import ACTS, DEGRADED_GO, GO, SURE, WHERES, route
+from circumspect.policy.reasoning.routing import ACTS, DEGRADED_GO, GO, SURE, WHERES, route
 
 JUST_BELOW = 1e-9
 

@@ -13,7 +13,7 @@ from circumspect.models.offline import OfflineModel
 from circumspect.models.pair import Pair
 from circumspect.models.scripted import Plain, ScriptedModel
 from circumspect.page import Element, Page
-from circumspect.policy.reasoned import Reasoned, Reasoning
+from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
 from circumspect.steps.reason import reason
 from circumspect.turn import (
     ConversationId,

@@ -24,7 +24,7 @@ from tests.seed.looking import (
 from circumspect import tool
 from circumspect.errors import ModelUnavailable
 from circumspect.models.scripted import calls, says
-from circumspect.policy.assessment import read
+from circumspect.policy.reading.assessment import read
 from circumspect.reasons import ReasonCode
 from circumspect.turn import ModelReply, ModelUsage, Plan, ToolCall, digest
 

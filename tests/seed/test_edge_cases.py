@@ -23,10 +23,10 @@ from tests.seed.looking import (
 
 from circumspect import locales, tool
 from circumspect.models.scripted import says
-from circumspect.policy.answers import classify
-from circumspect.policy.assessment import UNREADABLE, read
 from circumspect.policy.file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
-from circumspect.policy.wishes import implies_destruction
+from circumspect.policy.reading.answers import classify
+from circumspect.policy.reading.assessment import UNREADABLE, read
+from circumspect.policy.reading.wishes import implies_destruction
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode
 from circumspect.turn import LANGUAGES, Business, ToolCall

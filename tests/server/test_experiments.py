@@ -16,8 +16,8 @@ from tests.server.house import OURS, SECRET, House, Running, is_a_problem, say
 from tests.server.test_serve import serving
 
 from circumspect.config import Settings
-from circumspect.lab import conducting
-from circumspect.lab.experiments import draw, of_row, start
+from circumspect.lab.trials import conducting
+from circumspect.lab.trials.experiments import draw, of_row, start
 from circumspect.server.background import look_at_arms
 from circumspect.server.services import open_services
 from circumspect.stores import SqlStore, experiments, shadows

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.server.house import OURS, THEIRS, House, is_a_problem, say
 
-from circumspect.lab.outcomes import Label, gather
+from circumspect.lab.learning.outcomes import Label, gather
 from circumspect.stores import SqlStore
 from circumspect.turn import TenantId
 

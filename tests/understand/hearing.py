@@ -13,8 +13,8 @@ from circumspect.guardian import Guardian, RuleGuardian
 from circumspect.knowledge.tree import Span
 from circumspect.models.offline import OfflineModel
 from circumspect.models.scripted import ScriptedModel
-from circumspect.policy.answers import classify
-from circumspect.policy.understood import SERVICE, Found, Understanding, Understood
+from circumspect.policy.reading.answers import classify
+from circumspect.policy.understanding.understood import SERVICE, Found, Understanding, Understood
 from circumspect.steps.retrieve import retrieve
 from circumspect.steps.understand import understand
 from circumspect.turn import (

@@ -10,8 +10,8 @@ from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screene
 
 from circumspect.models.offline import OfflineModel
 from circumspect.models.offline.understanding import analyse
-from circumspect.policy.analysis import read_analysis
-from circumspect.policy.understood import SERVICE, Understanding
+from circumspect.policy.understanding.analysis import read_analysis
+from circumspect.policy.understanding.understood import SERVICE, Understanding
 from circumspect.profiles import ADAPTIVE
 from circumspect.steps.gather import gather
 from circumspect.steps.understand import placed

@@ -10,8 +10,8 @@ from tests.understand.hearing import Page, Shelf, form, heard, says
 
 from circumspect.knowledge.business_texts import BusinessTexts
 from circumspect.knowledge.tree import Span
-from circumspect.policy.confidence import Bands
-from circumspect.policy.understood import GUIDED, Understanding
+from circumspect.policy.understanding.confidence import Bands
+from circumspect.policy.understanding.understood import GUIDED, Understanding
 from circumspect.turn import Business, ConversationId, Execution, ExecutionId, Faq, TenantId, ToolCall, TurnId
 
 NOW = datetime(2026, 3, 31, tzinfo=UTC)

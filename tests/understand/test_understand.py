@@ -9,9 +9,9 @@ from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screene
 
 from circumspect.errors import ModelUnavailable
 from circumspect.guardian import GuardianUnavailable, Screening
-from circumspect.policy.analysis import Routing
-from circumspect.policy.topics import ExtraTopic
-from circumspect.policy.understood import GUIDED, SERVICE, Understanding
+from circumspect.policy.understanding.analysis import Routing
+from circumspect.policy.understanding.topics import ExtraTopic
+from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
 from circumspect.steps.understand import earlier_sources, placed
 from circumspect.turn import Gathered, Message, Said, TurnId
 

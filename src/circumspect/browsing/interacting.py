@@ -23,7 +23,7 @@ from circumspect.models.pair import Pair
 from circumspect.page import Expected, Page, Verified
 from circumspect.pipeline import run_turn
 from circumspect.policy.pages import RULES_FOR_PAGES
-from circumspect.policy.reasoned import Reasoning
+from circumspect.policy.reasoning.reasoned import Reasoning
 from circumspect.ports import Listener
 from circumspect.profiles import BROWSER
 from circumspect.steps.reason import Search

@@ -17,8 +17,8 @@ from circumspect.cli.moment import moment
 from circumspect.errors import CircumspectError
 
 if TYPE_CHECKING:
-    from circumspect.lab.audit import Row
-    from circumspect.lab.tool_defs import Specs
+    from circumspect.lab.transcripts.audit import Row
+    from circumspect.lab.transcripts.tool_defs import Specs
     from circumspect.policy.file import Policy
 
 STRICTNESS = ("ask", "escalate", "deny")
@@ -63,12 +63,12 @@ def audit(
     circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
     from circumspect import locales
-    from circumspect.lab.audit import Ruled, line_of
     from circumspect.lab.batch.job import Incomplete
-    from circumspect.lab.labels import Score, labels_from
-    from circumspect.lab.report_text import lines
-    from circumspect.lab.summary import Summary
-    from circumspect.lab.transcripts import specs_from
+    from circumspect.lab.transcripts.audit import Ruled, line_of
+    from circumspect.lab.transcripts.labels import Score, labels_from
+    from circumspect.lab.transcripts.report_text import lines
+    from circumspect.lab.transcripts.summary import Summary
+    from circumspect.lab.transcripts.transcripts import specs_from
     from circumspect.policy.load import load
     from circumspect.reasons import ReasonCode
 
@@ -101,7 +101,7 @@ def audit(
         ):
             click.echo(line)
     if html_path:
-        from circumspect.lab.report_html import page
+        from circumspect.lab.transcripts.report_html import page
 
         shown = policy_path.name if policy_path else "guessed"
         html_path.write_text(page(summary, score, policy=shown, at=datetime.now(UTC), meanings=meanings), "utf-8")
@@ -125,7 +125,7 @@ def _rows(
 ) -> Iterator[Iterable[Row]]:
     """What the audit says, from here or from whoever does the work."""
     if not division.divided:
-        from circumspect.lab.audit import audit as audited
+        from circumspect.lab.transcripts.audit import audit as audited
 
         yield _watched(audited(paths, policy, specs=specs, now=at), show=shown)
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from circumspect.lab.batch.backtests import Order
-    from circumspect.lab.flips import Case, Change, Fate, Summary
+    from circumspect.lab.replay.flips import Case, Change, Fate, Summary
     from circumspect.stores import SqlStore
     from circumspect.turn import TenantId, ToolSpec
 
@@ -96,7 +96,7 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     circumspect backtest --policy new.yaml --verify policy.yaml --fail-on loosened
     circumspect backtest --policy new.yaml --jobs 8 --run new.run
     """
-    from circumspect.lab.flips import Summary
+    from circumspect.lab.replay.flips import Summary
     from circumspect.wording import compact
 
     wanted, summary = Wanted(**options), Summary()
@@ -111,7 +111,7 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
 
 
 def _has(kind: str, summary: Summary) -> bool:
-    from circumspect.lab.flips import LOOSENED, TIGHTENED
+    from circumspect.lab.replay.flips import LOOSENED, TIGHTENED
 
     match kind:
         case "loosened":
@@ -179,7 +179,7 @@ def _anywhere(database: str) -> str:
 
 
 async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
-    from circumspect.lab.stored import tenants_of
+    from circumspect.lab.replay.stored import tenants_of
     from circumspect.turn import TenantId
 
     everyone = await tenants_of(store)
@@ -206,7 +206,7 @@ async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mappin
 
 
 def _read(path: Path) -> Mapping[str, ToolSpec]:
-    from circumspect.lab.tool_defs import BadTools, specs_of
+    from circumspect.lab.transcripts.tool_defs import BadTools, specs_of
 
     try:
         return specs_of(orjson.loads(path.read_bytes()))
@@ -282,7 +282,7 @@ def _rules(summary: Summary, console: Console) -> None:
 def _cases(summary: Summary, console: Console) -> None:
     from rich.text import Text
 
-    from circumspect.lab.flips import shortened
+    from circumspect.lab.replay.flips import shortened
     from circumspect.wording import compact
 
     cases, total = list(summary.cases())[:SHOWN], summary.changes.total()

@@ -18,10 +18,10 @@ from circumspect.errors import UnknownTenant
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.lab.calibration import Fit
-    from circumspect.lab.calibration_report import Report
-    from circumspect.policy.confidence import Bands
+    from circumspect.lab.learning.calibration import Fit
+    from circumspect.lab.learning.calibration_report import Report
     from circumspect.policy.file import Policy
+    from circumspect.policy.understanding.confidence import Bands
     from circumspect.turn import TenantId, ToolSpec
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -73,8 +73,8 @@ def calibrate(
     circumspect calibrate --tenant shop
     circumspect calibrate --tenant shop --since 2026-03-01 --html calibration.html
     """
-    from circumspect.lab.calibration import calibration_of
-    from circumspect.lab.calibration_report import lines, page
+    from circumspect.lab.learning.calibration import calibration_of
+    from circumspect.lab.learning.calibration_report import lines, page
     from circumspect.policy.load import load
     from circumspect.turn import TenantId
     from circumspect.wording import compact
@@ -101,10 +101,10 @@ def calibrate(
 def _report(
     connection: sa.Connection, tenant: TenantId, since: datetime | None, *, policy: Policy | None, error: float
 ) -> Report:
-    from circumspect.lab import suggestions
-    from circumspect.lab.calibration import fit
-    from circumspect.lab.calibration_report import Report
-    from circumspect.lab.outcomes import gather, handing_over, observations
+    from circumspect.lab.learning import suggestions
+    from circumspect.lab.learning.calibration import fit
+    from circumspect.lab.learning.calibration_report import Report
+    from circumspect.lab.learning.outcomes import gather, handing_over, observations
     from circumspect.stores import admin
 
     if admin.get_tenant(connection, tenant) is None and not admin.get_tools(connection, tenant):
@@ -149,7 +149,7 @@ def _caps(
 
 def _bands(connection: sa.Connection, tenant: TenantId) -> Bands | None:
     """Today's, where the tenant's profile computes a confidence; None elsewhere."""
-    from circumspect.policy.confidence import Bands
+    from circumspect.policy.understanding.confidence import Bands
     from circumspect.stores import tenants
 
     row = tenants.get(connection, tenant)

@@ -17,7 +17,7 @@ from circumspect.cli.stored import iso, login, need_packages, say, stored, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.lab.experiments import Experiment
+    from circumspect.lab.trials.experiments import Experiment
     from circumspect.server.services import Services
     from circumspect.stores import SqlStore
     from circumspect.stores.shadows import ShadowRow, Summary
@@ -45,7 +45,7 @@ def experiments() -> None:
 @stored
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """All of them, the newest first."""
-    from circumspect.lab.experiments import of_row
+    from circumspect.lab.trials.experiments import of_row
     from circumspect.stores import experiments as rows
     from circumspect.turn import TenantId
 
@@ -84,7 +84,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Make one. Every arm is built once, so that none is broken; nothing is tried before it is started."""
-    from circumspect.lab import conducting
+    from circumspect.lab.trials import conducting
     from circumspect.turn import TenantId
 
     async def body(services: Services) -> Experiment:
@@ -108,7 +108,7 @@ def create(
 @stored
 def start(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Start it, or start it again after it was stopped."""
-    from circumspect.lab import experiments as words
+    from circumspect.lab.trials import experiments as words
 
     _change(
         "start_experiment", experiment, lambda one, now: words.start(one, share, now), {"share": share}, database,
@@ -122,7 +122,7 @@ def start(experiment: str, share: float, database: str | None, config: Path | No
 @stored
 def share(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Give it this share of the conversations that begin from now on."""
-    from circumspect.lab import experiments as words
+    from circumspect.lab.trials import experiments as words
 
     _change(
         "set_share", experiment, lambda one, now: words.set_share(one, share, now), {"share": share}, database,
@@ -136,7 +136,7 @@ def share(experiment: str, share: float, database: str | None, config: Path | No
 @stored
 def stop(experiment: str, why: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Switch back: everybody has what the tenant has, at once."""
-    from circumspect.lab import experiments as words
+    from circumspect.lab.trials import experiments as words
 
     _change(
         "stop_experiment", experiment, lambda one, now: words.stop(one, why, now), {"why": why}, database, config,
@@ -153,7 +153,7 @@ def finish(
     experiment: str, winner: str, roll_out: bool, database: str | None, config: Path | None, as_json: bool
 ) -> None:
     """Decide it."""
-    from circumspect.lab import experiments as words
+    from circumspect.lab.trials import experiments as words
 
     _change(
         "finish_experiment", experiment, lambda one, now: words.finish(one, winner, roll_out, now),
@@ -167,7 +167,7 @@ def finish(
 def show(experiment: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """What its arms came to so far; of a shadow, how often it would have done the same."""
     from circumspect.clock import SystemClock
-    from circumspect.lab import conducting
+    from circumspect.lab.trials import conducting
     from circumspect.stores import shadows
 
     now = SystemClock().now().timestamp()
@@ -217,7 +217,7 @@ def _change(
     as_json: bool,
     check: bool = False,
 ) -> None:
-    from circumspect.lab import conducting
+    from circumspect.lab.trials import conducting
 
     async def body(services: Services) -> Experiment:
         store, now = services.store, services.clock.now()

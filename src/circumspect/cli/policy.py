@@ -104,8 +104,8 @@ def schema() -> None:
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of standard output.")
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
-    from circumspect.lab.draft_policy import draft
-    from circumspect.lab.transcripts import Problem, Transcript, read
+    from circumspect.lab.transcripts.draft_policy import draft
+    from circumspect.lab.transcripts.transcripts import Problem, Transcript, read
 
     found: list[Transcript] = []
     for one in read(paths):
@@ -129,7 +129,7 @@ def init(paths: tuple[Path, ...], out: Path | None) -> None:
 def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:
     if path is None:
         return None
-    from circumspect.lab.tool_defs import BadTools, specs_of
+    from circumspect.lab.transcripts.tool_defs import BadTools, specs_of
 
     try:
         return specs_of(orjson.loads(path.read_bytes()))

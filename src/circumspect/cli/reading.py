@@ -21,7 +21,7 @@ def read_from(database: str, body: Callable[[sa.Connection], T]) -> T:
     file = database.removeprefix("sqlite:///")
     if "://" not in file and not Path(file).is_file():
         raise ConfigError(f"There is no database {file}.", fix="Name the one with your conversations with --database.")
-    from circumspect.lab.stored import reading
+    from circumspect.lab.replay.stored import reading
     from circumspect.stores.engine import explained
     from circumspect.stores.schema import prepare
 

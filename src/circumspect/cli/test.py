@@ -18,8 +18,8 @@ from circumspect.errors import ConfigError, UnknownTenant
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.lab.fixtures import Checked
-    from circumspect.lab.overrides import Counted, Written
+    from circumspect.lab.learning.fixtures import Checked
+    from circumspect.lab.learning.overrides import Counted, Written
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NOTE = "They hold what people said to the agent: personal data. Look through them before you commit or share them."
@@ -94,7 +94,7 @@ def test(
 
 
 def _run(root: Path, policy_path: Path | None, split: str) -> list[Checked]:
-    from circumspect.lab.fixtures import Bench, files_of
+    from circumspect.lab.learning.fixtures import Bench, files_of
     from circumspect.policy.load import load
 
     bench = Bench(load(policy_path) if policy_path else None)
@@ -149,8 +149,8 @@ class _Found:
 def _read(connection: sa.Connection, name: str, since: datetime | None) -> _Found:
     import orjson
 
-    from circumspect.lab.overrides import Counted, definitions, fixtures_of
-    from circumspect.lab.stories import stories
+    from circumspect.lab.learning.overrides import Counted, definitions, fixtures_of
+    from circumspect.lab.learning.stories import stories
     from circumspect.stores import admin, policies
     from circumspect.turn import TenantId
 
@@ -168,7 +168,7 @@ def _read(connection: sa.Connection, name: str, since: datetime | None) -> _Foun
 def _write(found: _Found, folder: Path, as_json: bool) -> None:
     import yaml
 
-    from circumspect.lab.overrides import POLICY, TOOLS
+    from circumspect.lab.learning.overrides import POLICY, TOOLS
     from circumspect.wording import compact
 
     folder.mkdir(parents=True, exist_ok=True)

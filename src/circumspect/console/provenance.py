@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from circumspect.lab.replay import Record, Ruling, rulings
+from circumspect.lab.replay.replay import Record, Ruling, rulings
 from circumspect.policy.file import Policy
-from circumspect.policy.normalise import folded
-from circumspect.policy.tracing import Traced, trace
+from circumspect.policy.origins.normalise import folded
+from circumspect.policy.origins.tracing import Traced, trace
 from circumspect.steps.enforce import look_at
 from circumspect.steps.recall import recall
 from circumspect.turn import Happened, Heard, Notes, Session, ToolSpec

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.console.charts import Chart, Span, waterfall
-from circumspect.lab.replay import Record
+from circumspect.lab.replay.replay import Record
 from circumspect.policy.rules import RULES
 from circumspect.stores import admin, codec
 from circumspect.stores.people import Conversation

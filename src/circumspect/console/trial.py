@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
-from circumspect.lab.backtest import Summary, backtest, count
+from circumspect.lab.replay.backtest import Summary, backtest, count
 from circumspect.policy.file import Policy
 from circumspect.stores import SqlStore
 from circumspect.turn import TenantId, ToolSpec

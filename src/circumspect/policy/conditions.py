@@ -19,7 +19,7 @@ import orjson
 from circumspect.policy.expressions import ExpressionError, Program, place, program, zone_of
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import FactSource, Scope
-from circumspect.policy.places import ANY, EACH, Many, Path, Wanted, merged
+from circumspect.policy.origins.places import ANY, EACH, Many, Path, Wanted, merged
 from circumspect.turn import Happened, Json, Session, ToolCall
 
 _WHOLE: Final = 2**53

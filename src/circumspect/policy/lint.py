@@ -24,7 +24,7 @@ from circumspect.policy.expressions import (
     zone_of,
 )
 from circumspect.policy.file import EFFECTS, Limit, Pattern, Policy, Requirement, Scope, ToolPolicy, Verify, effect_of
-from circumspect.policy.places import Path
+from circumspect.policy.origins.places import Path
 from circumspect.turn import LANGUAGES, TenantId, ToolSpec
 
 Level = Literal["error", "warning"]

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from circumspect.page import Element, Page
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding import GROUNDING_RULES, every_value_has_a_source
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.normalise import folded, occurs
+from circumspect.policy.origins.grounding import GROUNDING_RULES, every_value_has_a_source
+from circumspect.policy.origins.normalise import folded, occurs
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Allow, Ask, Confirm, Deny, Happened, Heard, Json, Verdict, digest

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from circumspect.policy import arguments, wishes
+from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding import GROUNDING_RULES
 from circumspect.policy.judge import Rule, rule
+from circumspect.policy.origins.grounding import GROUNDING_RULES
 from circumspect.policy.preconditions import PRECONDITION_RULES
+from circumspect.policy.reading import wishes
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Verdict
 

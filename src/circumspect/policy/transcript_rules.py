@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from circumspect.policy import arguments
-from circumspect.policy.actions import actions_of, commands, words_of
 from circumspect.policy.arguments import is_misbuilt
-from circumspect.policy.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.facts import Facts
-from circumspect.policy.fields import Result
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.normalise import folded, occurs
+from circumspect.policy.origins.actions import actions_of, commands, words_of
+from circumspect.policy.origins.fields import Result
+from circumspect.policy.origins.normalise import folded, occurs
+from circumspect.policy.origins.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.preconditions import examine
-from circumspect.policy.tracing import ledger_of, names_a_destination, names_an_id
+from circumspect.policy.reading.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Allow, Ask, Confirm, Deny, Happened, Json, Session, ToolSpec, Verdict
 

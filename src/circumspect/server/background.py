@@ -16,7 +16,7 @@ from datetime import timedelta
 from time import perf_counter
 
 from circumspect.errors import CircumspectError
-from circumspect.lab.conducting import climb, guard
+from circumspect.lab.trials.conducting import climb, guard
 from circumspect.server.delivery import Courier
 from circumspect.server.services import Services, reviewing_model
 from circumspect.steps.sweep import sweep

@@ -20,10 +20,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from circumspect.errors import CircumspectError, StoreError
-from circumspect.lab.experiments import CONTROL, Arm, Drawn, Experiment, draw, of_row, shadowed
-from circumspect.lab.shadow import Answered, prompts_of
-from circumspect.lab.variants import Overlay, Resources, Variant, varied
-from circumspect.lab.watching import Watch, Watching
+from circumspect.lab.trials.experiments import CONTROL, Arm, Drawn, Experiment, draw, of_row, shadowed
+from circumspect.lab.trials.shadow import Answered, prompts_of
+from circumspect.lab.trials.variants import Overlay, Resources, Variant, varied
+from circumspect.lab.trials.watching import Watch, Watching
 from circumspect.ports import Clock, Listener
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, experiments

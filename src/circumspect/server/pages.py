@@ -18,7 +18,7 @@ from circumspect.knowledge.web.cache import SearchCache
 from circumspect.knowledge.web.opening import open_search
 from circumspect.knowledge.web.scoped import Scoped
 from circumspect.models.pair import Pair
-from circumspect.policy.reasoned import Reasoning
+from circumspect.policy.reasoning.reasoned import Reasoning
 from circumspect.server.directory import Directory
 from circumspect.stores import SqlStore
 from circumspect.tenants.file import BrowserSection

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
-from circumspect.lab.resources import StoredResources
+from circumspect.lab.trials.resources import StoredResources
 from circumspect.models.opening import OFFLINE
 from circumspect.ports import Clock, Ids, Model
 from circumspect.review.serving import Running

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.errors import CircumspectError
-from circumspect.lab.conducting import stop_by_itself
-from circumspect.lab.experiments import Experiment
-from circumspect.lab.shadow import Answered, Shadowed, shadow
+from circumspect.lab.trials.conducting import stop_by_itself
+from circumspect.lab.trials.experiments import Experiment
+from circumspect.lab.trials.shadow import Answered, Shadowed, shadow
 from circumspect.ports import Clock, Ids
 from circumspect.server.experimenting import Experimenting
 from circumspect.stores import SqlStore, experiments, shadows

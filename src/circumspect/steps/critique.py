@@ -7,7 +7,7 @@ once more and then handed to a person.
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.policy import critique_text
+from circumspect.policy.reading import critique_text
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode

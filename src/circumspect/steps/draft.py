@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
-from circumspect.policy import assessment as assessments
+from circumspect.policy.reading import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.turn import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.policy import assessment as assessments
+from circumspect.policy.reading import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode

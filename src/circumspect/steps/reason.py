@@ -1,9 +1,9 @@
 """reason: Screened -> Reasoned.
 
 Before anything is done on a page: is what it takes already known, to be searched for, or to be asked? Four steps. The
-smart model says where the information is; code sends it there (`policy.routing`); searches are judged and, up to three
-times, refined; the smart model checks whether everything is there. Then the turn goes on with what was found, or ends
-with a question. Nothing here has effects.
+smart model says where the information is; code sends it there (`policy.reasoning.routing`); searches are judged and, up
+to three times, refined; the smart model checks whether everything is there. Then the turn goes on with what was found,
+or ends with a question. Nothing here has effects.
 
 Nothing that fails here raises: without an analysis the user's own words are searched for, without a search the turn
 goes on with no results, and without the last check it goes on for reading only.
@@ -22,9 +22,11 @@ from circumspect import locales
 from circumspect.errors import CircumspectError, ModelError
 from circumspect.knowledge.web.results import Hits, WebResult
 from circumspect.page import Page
-from circumspect.policy.page_check import page_agrees, seen_somewhere
-from circumspect.policy.queries import normalised, public
-from circumspect.policy.reasoned import (
+from circumspect.policy.reading.wishes import asks_outright, implies_destruction
+from circumspect.policy.reasoning.forms import read_analysis, read_completeness, read_judgement
+from circumspect.policy.reasoning.page_check import page_agrees, seen_somewhere
+from circumspect.policy.reasoning.queries import normalised, public
+from circumspect.policy.reasoning.reasoned import (
     Completeness,
     ContextAnalysis,
     Effort,
@@ -36,8 +38,7 @@ from circumspect.policy.reasoned import (
     Switch,
     merged,
 )
-from circumspect.policy.reasoning_forms import read_analysis, read_completeness, read_judgement
-from circumspect.policy.reasoning_requests import (
+from circumspect.policy.reasoning.requests import (
     About,
     about_of,
     analysis_request,
@@ -47,8 +48,7 @@ from circumspect.policy.reasoning_requests import (
     summary_request,
     titles,
 )
-from circumspect.policy.routing import ACTS, DEGRADED_GO, GO, LEADS_TO, Route, Where, route
-from circumspect.policy.wishes import asks_outright, implies_destruction
+from circumspect.policy.reasoning.routing import ACTS, DEGRADED_GO, GO, LEADS_TO, Route, Where, route
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Json, JsonObject, ModelReply, ModelRequest, Notes, Screened
 from circumspect.wording import LANGUAGE_NAMES, label

@@ -14,8 +14,8 @@ from typing import assert_never
 from circumspect import locales, wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.policy.file import Policy
-from circumspect.policy.reasoned import Reasoned
-from circumspect.policy.understood import Found, Understood
+from circumspect.policy.reasoning.reasoned import Reasoned
+from circumspect.policy.understanding.understood import Found, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode
 from circumspect.turn import (

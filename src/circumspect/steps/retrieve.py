@@ -18,8 +18,8 @@ from typing import Protocol
 from circumspect.errors import CircumspectError
 from circumspect.knowledge.conflicts import Conflict, find_conflicts
 from circumspect.knowledge.tree import Span
-from circumspect.policy import synthetic
-from circumspect.policy.confidence import (
+from circumspect.policy.understanding import synthetic
+from circumspect.policy.understanding.confidence import (
     RETRIEVAL_FAILED,
     Confidence,
     Context,
@@ -30,7 +30,7 @@ from circumspect.policy.confidence import (
     source_quality,
     tool_success_rate,
 )
-from circumspect.policy.understood import Found, Source, Understanding, Understood
+from circumspect.policy.understanding.understood import Found, Source, Understanding, Understood
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Block, Business, Execution, Json, Notes, ToolSpec

@@ -7,7 +7,7 @@ that is pending? Nothing here has effects.
 from __future__ import annotations
 
 from circumspect.locales.language import detect
-from circumspect.policy.answers import classify
+from circumspect.policy.reading.answers import classify
 from circumspect.reasons import ReasonCode
 from circumspect.turn import Incoming, Language, Notes, Opened, Profile, Screened
 from circumspect.wording import shown

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
-from circumspect.policy import synthetic
-from circumspect.policy.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
-from circumspect.policy.decision import Decision, by_code, properties, read_decision
-from circumspect.policy.small_talk import small_talk
-from circumspect.policy.topics import demanded, topics
-from circumspect.policy.understood import Understanding, Understood
+from circumspect.policy.understanding import synthetic
+from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
+from circumspect.policy.understanding.decision import Decision, by_code, properties, read_decision
+from circumspect.policy.understanding.small_talk import small_talk
+from circumspect.policy.understanding.topics import demanded, topics
+from circumspect.policy.understanding.understood import Understanding, Understood
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode

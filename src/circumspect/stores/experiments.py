@@ -1,7 +1,7 @@
 """Experiments and what came of their turns. Plain functions on a connection; each call of one is one transaction.
 
-The store keeps arms, shares and plan as documents: `lab.experiments` knows what is in them. What a turn came to is
-added up by conversation (or case) before anything is compared, because the turns of one conversation are not
+The store keeps arms, shares and plan as documents: `lab.trials.experiments` knows what is in them. What a turn came to
+is added up by conversation (or case) before anything is compared, because the turns of one conversation are not
 independent of each other.
 """
 

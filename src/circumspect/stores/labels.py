@@ -1,7 +1,7 @@
 """Labels: what a person said about a decision, or how it turned out. Plain functions on a connection.
 
 Only what no other row tells is written here. That a call was approved, edited, turned down or failed is read off
-intents, the journal and the ledger when labels are gathered (`lab.outcomes`).
+intents, the journal and the ledger when labels are gathered (`lab.learning.outcomes`).
 
 The one choice that may surprise: whether a label is learnt from or held out is drawn by its conversation, not by
 itself. The turns of one conversation are alike, and a map that has seen its neighbour has seen the label.

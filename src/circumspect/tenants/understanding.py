@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from circumspect.guardian import Guardian, open_guardian
 from circumspect.knowledge.business_texts import BusinessTexts
 from circumspect.knowledge.search import Library
-from circumspect.policy.analysis import Routing
-from circumspect.policy.confidence import Bands
-from circumspect.policy.understood import Understanding
+from circumspect.policy.understanding.analysis import Routing
+from circumspect.policy.understanding.confidence import Bands
+from circumspect.policy.understanding.understood import Understanding
 from circumspect.steps.retrieve import Search
 from circumspect.stores import SqlStore
 from circumspect.tenants.file import UnderstandingSection

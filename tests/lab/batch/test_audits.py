@@ -14,13 +14,13 @@ import pytest
 from bench.audit import POLICY, made
 
 from circumspect.errors import CircumspectError
-from circumspect.lab.audit import audit, line_of
 from circumspect.lab.batch.audits import Order, audit_of, row_of, written
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.running import run
-from circumspect.lab.parts import parts, read_part
-from circumspect.lab.tool_defs import Toolbox
-from circumspect.lab.transcripts import read
+from circumspect.lab.transcripts.audit import audit, line_of
+from circumspect.lab.transcripts.parts import parts, read_part
+from circumspect.lab.transcripts.tool_defs import Toolbox
+from circumspect.lab.transcripts.transcripts import read
 from circumspect.policy.load import load
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from tests.lab.batch.conftest import POLICY
 
 from circumspect.cli.backtest import backtest as cli_backtest
-from circumspect.lab.backtest import Summary, backtest
 from circumspect.lab.batch.backtests import Order, add, backtest_of, case_of
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.running import run
-from circumspect.lab.flips import shortened
+from circumspect.lab.replay.backtest import Summary, backtest
+from circumspect.lab.replay.flips import shortened
 from circumspect.policy.load import load
 from circumspect.stores import SqlStore
 from circumspect.turn import TenantId

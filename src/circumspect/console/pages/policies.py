@@ -25,7 +25,7 @@ from circumspect.console.figures import category
 from circumspect.console.rendering import page, rendered
 from circumspect.console.trial import Progress, trial
 from circumspect.errors import CircumspectError, PolicyError
-from circumspect.lab.backtest import Summary
+from circumspect.lab.replay.backtest import Summary
 from circumspect.policy.diff import Change, changes
 from circumspect.policy.explain import explain
 from circumspect.policy.file import Policy

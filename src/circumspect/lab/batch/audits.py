@@ -21,15 +21,15 @@ from typing import Any
 
 from circumspect import __version__
 from circumspect.errors import ConfigError
-from circumspect.lab.audit import Auditor
 from circumspect.lab.batch.job import Chunk, Job, Work
-from circumspect.lab.parts import PART, Part, parts, read_part
-from circumspect.lab.rulings import Row, Ruled, Unsupported
-from circumspect.lab.tool_defs import Specs, Toolbox
-from circumspect.lab.transcripts import Problem, read
-from circumspect.policy.claims import Claim
+from circumspect.lab.transcripts.audit import Auditor
+from circumspect.lab.transcripts.parts import PART, Part, parts, read_part
+from circumspect.lab.transcripts.rulings import Row, Ruled, Unsupported
+from circumspect.lab.transcripts.tool_defs import Specs, Toolbox
+from circumspect.lab.transcripts.transcripts import Problem, read
 from circumspect.policy.load import load
-from circumspect.policy.tracing import Traced
+from circumspect.policy.origins.claims import Claim
+from circumspect.policy.origins.tracing import Traced
 from circumspect.stores import codec
 from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Finding, JsonObject, Verdict, digest
 

@@ -22,10 +22,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from circumspect import __version__
-from circumspect.lab.backtest import Lens
 from circumspect.lab.batch.job import Chunk, Job, Work
-from circumspect.lab.flips import KEPT, Case, Side, Summary, Tally
-from circumspect.lab.stored import Elsewhere, Stretch, read, reading, stretches
+from circumspect.lab.replay.backtest import Lens
+from circumspect.lab.replay.flips import KEPT, Case, Side, Summary, Tally
+from circumspect.lab.replay.stored import Elsewhere, Stretch, read, reading, stretches
 from circumspect.policy.load import load
 from circumspect.stores import codec
 from circumspect.stores.engine import Database

@@ -17,11 +17,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.lab.audit import Auditor, line_of
-from circumspect.lab.summary import Summary
-from circumspect.lab.tool_defs import Specs, Toolbox
-from circumspect.lab.transcripts import Problem as Unreadable
-from circumspect.lab.transcripts import read_stream
+from circumspect.lab.transcripts.audit import Auditor, line_of
+from circumspect.lab.transcripts.summary import Summary
+from circumspect.lab.transcripts.tool_defs import Specs, Toolbox
+from circumspect.lab.transcripts.transcripts import Problem as Unreadable
+from circumspect.lab.transcripts.transcripts import read_stream
 from circumspect.policy.file import Policy
 from circumspect.policy.load import load
 from circumspect.server.access import Caller, caller, services_of

@@ -13,8 +13,8 @@ from fastapi import Depends, Path, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
-from circumspect.lab import experiments as words
-from circumspect.lab.conducting import (
+from circumspect.lab.trials import experiments as words
+from circumspect.lab.trials.conducting import (
     ExperimentState,
     UnknownExperiment,
     change,
@@ -25,7 +25,7 @@ from circumspect.lab.conducting import (
     next_steps,
     reported,
 )
-from circumspect.lab.experiments import Experiment, of_row
+from circumspect.lab.trials.experiments import Experiment, of_row
 from circumspect.server.access import NotPermitted, Principal, either, services_of
 from circumspect.server.experiment_schemas import (
     ExperimentGiven,

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from circumspect.lab.stories import story_of
+from circumspect.lab.learning.stories import story_of
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.feedback_schemas import FeedbackGiven, FeedbackShown
 from circumspect.server.problems import not_found

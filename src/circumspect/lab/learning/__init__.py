@@ -1,0 +1,1 @@
+"""Overrides and outcomes as data: calibration, suggestions, fixtures."""

@@ -1,0 +1,1 @@
+"""Stored turns, decided again under another policy."""

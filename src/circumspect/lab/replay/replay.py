@@ -1,0 +1,85 @@
+"""replay: a ruling that was made, and a policy -> the same ruling, made again.
+
+What the model said is read from the journal. What code decided is decided again, by the very code that decides it in a
+live turn, over the past as it was at that moment. No model, no tool, no clock: whatever asked for one would fail.
+
+What may surprise: the conversation goes on as it was recorded, even where a call would now be held or let through. And
+an opinion of the model's that was never asked for cannot be made up: `Again.open` says that one would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from circumspect.clock import FixedClock
+from circumspect.lab.replay.journal import SECOND_OPINION, Ruling, rulings
+from circumspect.lab.replay.past import Elsewhere, Record, nowhere
+from circumspect.policy.facts import Facts
+from circumspect.policy.file import Policy
+from circumspect.policy.judge import Rule
+from circumspect.policy.rules import RULES
+from circumspect.ports import Ports
+from circumspect.profiles import PROFILES
+from circumspect.turn import Business, Enforced, Mode, Notes, Tenant, ToolSpec, Verdict
+from circumspect.work import Setup, Work
+
+__all__ = ("SECOND_OPINION", "Again", "Record", "Ruling", "rule_again", "rulings")
+
+_NOTED = frozenset(("confidence_is_capped", "the_model_is_sure", SECOND_OPINION))
+"""Names in the journal that are not a rule's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A ruling made once more. `enforced` has the stored second opinion in it where one would be asked for."""
+
+    enforced: Enforced
+    alone: Verdict
+    """Of the rules alone."""
+    criticised: bool
+    open: bool
+    """A second opinion would be asked for, and none is stored: the verdict is what it would be if it agreed."""
+
+
+async def rule_again(
+    ruling: Ruling,
+    policy: Policy,
+    specs: Mapping[str, ToolSpec],
+    *,
+    rules: Sequence[Rule] = RULES,
+    elsewhere: Elsewhere = nowhere,
+) -> Again:
+    """The same proposal, at the same moment, under this policy and these tools.
+
+    What rules said that are not among `rules` (an application's own) cannot be decided again, and stays as it was.
+    """
+    moment = ruling.moment
+    if moment is None:
+        raise ValueError(f"this ruling cannot be made again: {ruling.problem}")
+    nobody: Any = None
+    past: Any = moment.past.seen_with(elsewhere)
+    ports = Ports(model=nobody, tools=nobody, store=past, clock=FixedClock(moment.now), ids=nobody)
+    notes = Notes()
+    notes.ran.extend(moment.ran)
+    everyone = (*rules, *_carried_over(ruling, rules))
+    setup = Setup(Tenant(ruling.tenant, Business("")), policy, PROFILES, ports, everyone)
+    work = Work(setup, moment.screened, moment.profile, specs, notes, moment.earlier)
+    enforced, _ = await work.rule(ruling.call, moment.drafted, confirmed=ruling.confirmed)
+    wanted, alone = enforced.critique, enforced.verdict
+    if wanted and ruling.opinion:
+        enforced = enforced.tightened(ruling.opinion)
+    return Again(enforced, alone, wanted, wanted and ruling.opinion is None)
+
+
+def _carried_over(ruling: Ruling, rules: Sequence[Rule]) -> Iterator[Rule]:
+    modes: frozenset[Mode] = frozenset(PROFILES)
+    for finding in ruling.findings:
+        ours = finding.rule in _NOTED or any(one.name == finding.rule for one in rules)
+        if finding.reason and not ours:
+            yield Rule(finding.rule, "", finding.reason, _always(finding.verdict), modes)
+
+
+def _always(verdict: Verdict) -> Callable[[Facts], Verdict]:
+    return lambda _: verdict

@@ -1,0 +1,139 @@
+"""The words of understanding: how it is configured, what came of it, what was found. Frozen values, in flow order.
+
+`Understanding` is a tenant's choice; `Understood` is what the step `understand` makes of a message; `Found` is what the
+step `retrieve` adds to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
+from circumspect.policy.understanding.confidence import Bands, Confidence
+from circumspect.policy.understanding.decision import Decision
+from circumspect.policy.understanding.topics import ExtraTopic, Topic
+from circumspect.reasons import ReasonCode
+from circumspect.turn import Block, Json, Said, Screened
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """How messages are understood. The defaults are the profile `guided`; `decide` makes it `service`."""
+
+    decide: bool = False
+    """Choose one of five ways, compute a confidence, search only where decided, hand sensitive demands over."""
+    routing: Routing = field(default_factory=Routing)
+    bands: Bands = field(default_factory=Bands)
+    fail_closed: bool = True
+    """When the guardian cannot be had: hand over. False: go on, and write it down."""
+    synthetic_share: float = 1.0
+    """Share of conversations (0 to 1) for which `synthetic` holds, sticky by conversation: the two can be compared."""
+    synthetic: bool = True
+    """The model finds the analysis in its context as its own words. False: as the result of a tool."""
+    shown: bool = True
+    """The user reads how they were understood also when the turn goes on."""
+    topics: tuple[ExtraTopic, ...] = ()
+    authority: Mapping[str, float] = field(default_factory=dict)
+    """Documents, by name or pattern, that count for less than the others (0 to 1)."""
+    history: int = 5
+    passages: int = 5
+
+
+GUIDED = Understanding()
+SERVICE = Understanding(decide=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was made of a message. Nothing has happened yet."""
+
+    screened: Screened
+    routed: Routed
+    analysis: Analysis | None = None
+    """None where code could tell by itself, or where the model's could not be read."""
+    decision: Decision | None = None
+    """None where nobody was asked to decide: the profile `guided`."""
+    categories: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    reason: ReasonCode | None = None
+    """Why the turn ends here, where it does."""
+    response: str = ""
+    """The words for the user: all of the reply where the turn ends here, what comes before it where it goes on."""
+    context: tuple[Said, ...] = ()
+    """What the model finds in its context after the user's message. Synthetic: nobody said it."""
+
+    @property
+    def ends(self) -> Literal["blocked", "asked", "escalated"] | None:
+        """How the turn ends, where no further model call is to be made."""
+        if self.routed.action in ("block", "guardian_block"):
+            return "blocked"
+        if self.decision and self.decision.way == "ESCALATE":
+            return "escalated"
+        return "asked" if self.routed.action == "clarify" else None
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What to search for; empty where nothing is to be searched for."""
+        if self.ends or (self.decision is not None and not self.decision.retrieve):
+            return ()
+        own = self.decision.query if self.decision else ""
+        return (self.analysis.subqueries if self.analysis else ()) or ((own,) if own else ())
+
+    def to_json(self) -> dict[str, Json]:
+        """For the record, the debug view and metrics."""
+        return {
+            "action": self.routed.action,
+            "overridden": self.routed.overridden,
+            "analysis": self.analysis.to_json() if self.analysis else None,
+            "decision": self.decision.to_json() if self.decision else None,
+            "categories": list(self.categories),
+            "topics": [{"name": one.name, "stance": one.stance} for one in self.topics],
+            "ends": self.ends,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that was found, under the number it is cited by."""
+
+    number: int
+    document: str
+    title: str
+    section: str
+    path: tuple[str, ...]
+    page: int | None
+    span: tuple[int, int]
+    text: str
+    score: float
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "number": self.number,
+            "document": self.document,
+            "title": self.title,
+            "section": self.section,
+            "page": self.page,
+            "span": list(self.span),
+            "score": round(self.score, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was looked up, how sure that makes us, and whether the turn may go on."""
+
+    verdict: Literal["answer", "clarify", "escalate"]
+    confidence: Confidence | None = None
+    """None in the profile `guided`, which computes none."""
+    sources: tuple[Source, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    searches: int = 0
+    saved: bool = False
+    """Nothing was searched, because nothing had to be."""
+    reason: ReasonCode | None = None
+    question: str = ""
+    """For the user, where the verdict is `clarify`."""
+    summary: str = ""
+    """For a colleague, where the verdict is `escalate`."""
