@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import sqlalchemy as sa
 from tests.console.building import Browsing, ConsoleHouse, eventually
 from tests.server.house import say
 
+from circumspect.console.i18n import Words
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import dumps
 from circumspect.stores.people import create_conversation
 from circumspect.stores.statements import insert
 from circumspect.stores.tables import conversations, messages
-from circumspect.turn import ConversationId, TenantId
+from circumspect.turn import (
+    LANGUAGES,
+    SEVERITY,
+    ConversationId,
+    Effect,
+    ExecutionState,
+    Kind,
+    Language,
+    Outcome,
+    TenantId,
+)
 
 PAYLOADS = (
     "<script>window.pwned = 1</script>",
@@ -188,3 +199,31 @@ def _long_conversation(connection: sa.Connection, id_: str, many: int) -> None:
     ]
     common = {"tenant": "shop", "conversation": id_, "turn": "turn_long", "kind": "message", "meta": dumps({})}
     insert(connection, messages, *rows, common=common)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_kind_of_step_and_every_state_has_a_name(language: Language) -> None:
+    words = Words(language)
+    for key in (
+        *(f"kind-{kind}" for kind in get_args(Kind)),
+        *(f"state-{state}" for state in get_args(ExecutionState)),
+        *(f"outcome-{outcome}" for outcome in get_args(Outcome)),
+        *(f"effect-{effect}" for effect in get_args(Effect)),
+        *(f"verdict-{verdict}" for verdict in SEVERITY),
+    ):
+        assert words.t(key)
+
+
+def test_what_was_understood_and_searched_is_shown_where_it_was_thought(house: ConsoleHouse) -> None:
+    """A browsing session holds steps that a chat has not: where the information was, and each search."""
+    button = {"id": "p", "role": "button", "name": "Patient", "haspopup": "menu", "expanded": False}
+    asked = {"url": "http://clinic.example/", "page": {"title": "Clinic", "elements": [button]}}
+    key = house.key("shop")
+    first = key.post("/v1/agent/interact", json={**asked, "query": "Click the Patient button"}).json()
+    more = key.post("/v1/agent/interact", json={**asked, "query": "How do I register a <b>patient</b>?"}).json()
+    with house.visitor("noa") as visitor:
+        for session, wanted in ((first["session"], "PAGE"), (more["session"], "register")):
+            page = visitor.get(f"/conversations/shop/{session}?debug=1")
+            assert page.status_code == 200
+            assert wanted in page.text
+            assert "<b>patient" not in page.text

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.console.charts import Chart, Span, waterfall
 from circumspect.lab.replay.replay import Record
+from circumspect.policy.pages import PAGE_RULES
 from circumspect.policy.rules import RULES
 from circumspect.stores import admin, codec
 from circumspect.stores.people import Conversation
@@ -24,7 +25,7 @@ PIECE = 60
 """Visible messages at a time."""
 WHOLE = 1500
 """Rows up to which the whole conversation is read to find where arguments came from."""
-SENTENCES: Mapping[str, str] = {rule.name: rule.sentence for rule in RULES}
+SENTENCES: Mapping[str, str] = {rule.name: rule.sentence for rule in (*RULES, *PAGE_RULES)}
 NOTED = ("confidence_is_capped", "the_model_is_sure", "a_second_opinion_agrees", "a_second_opinion_was_had")
 """Names in a ruling that are no rule's; their sentences are among our words."""
 SETTLED = ("run", "ask_again", "drop", "nothing", "edit")
