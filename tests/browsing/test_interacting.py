@@ -226,6 +226,7 @@ async def test_a_client_that_could_not_carry_it_out_says_so_and_that_is_a_failur
         assert second.verified is not None
         assert not second.verified.success
         assert "lies over" in second.verified.error
+        assert ReasonCode.VERIFICATION_FAILED in second.result.reason_codes
 
 
 async def test_a_question_of_the_models_reaches_the_user(tmp_path: Path) -> None:

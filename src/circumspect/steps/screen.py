@@ -6,14 +6,18 @@ that is pending? Nothing here has effects.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from circumspect.locales.language import detect
 from circumspect.policy.reading.answers import classify
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Incoming, Language, Notes, Opened, Profile, Screened
+from circumspect.turn import Incoming, Language, Notes, Opened, Profile, Results, Screened
 from circumspect.wording import shown
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Notes) -> Screened:
+    if incoming.page:
+        _note_outcomes(incoming, notes)
     if incoming.errand:
         return Screened(incoming, opened, incoming.language or opened.language or default, "other")
     language = incoming.language or detect(incoming.text, opened.language, default)
@@ -31,3 +35,12 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
     values = {pending.call.tool, *map(shown, pending.call.arguments.values())} if pending else frozenset[str]()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))
+
+
+def _note_outcomes(incoming: Incoming, notes: Notes) -> None:
+    """What the last action on the page did, as the page itself told."""
+    errand = incoming.errand
+    for one in errand.returned if isinstance(errand, Results) else incoming.returned:
+        told = one.result.get("happened", "") if isinstance(one.result, Mapping) else ""
+        reasons = (ReasonCode.VERIFICATION_FAILED,) if one.error else ()
+        notes.write("context", str(told), *reasons, meta={"execution": one.execution, "verified": one.result})
