@@ -110,6 +110,9 @@ async def test_a_form_with_empty_required_fields_is_not_sent_and_they_are_asked_
         assert "First name" in asked.result.reply
         assert "Date of birth" in asked.result.reply
         assert asked.result.pending is None
+        told = asked.to_json()
+        assert told["missing_information"] == ["First name", "Date of birth"]
+        assert told["thought"]
 
 
 async def test_a_value_that_nobody_gave_is_not_typed(tmp_path: Path) -> None:

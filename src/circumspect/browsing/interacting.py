@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from circumspect import locales
 from circumspect.browser.expected import expect
 from circumspect.browser.trimming import trimmed
 from circumspect.browser.verification import verify
@@ -99,10 +100,20 @@ class Interaction:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Names of what only the user can give."""
+        """Names of what only the user can give: by what was thought, or by what the form requires."""
         found = self.reasoned.get("missing")
         fields = [one.get("field") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-        return tuple(str(one) for one in fields)
+        held = [one.meta["missing"] for one in self.result.entries if one.kind == "policy" and "missing" in one.meta]
+        asked = held[-1] if held and isinstance(held[-1], list) else []
+        return tuple(str(one) for one in (*fields, *asked))
+
+    @property
+    def thought(self) -> str:
+        """Why, in a sentence."""
+        if told := self.reasoned.get("thought"):
+            return str(told)
+        codes = self.result.reason_codes
+        return locales.meaning(codes[0], self.result.language) if codes and not self.action else ""
 
     def to_json(self) -> dict[str, Json]:
         asked = self.status == "needs_user_input"
@@ -111,7 +122,7 @@ class Interaction:
         return {
             "session": self.session,
             "status": self.status,
-            "thought": str(reasoned.get("thought") or ""),
+            "thought": self.thought,
             "next_action": self.action.to_json() if self.action else None,
             "answer": self.result.reply if self.status == "answer" else None,
             "user_question": self.result.reply if asked else None,

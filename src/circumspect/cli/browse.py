@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -191,6 +192,8 @@ class Terminal:
         if made.reasoned:
             source, sure, why = (made.reasoned.get(name) or "" for name in ("source", "confidence", "thought"))
             console.print(Text(f"   {source} ({sure}): {why}".rstrip(": "), style="dim"))
+            for line in searches(made.reasoned):
+                console.print(Text(f"   {line}", style="dim"))
         if made.action:
             console.print(Text(f"{step.number:>2} ", style="bold") + Text(said(step)))
             console.print(Text(f"   expected: {made.action.expected.why}", style="dim"))
@@ -235,3 +238,14 @@ class Terminal:
             self._console.print(f"Stopped after {last.number} steps; raise --steps to go on.", style="yellow")
         if self._report:
             self._console.print(f"Report: {self._report.folder / 'report.html'}", style="dim", markup=False)
+
+
+def searches(reasoned: Mapping[str, Any]) -> Iterator[str]:
+    """Each search and each change of source, a line each."""
+    for hop in reasoned.get("hops") or ():
+        judged = hop.get("judgement") or {}
+        outcome = "failed" if hop.get("failed") else "solved" if judged.get("solved") else "not solved"
+        where = f" on {hop['domain']}" if hop.get("domain") and not hop.get("widened") else ""
+        yield f"searched “{hop.get('query')}”{where}: {len(hop.get('results') or ())} results, {outcome}"
+    for one in reasoned.get("switches") or ():
+        yield f"{one.get('from')} → {one.get('to')} ({one.get('confidence')}): {one.get('reason')}"

@@ -18,6 +18,7 @@ from circumspect.policy.rules import HARD_STOPS
 from circumspect.reasons import ReasonCode
 from circumspect.turn import (
     Allow,
+    Ask,
     Confirm,
     Deny,
     Draft,
@@ -94,6 +95,8 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
 def write_down(enforced: Enforced, facts: Facts, notes: Notes) -> None:
     """The verdict and who spoke, for the journal. What was decided about a web page says so: without the page it cannot
     be decided again."""
+    verdict = enforced.verdict
+    missing: JsonObject = {"missing": [*verdict.missing, *verdict.named]} if isinstance(verdict, Ask) else {}
     page: JsonObject = {"page": facts.page.url.split("?")[0]} if facts.page else {}
     notes.write(
         "policy",
@@ -109,6 +112,7 @@ def write_down(enforced: Enforced, facts: Facts, notes: Notes) -> None:
             "policy": enforced.policy_version,
             "at": facts.now.isoformat(),
             **page,
+            **missing,
             "findings": [
                 {"rule": one.rule, "verdict": one.verdict.kind, "reason": one.reason and str(one.reason)}
                 for one in enforced.findings

@@ -101,6 +101,8 @@ def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
             return Reply("asked", _question(ask, enforced, drafted, desk))
         case Escalate():
             return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+        case Deny() if desk.screened.incoming.page:
+            return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
         case Deny():
             unavailable = enforced.spec is None or not enforced.spec.configured
             return Reply("blocked", _instead(desk, "tool-unavailable" if unavailable else "tool-denied"))
