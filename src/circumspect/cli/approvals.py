@@ -14,7 +14,7 @@ from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
-    from circumspect.stores.people import Approval
+    from circumspect.stores.approvals import Approval
     from circumspect.turn import JsonObject, TurnResult
 
 T = TypeVar("T")
@@ -39,13 +39,13 @@ def approvals() -> None:
 @stored
 def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """What waits, the newest first."""
-    from circumspect.stores import people
+    from circumspect.stores.approvals import list_approvals
     from circumspect.turn import TenantId
 
     async def body(services: Services) -> list[Approval]:
         tenants = None if tenant is None else (TenantId(tenant),)
         now = services.clock.now()
-        found = await services.store.tx(people.list_approvals, tenants, None, 200, waiting=not everything, now=now)
+        found = await services.store.tx(list_approvals, tenants, None, 200, waiting=not everything, now=now)
         return list(found)
 
     rows = [_shown(one) for one in _with_services(body, database, config)]
@@ -59,10 +59,10 @@ def list_(tenant: str | None, everything: bool, database: str | None, config: Pa
 @stored
 def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Exactly what will run."""
-    from circumspect.stores import people
+    from circumspect.stores.approvals import get_approval
 
     async def body(services: Services) -> Approval:
-        return await services.store.tx(people.get_approval, None, approval_id)
+        return await services.store.tx(get_approval, None, approval_id)
 
     row = _shown(_with_services(body, database, config))
     say(as_json, row, "\n".join(f"{name:<14}{value}" for name, value in row.items()))
@@ -109,13 +109,14 @@ def _decide(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    from circumspect.stores import access, people
+    from circumspect.stores import access
+    from circumspect.stores.approvals import get_approval
     from circumspect.turn import Decided, Incoming, TurnId
 
     who = f"command line: {login()}"
 
     async def body(services: Services) -> TurnResult:
-        waiting = (await services.store.tx(people.get_approval, None, approval_id)).intent
+        waiting = (await services.store.tx(get_approval, None, approval_id)).intent
         setup = await services.directory.setup(waiting.tenant)
         now = services.clock.now()
         incoming = Incoming(

@@ -24,9 +24,9 @@ from circumspect.policy.file import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
 from circumspect.server.services import Services
-from circumspect.stores import people
+from circumspect.stores import approvals
+from circumspect.stores.approvals import Waiting
 from circumspect.stores.codec import dumps
-from circumspect.stores.people import Waiting
 from circumspect.turn import (
     ConversationId,
     Decided,
@@ -86,7 +86,7 @@ class Gateway:
         given: JsonObject = params.arguments or {}
         call = ToolCall(params.name, materialised(spec, given) if spec else given)
         waiting = await self.services.store.tx(
-            people.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
+            approvals.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
         )
         if waiting is None:
             return await self._told(await self._run(Proposed(call, _can_ask(context)), setup), context, setup)
@@ -104,7 +104,7 @@ class Gateway:
             return await self._asked(intent, context, setup)
         if ran is not None and ran.state == "started":
             return _text(prompt("gateway-running").text, status="pending")
-        await self.services.store.tx(people.collect, self.tenant, intent.id)
+        await self.services.store.tx(approvals.collect, self.tenant, intent.id)
         if intent.state == "denied" or ran is None:
             return _text(prompt("gateway-declined").text, status="declined", wrong=True)
         return _outcome(ran.state, ran.result, ran.error)
@@ -129,7 +129,7 @@ class Gateway:
     async def _decide(self, intent: Intent, yes: bool, setup: Setup) -> TurnResult:
         result = await self._run(Decided(intent.id, "approve" if yes else "deny", self.principal), setup)
         # Its proposer hears of it now.
-        await self.services.store.tx(people.collect, self.tenant, intent.id)
+        await self.services.store.tx(approvals.collect, self.tenant, intent.id)
         return result
 
     async def _run(self, errand: Errand, setup: Setup) -> TurnResult:

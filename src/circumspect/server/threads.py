@@ -18,7 +18,7 @@ from circumspect.policy.file import effect_of
 from circumspect.ports import Ids
 from circumspect.server.openai_format import Talk, result_of, thread_of
 from circumspect.server.services import Services
-from circumspect.stores import people
+from circumspect.stores import people, talks
 from circumspect.turn import (
     ConversationId,
     Execution,
@@ -61,9 +61,9 @@ async def find(
     store, now = services.store, services.clock.now()
     conversation = ConversationId(named) if named else None
     if conversation is None and idempotency_key:
-        conversation = await store.tx(people.conversation_of_key, sender.tenant, idempotency_key)
+        conversation = await store.tx(talks.conversation_of_key, sender.tenant, idempotency_key)
     if conversation is None and talk.earlier:
-        conversation = await store.tx(people.find_thread, sender.tenant, thread_of(sender.owner, talk.earlier))
+        conversation = await store.tx(talks.find_thread, sender.tenant, thread_of(sender.owner, talk.earlier))
     id_ = conversation or ConversationId(services.ids.new("conv"))
     past = _past(talk, setup, sender.tenant, id_, services.ids, now)
     known = await store.tx(_begin, setup, sender, id_, past, now)
@@ -75,7 +75,7 @@ async def find(
 
 async def remember(services: Services, sender: Sender, said: Sequence[Said], result: TurnResult) -> None:
     """The next request of this talk begins with what this one ends with."""
-    await services.store.tx(people.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
+    await services.store.tx(talks.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _begin(
     found = people.create_conversation(connection, sender.tenant, id_, mode, now, person=sender.person)
     if found.messages:
         return True
-    people.import_talk(connection, sender.tenant, id_, past.said, past.ran, past.turn, now)
+    talks.import_talk(connection, sender.tenant, id_, past.said, past.ran, past.turn, now)
     return False
 
 

@@ -1,4 +1,4 @@
-"""People in conversations: escalations taken over, approvals waiting, words said by a person, clients' own threads.
+"""People in conversations: escalations taken over, words said by a person.
 
 Plain functions on a connection, off the path of a turn. Every one takes `tenants`, the tenants its caller may see (None
 is all of them); what belongs to anyone else is not there. A person's words get their number from the conversation's
@@ -7,7 +7,7 @@ row, as a turn's do, so the two can come at the same moment.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -18,14 +18,11 @@ from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch, moment
-from circumspect.stores.ledger import execution_row, notify
+from circumspect.stores.ledger import notify
 from circumspect.stores.statements import Values, insert
-from circumspect.stores.tables import WAITING, conversations, escalations, intents, messages, tool_executions, turns
+from circumspect.stores.tables import conversations, escalations, messages, tool_executions
 from circumspect.turn import (
     ConversationId,
-    Execution,
-    Intent,
-    IntentId,
     Language,
     Mode,
     TenantId,
@@ -81,15 +78,6 @@ class EscalationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
-    """A call that waits for a colleague, or did. `intent` holds exactly what will run."""
-
-    intent: Intent
-    settled_by: str | None
-    settled_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """Where a list goes on: the sort key of the last row seen."""
 
@@ -97,11 +85,11 @@ class Page:
     id: str
 
 
-def _mine(table: sa.Table, tenants: Tenants) -> sa.ColumnElement[bool]:
+def mine(table: sa.Table, tenants: Tenants) -> sa.ColumnElement[bool]:
     return sa.true() if tenants is None else table.c.tenant.in_(sorted(tenants))
 
 
-def _some(query: sa.Select[Any], table: sa.Table, time: str, after: Page | None, limit: int) -> sa.Select[Any]:
+def newest_first(query: sa.Select[Any], table: sa.Table, time: str, after: Page | None, limit: int) -> sa.Select[Any]:
     """Newest first, from there on. A row that comes in meanwhile moves nothing."""
     if after is not None:
         query = query.where(sa.tuple_(table.c[time], table.c.id) < sa.tuple_(sa.literal(after.at), after.id))
@@ -123,7 +111,7 @@ def create_conversation(
 ) -> Conversation:
     """The conversation of that id, made if there is none yet."""
     checked(tenant, conversation, person)
-    there: Any = connection.execute(_one(tenant, conversation)).one_or_none()
+    there: Any = connection.execute(row_of(tenant, conversation)).one_or_none()
     if there is None:
         row: Values = {
             "tenant": tenant,
@@ -138,16 +126,16 @@ def create_conversation(
             "person": person,
         }
         insert(connection, conversations, row)
-        there = connection.execute(_one(tenant, conversation)).one()
+        there = connection.execute(row_of(tenant, conversation)).one()
     return _conversation(there)
 
 
 def get_conversation(connection: sa.Connection, tenants: Tenants, conversation: ConversationId) -> Conversation:
     """Where several tenants are visible, an id names one conversation only if no two of them use it."""
-    query = sa.select(conversations).where(conversations.c.id == conversation, _mine(conversations, tenants))
+    query = sa.select(conversations).where(conversations.c.id == conversation, mine(conversations, tenants))
     rows = connection.execute(query.limit(2)).all()
     if len(rows) != 1:
-        raise _not_there("conversation")
+        raise not_there("conversation")
     return _conversation(rows[0])
 
 
@@ -160,14 +148,14 @@ def list_conversations(
     person: str | None = None,
 ) -> Sequence[Conversation]:
     """The most recently used first."""
-    query = sa.select(conversations).where(_mine(conversations, tenants))
+    query = sa.select(conversations).where(mine(conversations, tenants))
     if person is not None:
         query = query.where(conversations.c.person == person)
-    rows = connection.execute(_some(query, conversations, "updated_at", after, limit))
+    rows = connection.execute(newest_first(query, conversations, "updated_at", after, limit))
     return [_conversation(row) for row in rows]
 
 
-def _one(tenant: TenantId, conversation: ConversationId) -> sa.Select[Any]:
+def row_of(tenant: TenantId, conversation: ConversationId) -> sa.Select[Any]:
     return sa.select(conversations).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
 
 
@@ -185,7 +173,7 @@ def _conversation(row: Any) -> Conversation:
     )
 
 
-def _not_there(what: str) -> NotThere:
+def not_there(what: str) -> NotThere:
     return NotThere(f"There is no such {what}.", fix=f"List the {what}s and use an id from there.")
 
 
@@ -195,10 +183,10 @@ def _not_there(what: str) -> NotThere:
 def list_escalations(
     connection: sa.Connection, tenants: Tenants, state: EscalationState | None, after: Page | None, limit: int
 ) -> Sequence[EscalationRow]:
-    query = sa.select(escalations).where(_mine(escalations, tenants))
+    query = sa.select(escalations).where(mine(escalations, tenants))
     if state is not None:
         query = query.where(escalations.c.state == state)
-    rows = connection.execute(_some(query, escalations, "created_at", after, limit))
+    rows = connection.execute(newest_first(query, escalations, "created_at", after, limit))
     return [_escalation(row) for row in rows]
 
 
@@ -208,24 +196,24 @@ def get_escalation(connection: sa.Connection, tenants: Tenants, id_: str) -> Esc
 
 def pause(connection: sa.Connection, tenants: Tenants, tenant: TenantId, conversation: ConversationId, by: str) -> None:
     """From now on a person answers. A turn under way is finished first; what it says stands before theirs."""
-    there: Any = connection.execute(_one(tenant, conversation).where(_mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
     if there is None:
-        raise _not_there("conversation")
+        raise not_there("conversation")
     if there.paused_by not in (None, by):
         raise TakenByAnother(f"{there.paused_by} has this conversation.", fix="Ask them to hand it back first.")
-    _set(connection, tenant, conversation, paused_by=by)
+    change(connection, tenant, conversation, paused_by=by)
 
 
 def hand_back(
     connection: sa.Connection, tenants: Tenants, tenant: TenantId, conversation: ConversationId, by: str
 ) -> None:
     """The agent answers again. Handing back what nobody has does no harm."""
-    there: Any = connection.execute(_one(tenant, conversation).where(_mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
     if there is None:
-        raise _not_there("conversation")
+        raise not_there("conversation")
     if there.paused_by not in (None, by):
         raise TakenByAnother(f"{there.paused_by} has this conversation.", fix="Only they can hand it back.")
-    _set(connection, tenant, conversation, paused_by=None)
+    change(connection, tenant, conversation, paused_by=None)
 
 
 def take_over(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime) -> EscalationRow:
@@ -274,9 +262,9 @@ def resolve(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now:
         return _escalation(row)
     if row.state == "taken" and row.taken_by != by:
         raise TakenByAnother(f"{row.taken_by} has this escalation.", fix="Ask them to resolve it.")
-    there: Any = connection.execute(_one(row.tenant, row.conversation)).one()
+    there: Any = connection.execute(row_of(row.tenant, row.conversation)).one()
     if there.paused_by == by:
-        _set(connection, row.tenant, row.conversation, paused_by=None)
+        change(connection, row.tenant, row.conversation, paused_by=None)
     _update(connection, id_, state="resolved", resolved_by=by, resolved_at=epoch(now))
     told = {
         "id": id_,
@@ -309,9 +297,9 @@ def person_says(
     now: datetime,
 ) -> int:
     """A person's words to the user; the number of the message. Only who has the conversation may speak in it."""
-    there: Any = connection.execute(_one(tenant, conversation).where(_mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
     if there is None:
-        raise _not_there("conversation")
+        raise not_there("conversation")
     if there.paused_by != by:
         raise TakenByAnother("The agent still answers this conversation.", fix="Take it over first.")
     seq: int = connection.execute(
@@ -335,7 +323,7 @@ def person_says(
     return seq - 1
 
 
-def _set(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, **values: Any) -> None:
+def change(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, **values: Any) -> None:
     connection.execute(
         sa.update(conversations)
         .where(conversations.c.tenant == tenant, conversations.c.id == conversation)
@@ -348,10 +336,10 @@ def _update(connection: sa.Connection, id_: str, **values: Any) -> None:
 
 
 def _escalation_row(connection: sa.Connection, tenants: Tenants, id_: str) -> Any:
-    query = sa.select(escalations).where(escalations.c.id == id_, _mine(escalations, tenants)).with_for_update()
+    query = sa.select(escalations).where(escalations.c.id == id_, mine(escalations, tenants)).with_for_update()
     row = connection.execute(query).one_or_none()
     if row is None:
-        raise _not_there("escalation")
+        raise not_there("escalation")
     return row
 
 
@@ -368,148 +356,11 @@ def _escalation(row: Any) -> EscalationRow:
         state=row.state,
         created_at=moment(row.created_at),
         taken_by=row.taken_by,
-        taken_at=_moment(row.taken_at),
+        taken_at=moment_of(row.taken_at),
         resolved_by=row.resolved_by,
-        resolved_at=_moment(row.resolved_at),
+        resolved_at=moment_of(row.resolved_at),
     )
 
 
-def _moment(seconds: float | None) -> datetime | None:
+def moment_of(seconds: float | None) -> datetime | None:
     return None if seconds is None else moment(seconds)
-
-
-# --- approvals ------------------------------------------------------------------------------------------------------
-
-
-def list_approvals(
-    connection: sa.Connection,
-    tenants: Tenants,
-    after: Page | None,
-    limit: int,
-    *,
-    waiting: bool = True,
-    now: datetime | None = None,
-) -> Sequence[Approval]:
-    """Those that wait and have not expired (`now`), or all there ever were."""
-    query = sa.select(intents).where(intents.c.kind == "approval", _mine(intents, tenants))
-    if waiting:
-        query = query.where(sa.text(WAITING))
-        if now is not None:
-            query = query.where(intents.c.expires_at > epoch(now))
-    rows = connection.execute(_some(query, intents, "created_at", after, limit))
-    return [_approval(row) for row in rows]
-
-
-def get_approval(connection: sa.Connection, tenants: Tenants, id_: str) -> Approval:
-    query = sa.select(intents).where(intents.c.id == id_, intents.c.kind == "approval", _mine(intents, tenants))
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        raise _not_there("approval")
-    return _approval(row)
-
-
-def _approval(row: Any) -> Approval:
-    return Approval(codec.intent(row), row.settled_by, _moment(row.settled_at))
-
-
-# --- clients that propose a call and come back for it ----------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What became of a call that was held when it was proposed."""
-
-    intent: Intent
-    execution: Execution | None
-
-
-def waiting_call(
-    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, hash_: str, now: datetime
-) -> Waiting | None:
-    """The newest intent for exactly this call that its proposer has not collected yet; None when there is none."""
-    query = (
-        sa.select(intents)
-        .where(
-            intents.c.tenant == tenant,
-            intents.c.conversation == conversation,
-            intents.c.hash == hash_,
-            intents.c.state.in_(("pending", "consumed", "denied")),
-        )
-        .order_by(intents.c.created_at.desc(), intents.c.id.desc())
-        .limit(1)
-    )
-    row: Any = connection.execute(query).one_or_none()
-    if row is None or (row.state == "pending" and row.expires_at <= epoch(now)):
-        return None
-    ran: Any = connection.execute(
-        sa.select(tool_executions).where(tool_executions.c.intent == row.id, tool_executions.c.tenant == tenant)
-    ).one_or_none()
-    return Waiting(codec.intent(row), None if ran is None else codec.execution(ran))
-
-
-def collect(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> None:
-    """Its proposer has heard what became of it: the same call proposed again is a new one."""
-    connection.execute(
-        sa.update(intents)
-        .where(intents.c.id == intent, intents.c.tenant == tenant, intents.c.state.in_(("consumed", "denied")))
-        .values(state="collected")
-    )
-
-
-# --- clients that send the whole talk each time ----------------------------------------------------------------------
-
-
-def find_thread(connection: sa.Connection, tenant: TenantId, thread: str) -> ConversationId | None:
-    """The conversation whose talk so far has this digest; the most recent, should there be several."""
-    query = (
-        sa.select(conversations.c.id)
-        .where(conversations.c.tenant == tenant, conversations.c.thread == thread, sa.text("thread IS NOT NULL"))
-        .order_by(conversations.c.updated_at.desc())
-        .limit(1)
-    )
-    found = connection.execute(query).scalar()
-    return None if found is None else ConversationId(found)
-
-
-def set_thread(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, thread: str) -> None:
-    _set(connection, tenant, conversation, thread=thread)
-
-
-def import_talk(
-    connection: sa.Connection,
-    tenant: TenantId,
-    conversation: ConversationId,
-    said: Sequence[Mapping[Literal["role", "content"], str]],
-    ran: Sequence[Execution],
-    turn: TurnId,
-    now: datetime,
-) -> None:
-    """What a client says was said and done before it came to us, into an empty conversation."""
-    if not said and not ran:
-        return
-    there: Any = connection.execute(_one(tenant, conversation)).one_or_none()
-    if there is None or there.next_seq:
-        raise StoreError("Only an empty conversation can be given a past.", fix="Use a new conversation.")
-    if said:
-        rows: list[Values] = [
-            {"seq": seq, "role": one["role"], "kind": "message", "content": clean(one["content"])}
-            for seq, one in enumerate(said)
-        ]
-        common: Values = {
-            "tenant": tenant,
-            "conversation": conversation,
-            "turn": turn,
-            "meta": dumps({"imported": True}),
-            "at": epoch(now),
-        }
-        insert(connection, messages, *rows, common=common)
-        _set(connection, tenant, conversation, next_seq=len(said))
-    if ran:
-        insert(connection, tool_executions, *(execution_row(one, reported=True) for one in ran))
-
-
-def conversation_of_key(connection: sa.Connection, tenant: TenantId, key: str) -> ConversationId | None:
-    """Where the turn with a client's key took place, whether or not it has ended."""
-    query = sa.select(turns.c.conversation).where(turns.c.tenant == tenant, turns.c.client_key == key).limit(1)
-    found = connection.execute(query).scalar()
-    return None if found is None else ConversationId(found)

@@ -26,8 +26,9 @@ from circumspect.server.requests import read_json
 from circumspect.server.routes import approvals as api
 from circumspect.server.schemas import Decision, Edit
 from circumspect.server.web import IdPath, page_after, paged, visible
-from circumspect.stores import admin, people
-from circumspect.stores.people import Approval, Conversation
+from circumspect.stores import admin, approvals, people
+from circumspect.stores.approvals import Approval
+from circumspect.stores.people import Conversation
 from circumspect.turn import ToolSpec
 
 navigation.add(navigation.Entry("nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals"))
@@ -50,7 +51,7 @@ async def inbox(
     services = services_of(request)
     now, waiting = services.clock.now(), state != "all"
     seen = visible(who.principal, tenant or None)
-    rows = await read(services, people.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+    rows = await read(services, approvals.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
     listed = paged(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
     return answer(
         request,
@@ -85,7 +86,7 @@ async def detail(
     seen = visible(who.principal, None)
 
     def looked_up(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
-        row = people.get_approval(connection, seen, approval_id)
+        row = approvals.get_approval(connection, seen, approval_id)
         intent = row.intent
         found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
         spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)

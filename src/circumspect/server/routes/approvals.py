@@ -33,8 +33,8 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import people
-from circumspect.stores.people import Approval
+from circumspect.stores import approvals
+from circumspect.stores.approvals import Approval
 from circumspect.turn import Decided as Errand
 from circumspect.turn import Incoming, JsonObject, TurnId
 
@@ -58,7 +58,7 @@ async def list_approvals(
     services = services_of(request)
     now = services.clock.now()
     rows = await services.store.tx(
-        people.list_approvals,
+        approvals.list_approvals,
         visible(who, tenant),
         page_after(after),
         limit + 1,
@@ -74,7 +74,7 @@ async def list_approvals(
 async def get_approval(request: Request, who: Looking, approval_id: IdPath) -> Response:
     """Exactly what will run."""
     services = services_of(request)
-    row = await services.store.tx(people.get_approval, visible(who, None), approval_id)
+    row = await services.store.tx(approvals.get_approval, visible(who, None), approval_id)
     return answer(shown(row, services.clock.now()))
 
 
@@ -106,7 +106,7 @@ async def _decide(
 ) -> Response:
     services = services_of(request)
     seen, now = visible(who, None), services.clock.now()
-    row = await services.store.tx(people.get_approval, seen, approval_id)
+    row = await services.store.tx(approvals.get_approval, seen, approval_id)
     intent = row.intent
     about(tenant=intent.tenant)
     if intent.state != "pending" or intent.expires_at <= now:
@@ -130,7 +130,7 @@ async def _decide(
     change = action(services, who.name, decision)
     detail: JsonObject = {"tool": intent.call.tool, "outcome": result.outcome, "turn": result.turn}
     await services.store.tx(change.log, intent.tenant, intent.id, detail)
-    after = await services.store.tx(people.get_approval, seen, approval_id)
+    after = await services.store.tx(approvals.get_approval, seen, approval_id)
     return answer({"approval": shown(after, services.clock.now()), "turn": turn_shown(result)})
 
 
