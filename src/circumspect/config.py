@@ -142,6 +142,12 @@ class Settings(BaseSettings):
     """Requests a minute for each tenant that has no limit of its own."""
     allow_addresses: Hosts = ()
     """Private addresses, networks or hosts that tools and webhooks may reach all the same."""
+    smart_model: str | None = Field(None, min_length=1)
+    """The model that thinks for browser agents; without it the tenant's own."""
+    smart_model_fallback: str | None = Field(None, min_length=1)
+    """Thinks when that one cannot be had."""
+    fast_model: str | None = Field(None, min_length=1)
+    """The model that words their actions; without it the one that thinks."""
     search: str = Field("documents", min_length=1)
     """Where browser agents search: documents (the tenant's own), tavily, searxng:URL or none."""
     search_key: SecretStr | None = None

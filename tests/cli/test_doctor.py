@@ -305,3 +305,16 @@ async def test_a_port_is_free_ours_or_somebody_elses(port, monkeypatch):
             server.shutdown()
             thread.join()
     assert (await found("port", port=port, host="203.0.113.7")).state == "wrong"
+
+
+async def test_a_search_that_cannot_be_had_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    assert await found("search") is None
+    wrong = await found("search", search="tavily")
+    assert wrong is not None
+    assert wrong.state == "wrong"
+    assert "TAVILY_API_KEY" in wrong.fix
+    fine = await found("search", search="tavily", search_key="tvly-not-shown")
+    assert fine is not None
+    assert fine.state == "ok"
+    assert "not-shown" not in f"{fine}"

@@ -196,6 +196,20 @@ async def _model(settings: Settings, online: bool) -> Finding:
     return Finding("model", "ok", f"{reply.usage.model or model.name} answers.")
 
 
+async def _search(settings: Settings, online: bool) -> Finding | None:
+    if settings.search in ("documents", "none"):
+        return None
+    from circumspect.knowledge.web.opening import open_search
+
+    given = settings.search_key
+    key = given.get_secret_value() if given else os.environ.get("TAVILY_API_KEY")
+    search = open_search(settings.search, key=key, allow=settings.allow_addresses)
+    if not online:
+        return Finding("search", "ok", f"{search.name} is set up.")
+    await search.find("opening hours", limit=1)
+    return Finding("search", "ok", f"{search.name} answers.")
+
+
 async def _secret_key(settings: Settings, online: bool) -> Finding:
     from circumspect.server.vault import key_path, open_to_others, open_vault
 
@@ -295,6 +309,7 @@ CHECKS: dict[str, Check] = {
     "clock": _clock,
     "redis": _redis,
     "model": _model,
+    "search": _search,
     "secret key": _secret_key,
     "mail": _mail,
     "port": _port,

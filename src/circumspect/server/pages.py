@@ -19,6 +19,7 @@ from circumspect.knowledge.web.opening import open_search
 from circumspect.knowledge.web.scoped import Scoped
 from circumspect.models.pair import Pair
 from circumspect.policy.reasoning.reasoned import Reasoning
+from circumspect.ports import Model
 from circumspect.server.directory import Directory
 from circumspect.stores import SqlStore
 from circumspect.tenants.file import BrowserSection
@@ -58,7 +59,10 @@ class Pages:
         return Scoped(opened, SearchCache())
 
     async def _models(self, base: Setup, section: BrowserSection) -> Pair:
-        own = base.ports.model
-        smart = await self._directory.model(section.smart) if section.smart else own
-        fallback = await self._directory.model(section.smart_fallback) if section.smart_fallback else None
-        return Pair(smart, await self._directory.model(section.fast) if section.fast else smart, fallback)
+        settings = self._settings
+        smart = await self._named(section.smart or settings.smart_model) or base.ports.model
+        fallback = await self._named(section.smart_fallback or settings.smart_model_fallback)
+        return Pair(smart, await self._named(section.fast or settings.fast_model) or smart, fallback)
+
+    async def _named(self, name: str | None) -> Model | None:
+        return await self._directory.model(name) if name else None
