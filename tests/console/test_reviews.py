@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from tests.console.building import Browsing, ConsoleHouse, overflow, serious
+from tests.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
 from circumspect.console.pages.reviews import marked
 from circumspect.knowledge.reading import read_document
@@ -52,6 +52,42 @@ def test_a_verdict_leads_to_its_quote_in_the_document(browsing: Browsing, review
         assert page.locator(page.url[page.url.index("#") :]).count() == 1
         assert page.title() != "1"
         assert serious(page) == []
+
+
+def test_a_reviewer_corrects_a_verdict_and_it_says_who_and_why(browsing: Browsing, reviewed: str) -> None:
+    with browsing.as_("rita") as page:
+        page.goto(f"/reviews/{reviewed}")
+        page.get_by_text("Correct or confirm this verdict").click()
+        page.get_by_label("The verdict should be").select_option("NOT_MET")
+        page.get_by_label("What decides").fill(f"They count from the first day. {EVIL}")
+        assert serious(page) == []
+        page.get_by_role("button", name="Keep").click()
+        page.wait_for_selector("[role=status]")
+        said = page.locator("section .notice").inner_text()
+        assert "Should be: Not met: They count from the first day. <img" in said
+        assert "rita" in said
+        assert page.title() != "1"
+        assert serious(page) == []
+    with browsing.as_("noa", language="he", width=360) as page:
+        page.goto(f"/reviews/{reviewed}")
+        page.locator("section details summary").last.click()
+        assert page.locator("select[name=status]").input_value() == "NOT_MET"
+        assert overflow(page) <= 0
+        page.locator("select[name=status]").select_option("MET")
+        page.locator("form[action$=corrections] button").click()
+        page.wait_for_selector("section .notice.good")
+        assert "noa" in page.locator("section .notice").inner_text()
+
+
+def test_a_form_on_another_site_corrects_nothing(house: ConsoleHouse, reviewed: str) -> None:
+    with house.visitor("noa") as visitor:
+        sent = {"criterion": "K-1", "status": "UNCERTAIN", "why": "from elsewhere"}
+        address = f"/reviews/{reviewed}/corrections"
+        assert visitor.post(address, data=sent, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        assert visitor.post(address, data={**sent, "status": "MAYBE"}, headers=SAME).status_code == 422
+        assert visitor.post(address, data={**sent, "why": "a\x00b"}, headers=SAME).status_code == 422
+        assert visitor.post(address, data={**sent, "criterion": "K-9"}, headers=SAME).status_code == 404
+        assert "from elsewhere" not in visitor.get(f"/reviews/{reviewed}").text
 
 
 @pytest.mark.parametrize(("language", "direction"), [("he", "rtl"), ("ru", "ltr")])

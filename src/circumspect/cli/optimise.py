@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.errors import ConfigError
+from circumspect.cli.moment import moment
+from circumspect.cli.reading import read_from
+from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from circumspect.lab.optimise.dataset import Dataset
+    from circumspect.lab.optimise.from_store import Gathered
     from circumspect.lab.optimise.report import Report
     from circumspect.lab.optimise.run import Progress
     from circumspect.lab.optimise.watch import Due, Seen
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 BETTER, NO_BETTER = 0, 1
+NOTE = "It holds the cases as they were sent: personal data. Look through them before you commit or share them."
 
 
 @click.group()
@@ -31,8 +37,8 @@ def optimise() -> None:
 
 
 @optimise.command()
-@click.option("--dataset", "folder", type=FOLDER, required=True, help="cases/, policies/, criteria.yaml, labels.jsonl.")
-@click.option("--budget", type=click.IntRange(1), required=True, help="Reviews in all. Too few are refused.")
+@click.option("--dataset", "folder", type=FOLDER, help="cases/, policies/, criteria.yaml, labels.jsonl.")
+@click.option("--budget", type=click.IntRange(1), help="Reviews in all. Too few are refused.")
 @click.option("--prompt", "prompt_name", default="review", show_default=True, help="Which prompt of the reviewer.")
 @click.option("--start", type=FILE, help="The text to begin with instead of ours.")
 @click.option("--model", help="The model that reviews, for example openai:gpt-4o; else CIRCUMSPECT_MODEL.")
@@ -43,19 +49,28 @@ def optimise() -> None:
 @click.option("--concurrency", type=click.IntRange(1, 512), default=8, show_default=True, help="Reviews at a time.")
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one review.")
 @click.option("--run", "run_folder", type=click.Path(path_type=Path), help="The run's directory; else optimise/….")
-@click.option("--tenant", help="Store the winner as a prompt version of this tenant.")
+@click.option("--tenant", help="Store the winner as a prompt version of this tenant. With --from-store: whose reviews.")
 @click.option("--watch", is_flag=True, help="Run only if stored evaluations have become worse than --below.")
 @click.option("--below", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="With --watch: the bound.")
 @click.option("--last", type=click.IntRange(1), default=200, show_default=True, help="With --watch: how many.")
 @click.option(
     "--at-least", type=click.IntRange(1), default=50, show_default=True, help="With --watch: fewer say nothing."
 )
+@click.option("--from-store", is_flag=True, help="Make a dataset of the verdicts that people corrected or confirmed.")
+@click.option(
+    "--write",
+    "made",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --from-store: where the dataset goes, a new folder.",
+)
+@click.option("--since", callback=moment, metavar="ISO-TIME", help="With --from-store: only what was said since then.")
 @click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def review(
-    folder: Path,
-    budget: int,
+    folder: Path | None,
+    budget: int | None,
     prompt_name: str,
     start: Path | None,
     model: str | None,
@@ -71,6 +86,9 @@ def review(
     below: float,
     last: int,
     at_least: int,
+    from_store: bool,
+    made: Path | None,
+    since: datetime | None,
     database: str | None,
     config: Path | None,
     as_json: bool,
@@ -85,10 +103,25 @@ def review(
     Exit code: 0 the winner is better than the start on held-out cases, or a watch saw no need; 1 nothing better was
     found; 2 an error.
 
+    A dataset made from stored reviews holds the cases as they were sent, names and all. Look through it before you
+    commit or share it, and delete it when the cases are deleted.
+
     \b
+    circumspect optimise review --from-store --tenant shop --write dataset
     circumspect optimise review --dataset examples/review --budget 600 --model openai:gpt-4o
     circumspect optimise review --dataset examples/review --budget 600 --watch --below .8 --last 200
     """
+    if from_store:
+        if tenant is None or made is None or folder is not None:
+            raise click.UsageError("--from-store needs --tenant NAME and --write DIR, and no --dataset.")
+        found = read_from(_database(database, config), lambda connection: _gathered(connection, tenant, since))
+        _write(found, tenant, made, as_json)
+        return
+    if made is not None or since is not None:
+        raise click.UsageError("--write and --since go with --from-store.")
+    if folder is None or budget is None:
+        raise click.UsageError("--dataset DIR and --budget NUMBER are needed, or --from-store to make a dataset.")
+
     from circumspect.lab.optimise.dataset import read_dataset
     from circumspect.lab.optimise.metric import find_metric
     from circumspect.lab.optimise.run import Plan, check, default_folder, need_gepa
@@ -143,6 +176,42 @@ def _database(database: str | None, config: Path | None) -> str:
     from circumspect.config import load_settings
 
     return load_settings(config, database=database).database
+
+
+# --- from the store -------------------------------------------------------------------------------------------------
+
+
+def _gathered(connection: sa.Connection, tenant: str, since: datetime | None) -> Gathered:
+    from circumspect.lab.optimise.from_store import gather
+    from circumspect.stores import admin
+    from circumspect.turn import TenantId
+
+    found = gather(connection, tenant, since.timestamp() if since else None)
+    if not found.judged and not found.left_out and admin.get_tenant(connection, TenantId(tenant)) is None:
+        raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
+    return found
+
+
+def _write(found: Gathered, tenant: str, folder: Path, as_json: bool) -> None:
+    from circumspect.lab.optimise.from_store import write
+
+    told, left_out = found.to_json(), [f"{count} left out: {why}." for why, count in found.left_out.items()]
+    if not found.judged:
+        raise ConfigError(
+            " ".join([f"There are no verdicts of {tenant} that somebody corrected or confirmed.", *left_out]),
+            fix="Correct some in the console under Reviews, or by POST /v1/evaluations/{id}/corrections.",
+        )
+    write(found, folder)
+    train, validation, held = told["cases"].values()
+    lines = [
+        f"{told['labels']} labels, {told['confirmed']} of which confirm the verdict, in {folder}.",
+        f"Cases: {train} to train, {validation} to validate, {held} held out.",
+        *left_out,
+    ]
+    if found.widened:
+        lines.append(f"{found.widened} had several documents, and will be read against all that are there.")
+    _say(as_json, {**told, "dataset": str(folder)}, "\n".join(lines))
+    click.echo(NOTE, err=True)
 
 
 # --- the watch ------------------------------------------------------------------------------------------------------

@@ -56,14 +56,15 @@ def read_request(request: Mapping[str, Any], stored: Mapping[str, Document]) -> 
         if one.get("stored"):
             documents.append(stored[one["stored"]])
         else:
-            documents.append(read_document(_bytes(one, where), one["name"], media_type=one.get("media_type")))
+            documents.append(read_document(bytes_of(one, where), one["name"], media_type=one.get("media_type")))
     names = [document.id for document in documents]
     if len(set(names)) < len(names):
         raise ConfigError("Two documents have the same name.", fix="Give each its own name: results name them.")
     return Work(case, criteria, documents)
 
 
-def _bytes(one: Mapping[str, Any], where: str) -> bytes:
+def bytes_of(one: Mapping[str, Any], where: str) -> bytes:
+    """A document as it was sent."""
     if one.get("text") is not None:
         return str(one["text"]).encode()
     try:

@@ -27,6 +27,9 @@ Split = Literal["train", "held"]
 HELD_OUT = 0.3
 """Share of the conversations whose labels are never learnt from."""
 
+OF_EVALUATIONS = "evaluation/"
+"""Before the id of an evaluation, where a label is about a review and not about a conversation (`corrections`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
@@ -75,9 +78,11 @@ def of(connection: sa.Connection, tenant: TenantId, some: Collection[str]) -> Se
 
 
 def from_elsewhere(connection: sa.Connection, tenant: TenantId, since: float | None) -> Sequence[LabelRow]:
-    """Those whose conversation is not one of ours: they were brought in, with everything that there is to know."""
+    """Those whose conversation is not one of ours: they were brought in, with everything that there is to know. None
+    about reviews: what a verdict on a case should have been says nothing about turns."""
     ours = sa.select(conversations.c.id).where(conversations.c.tenant == tenant)
-    query = _of(tenant).where(labels.c.conversation.not_in(ours))
+    reviewed = labels.c.conversation.startswith(OF_EVALUATIONS, autoescape=True)
+    query = _of(tenant).where(labels.c.conversation.not_in(ours), sa.not_(reviewed))
     if since is not None:
         query = query.where(labels.c.at >= since)
     return [LabelRow(*row) for row in connection.execute(query)]

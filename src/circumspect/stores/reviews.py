@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from circumspect.stores import corrections
 from circumspect.stores.codec import clean
 from circumspect.stores.experiment_tables import exposures
 from circumspect.stores.people import Page
@@ -197,7 +198,10 @@ def unfinished(connection: sa.Connection, now: float, limit: int = 20) -> Sequen
 
 
 def forget_case(connection: sa.Connection, tenant: str, case_id: str) -> int:
-    """Everything that is known of a case: what was sent, found and thought. How many evaluations it was in."""
+    """Everything that is known of a case: what was sent, found and thought, and what people said about it. How many
+    evaluations it was in."""
+    own = sa.select(evaluations.c.id).where(evaluations.c.tenant == tenant, evaluations.c.case_id == case_id)
+    corrections.forget(connection, tenant, connection.execute(own.with_for_update()).scalars().all())
     touched = connection.execute(
         sa.select(sa.func.count(sa.distinct(results.c.evaluation))).where(
             results.c.tenant == tenant, results.c.case_id == case_id

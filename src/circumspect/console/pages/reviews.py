@@ -1,5 +1,5 @@
 """Reviews: cases that were checked against criteria, each verdict with its quotes where they stand in the document, and
-the trace beside it."""
+the trace beside it. Whoever may look may say what a verdict should have been, by the route of the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.console import navigation, routing
@@ -19,11 +19,15 @@ from circumspect.console.rendering import answer, page
 from circumspect.errors import CircumspectError
 from circumspect.knowledge.tree import Document
 from circumspect.review.serving import read_request, stored_documents
+from circumspect.review.words import STATUSES, Status
 from circumspect.server.access import services_of
+from circumspect.server.feedback_schemas import CorrectionGiven
 from circumspect.server.problems import not_found
+from circumspect.server.routes import corrections as api
+from circumspect.server.schemas import NO_NUL
 from circumspect.server.services import Services
 from circumspect.server.web import IdPath, page_after, paged, visible
-from circumspect.stores import reviews
+from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import moment as moment_of
 from circumspect.stores.reviews import Evaluation
 
@@ -74,7 +78,7 @@ async def listing(
 
 
 @router.get("/reviews/{evaluation_id}")
-async def detail(request: Request, who: Looking, evaluation_id: IdPath) -> Response:
+async def detail(request: Request, who: Looking, evaluation_id: IdPath, done: bool = False) -> Response:
     services = services_of(request)
     found = await read(services, reviews.get, visible(who.principal, None), evaluation_id)
     if found is None:
@@ -94,11 +98,28 @@ async def detail(request: Request, who: Looking, evaluation_id: IdPath) -> Respo
         row=found,
         results=results,
         quotes=quotes,
+        corrections=await read(services, corrections.of, found.tenant, found.id),
+        statuses=STATUSES,
+        done=done,
         documents=documents,
         problem=problem,
         tenants=await tenants_of(request, who),
         at=moment_of,
     )
+
+
+@router.post("/reviews/{evaluation_id}/corrections")
+async def correct(
+    request: Request,
+    who: Looking,
+    evaluation_id: IdPath,
+    criterion: Annotated[str, Form(min_length=1, max_length=1_000, pattern=NO_NUL)],
+    status: Annotated[Status, Form()],
+    why: Annotated[str, Form(max_length=20_000, pattern=NO_NUL)] = "",
+) -> Response:
+    given = CorrectionGiven(criterion=criterion, status=status, why=why.strip() or None)
+    await api.correct_verdict(request, who.principal, evaluation_id, given)
+    return routing.back(f"/reviews/{evaluation_id}?done=1")
 
 
 async def _documents(

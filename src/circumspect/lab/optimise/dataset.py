@@ -87,7 +87,7 @@ def read_dataset(folder: Path) -> Dataset:
 
 def _criteria(folder: Path) -> Path:
     names = ("criteria.yaml", "criteria.yml", "criteria.json", "criteria.jsonl")
-    return next((folder / name for name in names if (folder / name).is_file()), _there(folder / names[0]))
+    return next((folder / name for name in names if (folder / name).is_file()), None) or _there(folder / names[0])
 
 
 def _there(path: Path) -> Path:

@@ -1,8 +1,11 @@
 """Is it time for another optimisation? Stored evaluations -> what they are worth, and whether that is below a bound.
 
-One look, no daemon: a scheduler calls it as often as it likes. Evaluations of cases that the dataset has labels for are
-measured whole; of the others, only whether quotes stand and the reasoning hangs together. Ones that failed because the
-model was away, and ones of the heuristic controller, say nothing about a prompt and are left out.
+One look, no daemon: a scheduler calls it as often as it likes. Evaluations whose verdict a person corrected or
+confirmed, and those of cases that the dataset has labels for, are measured whole; of the others, only whether quotes
+stand and the reasoning hangs together. Ones that failed because the model was away, and ones of the heuristic
+controller, say nothing about a prompt and are left out.
+
+Where both speak, the person has the last word on the verdict; if they agree, the dataset knows more about it.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ class Stored:
     criterion: str
     prompt_id: str
     result: Mapping[str, Any]
+    corrected: Example | None = None
+    """As a person says that it should have been."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def seen(stored: Sequence[Stored], examples: Sequence[Example], metric: Metric =
     used: Counter[str] = Counter()
     labelled = 0
     for row in stored:
-        outcome, example = outcome_of(row.result), by_key.get((row.case_hash, row.criterion))
+        outcome, example = outcome_of(row.result), _label(row.corrected, by_key.get((row.case_hash, row.criterion)))
         if example is not None:
             labelled += 1
             scores.append(measured(metric, example, outcome).total)
@@ -86,16 +91,24 @@ def seen(stored: Sequence[Stored], examples: Sequence[Example], metric: Metric =
     return Seen(tuple(scores), labelled, dict(used))
 
 
+def _label(said: Example | None, known: Example | None) -> Example | None:
+    agree = said is None or (known is not None and known.label.verdict == said.label.verdict)
+    return known if agree else said
+
+
 def latest(connection: sa.Connection, last: int, tenant: str | None = None) -> list[Stored]:
     """The newest evaluations by a model; of a tenant, or of all."""
     import sqlalchemy as sa
 
+    from circumspect.lab.optimise.from_store import corrected
     from circumspect.stores.review_tables import results
 
     columns = results.c
     broken = [str(code) for code in (ReasonCode.MODEL_FAILED, ReasonCode.INTERNAL_ERROR)]
     query = (
-        sa.select(columns.case_hash, columns.criterion, columns.prompt_id, columns.result)
+        sa.select(
+            columns.tenant, columns.evaluation, columns.case_hash, columns.criterion, columns.prompt_id, columns.result
+        )
         .where(
             columns.controller == "react",
             sa.or_(columns.reason_code.is_(None), columns.reason_code.not_in(broken)),
@@ -104,4 +117,6 @@ def latest(connection: sa.Connection, last: int, tenant: str | None = None) -> l
         .order_by(columns.made_at.desc(), columns.case_id, columns.criterion)
         .limit(last)
     )
-    return [Stored(*row) for row in connection.execute(query)]
+    rows = connection.execute(query).all()
+    said = corrected(connection, {(row.tenant, row.evaluation) for row in rows})
+    return [Stored(*row[2:], said.get((row.tenant, row.evaluation, row.criterion))) for row in rows]

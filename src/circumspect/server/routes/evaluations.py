@@ -19,8 +19,10 @@ from circumspect.reasons import ReasonCode
 from circumspect.review.serving import read_request, stored_documents
 from circumspect.review.words import ControllerName, Status, shortened
 from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.server.feedback_schemas import CorrectionShown
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.requests import about
+from circumspect.server.routes.corrections import shown as shown_correction
 from circumspect.server.schemas import Given, Page, Shown
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
@@ -42,8 +44,9 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import reviews
+from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import dumps
+from circumspect.stores.corrections import Correction
 from circumspect.stores.reviews import Evaluation, State
 from circumspect.turn import TenantId
 
@@ -149,6 +152,7 @@ class ResultShown(Shown):
     prompt_id: str
     usage: dict[str, Any]
     trace: list[dict[str, Any]] | None = None
+    correction: CorrectionShown | None = Field(None, description="What a person said that it should have been.")
 
 
 class EvaluationShown(Shown):
@@ -221,8 +225,11 @@ async def get_evaluation(
     """One evaluation, with the results that there are so far."""
     needs_one_of(who, *(("read",) if trace else ("chat", "read")))
     found = await _found(request, who, evaluation_id, tenant)
-    rows = await services_of(request).store.tx(reviews.results_of, found.tenant, found.id)
-    return answer({**_shown(found), "results": [_result(row, trace) for _, row in rows]})
+    store = services_of(request).store
+    rows = await store.tx(reviews.results_of, found.tenant, found.id)
+    said = await store.tx(corrections.of, found.tenant, found.id)
+    results = [_result(row, trace, said.get(str(row["criterion"]))) for _, row in rows]
+    return answer({**_shown(found), "results": results})
 
 
 @router.get(
@@ -326,8 +333,10 @@ def _shown(row: Evaluation) -> dict[str, Any]:
     }
 
 
-def _result(row: Mapping[str, Any], trace: bool) -> dict[str, Any]:
+def _result(row: Mapping[str, Any], trace: bool, correction: Correction | None = None) -> dict[str, Any]:
     shown = {name: value for name, value in row.items() if name != "trace"}
+    if correction is not None:
+        shown["correction"] = shown_correction(correction)
     if trace:
         shown["trace"] = [{**step, "text": shortened(step["text"])} for step in row.get("trace", ())]
     return shown
