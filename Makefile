@@ -22,7 +22,7 @@ run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, emb
 	@$(BIN)/circumspect serve --demo
 
 test: $(STAMP)  ## run all tests
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist loadscope
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .
