@@ -92,6 +92,37 @@ async def test_a_yes_is_not_good_for_a_button_that_says_something_else_by_now(tm
         assert ReasonCode.ELEMENT_NOT_FOUND in after.result.reason_codes
 
 
+@pytest.mark.parametrize("key", ["Enter", "Return", "Control+Enter", "NumpadEnter"])
+async def test_a_key_that_sends_a_form_is_asked_about_like_a_click(tmp_path: Path, key: str) -> None:
+    page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
+    async with browsing(tmp_path, does("press", key=key, element="birth")) as (setup, _):
+        asked = await step(setup, page, TASK)
+        assert asked.action is None
+        assert asked.result.pending is not None
+        assert asked.result.pending.call.tool == "submit"
+        sent = await step(setup, page, "yes", session=asked.session)
+        assert sent.action is not None
+        assert sent.action.call.arguments["key"] == key
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space", " ", "Delete", "Control+s"])
+async def test_a_key_goes_nowhere_while_nobody_knows_the_focus(tmp_path: Path, key: str) -> None:
+    page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
+    async with browsing(tmp_path, *[does("press", key=key)] * 4) as (setup, _):
+        held = await step(setup, page, TASK)
+        assert held.action is None
+        assert ReasonCode.ELEMENT_NOT_FOUND in held.result.reason_codes
+
+
+async def test_a_key_without_an_element_is_pressed_where_the_focus_is(tmp_path: Path) -> None:
+    page = replace(filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12"), focused="save")
+    async with browsing(tmp_path, does("press", key="Enter")) as (setup, _):
+        asked = await step(setup, page, TASK)
+        assert asked.action is None
+        assert asked.result.pending is not None
+        assert asked.result.pending.call.arguments["element"] == "save"
+
+
 async def test_a_yes_covers_what_the_form_held_when_it_was_asked_for(tmp_path: Path) -> None:
     page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
     async with browsing(tmp_path, does("click", element="save")) as (setup, _):
@@ -175,9 +206,28 @@ async def test_another_site_is_asked_about_unless_the_user_named_it(tmp_path: Pa
         asked = await step(setup, DASHBOARD, TASK)
         assert asked.action is None
         assert ReasonCode.LEAVES_THE_SITE in asked.result.reason_codes
-        gone = await step(setup, DASHBOARD, "Look it up on other.example")
+        gone = await step(setup, DASHBOARD, "Look it up on other.example/x")
         assert gone.action is not None
         assert gone.action.call.tool == "navigate"
+
+
+@pytest.mark.parametrize(
+    ("url", "held"),
+    [
+        ("http://clinic.example/visits", False),
+        ("http://clinic.example/patients/7/delete?sure=1", True),
+        ("http://clinic.example/logout", True),
+        ("javascript:alert(1)", True),
+    ],
+)
+async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, url: str, held: bool) -> None:
+    links = (
+        Element("v", "link", "Visits", href="http://clinic.example/visits"),
+        Element("d", "link", "Delete patient", href="http://clinic.example/patients/7/delete?sure=1"),
+    )
+    async with browsing(tmp_path, *[does("navigate", url=url)] * 4) as (setup, _):
+        made = await step(setup, Page(URL, "Dashboard", links), "What is due today?")
+        assert (made.action is None) is held
 
 
 async def test_what_failed_is_not_tried_again_and_after_three_ways_the_user_is_asked(tmp_path: Path) -> None:

@@ -134,10 +134,13 @@ class PageTools:
 def resolved(call: ToolCall, page: Page) -> ToolCall:
     """The call as it will be ruled on: a click that commits is `submit`, whatever the model called it, and the element
     is named, so that a yes is bound to what was shown."""
+    if call.tool == "navigate":
+        return _followed(call, page)
     known = _ACTIONS.get(call.tool)
     if known is None or "element" not in known[2]:
         return call
-    element = page.by_id.get(str(call.arguments.get("element")))
+    where = call.arguments.get("element") or (page.focused if call.tool == "press" else "")
+    element = page.by_id.get(str(where))
     given = {name: value for name, value in call.arguments.items() if name not in (*_SHOWN, "filled")}
     if element is None:
         return replace(call, arguments=given)
@@ -146,7 +149,19 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
         tool = "submit"
     elif tool in ("click", "submit") and "key" not in given:
         tool = "submit" if commits(element, page) else "click"
-    shown = {"name": element.name, "role": element.role, "on": page.url.split("?")[0].split("#")[0]}
+    shown = {
+        "element": element.id,
+        "name": element.name,
+        "role": element.role,
+        "on": page.url.split("?")[0].split("#")[0],
+    }
     if tool == "submit" and (filled := filled_in(element, page)):
         shown["filled"] = filled
     return replace(call, tool=tool, arguments={**given, **shown})
+
+
+def _followed(call: ToolCall, page: Page) -> ToolCall:
+    """The address of a link that commits when it is opened is that link, however one gets there."""
+    url = str(call.arguments.get("url", ""))
+    link = next((one for one in page.elements if url and one.href == url and commits(one, page)), None)
+    return resolved(replace(call, tool="submit", arguments={"element": link.id}), page) if link else call

@@ -34,6 +34,8 @@ def the_element_is_there(facts: Facts) -> Verdict:
     wanted = facts.call.arguments.get("element")
     if facts.page is None:
         return Deny("There is no page to act on.")
+    if not wanted and facts.call.tool == "press" and _acts(str(facts.call.arguments.get("key", ""))):
+        return Deny("Say which element the key is pressed in: nobody knows where the focus is.")
     if not wanted and facts.call.tool not in _ON_AN_ELEMENT:
         return Allow()
     element = facts.page.by_id.get(str(wanted))
@@ -136,6 +138,18 @@ def it_stays_on_the_site(facts: Facts) -> Verdict:
 
 
 @rule(ReasonCode.UNTRUSTED_SOURCE)
+def an_address_was_given(facts: Facts) -> Verdict:
+    """An address that is opened was said by the user or is that of a link on the page; one made up is asked about."""
+    if facts.call.tool != "navigate" or facts.confirmed or facts.page is None:
+        return Allow()
+    url = str(facts.call.arguments.get("url") or "")
+    if any(one.href == url for one in facts.page.elements):
+        return Allow()
+    bare = folded(url.split("://")[-1].rstrip("/"))
+    return Allow() if any(bare in folded(said.text) for said in _users(facts)) else Confirm()
+
+
+@rule(ReasonCode.UNTRUSTED_SOURCE)
 def the_page_gives_no_orders(facts: Facts) -> Verdict:
     """An action that a text on the page tells its reader to take, and that the user's words do not name, is asked."""
     name = str(facts.call.arguments.get("name") or "")
@@ -157,6 +171,7 @@ PAGE_RULES: tuple[Rule, ...] = (
     it_was_not_tried_in_vain_too_often,
     the_form_is_complete,
     it_stays_on_the_site,
+    an_address_was_given,
     the_page_gives_no_orders,
 )
 RULES_FOR_PAGES: tuple[Rule, ...] = (
@@ -164,6 +179,14 @@ RULES_FOR_PAGES: tuple[Rule, ...] = (
     every_value_has_a_source,
     *PAGE_RULES,
 )
+
+
+def _acts(key: str) -> bool:
+    """A key that may set something off where the focus is: all but those that only move or leave."""
+    last = key.strip().lower().split("+")[-1].strip()
+    return last not in ("escape", "esc", "tab", "home", "end", "pageup", "pagedown", "pgup", "pgdn") and (
+        not last.startswith("arrow") and last not in ("up", "down", "left", "right")
+    )
 
 
 def filled_in(element: Element, page: Page) -> str:
