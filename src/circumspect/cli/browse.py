@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,10 +213,8 @@ class Terminal:
         if not sys.stdin.isatty() or self._asked.headed:
             self._console.print(step.interaction.result.reply, style="bold", markup=False)
             return await self._line("> ")
-        import getpass
-
         prompt = "Password (goes straight into the page; empty to stop): "
-        secret = await asyncio.to_thread(getpass.getpass, prompt)
+        secret = await _typed(prompt, hidden=True)
         if not secret or (problem := await self._browser.fill_secret(field, secret)):
             if secret:
                 self._console.print(problem, style="red", markup=False)
@@ -223,10 +223,8 @@ class Terminal:
 
     async def _line(self, prompt: str) -> str | None:
         if sys.stdin.isatty() and not self._asked.as_json:
-            sys.stderr.write(prompt)
-            sys.stderr.flush()
-        line = await asyncio.to_thread(sys.stdin.readline)
-        return line.strip() or None
+            return (await _typed(prompt)).strip() or None
+        return (await _piped()).strip() or None
 
     def ended(self, last: Step) -> None:
         made = last.interaction
@@ -249,3 +247,31 @@ def searches(reasoned: Mapping[str, Any]) -> Iterator[str]:
         yield f"searched “{hop.get('query')}”{where}: {len(hop.get('results') or ())} results, {outcome}"
     for one in reasoned.get("switches") or ():
         yield f"{one.get('from')} → {one.get('to')} ({one.get('confidence')}): {one.get('reason')}"
+
+
+async def _typed(prompt: str, *, hidden: bool = False) -> str:
+    """At a terminal; Ctrl-D is an empty line, and Ctrl-C ends the drive at once."""
+    from prompt_toolkit import PromptSession
+
+    try:
+        return await PromptSession[str]().prompt_async(prompt, is_password=hidden)
+    except EOFError:
+        return ""
+
+
+async def _piped() -> str:
+    """The next line of standard input. The thread that waits for it keeps nobody from leaving."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
+
+    def settle(text: str) -> None:
+        if not line.done():
+            line.set_result(text)
+
+    def read() -> None:
+        text = sys.stdin.readline()
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, text)
+
+    threading.Thread(target=read, daemon=True).start()
+    return await line
