@@ -55,6 +55,7 @@ from circumspect.lab.trials.statistics import (
     needed,
     unseen,
 )
+from circumspect.turn import lot
 
 MAIN = METRICS["escalated"]
 GUARDS = (Guard(METRICS["wrong"]), Guard(METRICS["cost"]))
@@ -375,6 +376,45 @@ def rollouts() -> Section:
     )
 
 
+# --- shadow ---------------------------------------------------------------------------------------------------------
+
+SHADOWED = 0.1
+
+
+def shadows(seed: int = 5000) -> Section:
+    """A second configuration beside the live one: the same turn decided twice, so that every difference is its own."""
+    rows, aims = [], []
+    for name, behaviour in (("the same", TODAY), ("better", BETTER), ("harmful", HARMFUL)):
+        seen, differ, escalated, acted = 0, 0, ArmData(), ArmData()
+        for conversation in conversations(seed):
+            pairs = zip(play(conversation, TODAY, "live"), play(conversation, behaviour, "shadow"), strict=True)
+            for live, shadow in pairs:
+                if lot("shadow", live.id) >= SHADOWED:
+                    continue
+                seen += 1
+                differ += live.decision != shadow.decision
+                escalated = escalated.add((shadow.decision == "escalate") - (live.decision == "escalate"))
+                acted = acted.add((shadow.decision == "act") - (live.decision == "act"))
+        rows.append((name, f"{seen:,}", f"{differ:,}", _paired(escalated), _paired(acted)))
+        aims.append(
+            Aim(f"shadow, {name}: {'nothing' if name == 'the same' else 'something'} differs", f"{differ:,}",
+                (differ == 0) is (name == "the same"))
+        )  # fmt: skip
+    return Section(
+        "shadow",
+        f"In the shadow of the live configuration, {SHADOWED:.0%} of the turns",
+        "What the second one would have decided, per turn, with the 95 % limits of the paired difference. A shadow acts "
+        "on nobody: whether its actions would have been right is not seen, so a harmful arm shows as one that acts more.",
+        (Table(("second configuration", "turns", "decided otherwise", "escalates", "acts"), tuple(rows)),),
+        tuple(aims),
+    )
+
+
+def _paired(differences: ArmData) -> str:
+    half = 1.96 * math.sqrt(differences.variance / differences.n)
+    return f"{100 * differences.mean:+.2f} ± {100 * half:.2f} points"
+
+
 # --- power ----------------------------------------------------------------------------------------------------------
 
 
@@ -445,6 +485,7 @@ def main() -> None:
     show(better_arm(options.months))
     show(harmful_arm(options.months))
     show(rollouts())
+    show(shadows())
     show(power(200))
     print(f"\n{time.monotonic() - began:.0f} s")
 
