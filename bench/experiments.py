@@ -403,8 +403,9 @@ def shadows(seed: int = 5000) -> Section:
     return Section(
         "shadow",
         f"In the shadow of the live configuration, {SHADOWED:.0%} of the turns",
-        "What the second one would have decided, per turn, with the 95 % limits of the paired difference. A shadow acts "
-        "on nobody: whether its actions would have been right is not seen, so a harmful arm shows as one that acts more.",
+        "What the second one would have decided, per turn, with the 95 % limits of the paired difference. A shadow "
+        "acts on nobody: whether its actions would have been right is not seen, so a harmful arm shows as one that "
+        "acts more.",
         (Table(("second configuration", "turns", "decided otherwise", "escalates", "acts"), tuple(rows)),),
         tuple(aims),
     )
