@@ -22,7 +22,7 @@ run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, emb
 	@$(BIN)/circumspect serve --demo
 
 test: $(STAMP)  ## run all tests
-	@$(BIN)/python -m pytest -n auto --dist loadscope
+	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .
