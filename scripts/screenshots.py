@@ -32,7 +32,6 @@ PAGES = {
     "console-policy": ("/policies/shop", "en", "light", 1280, 1000),
     "console-usage": ("/usage", "en", "light", 1280, 900),
     "console-review": ("@/reviews", "en", "light", 1280, 1000),
-    "console-playground": ("/playground?tenant=shop", "en", "dark", 1280, 900),
     "console-customer-he": ("/customer?tenant=shop-he", "he", "light", 1280, 900),
     "console-phone": ("/conversations/shop-ru/demo-shop-ru-002?debug=1", "ru", "light", 390, 1000),
 }
