@@ -38,7 +38,7 @@ def _has_chromium() -> bool:
         return False
 
 
-pytestmark = pytest.mark.skipif(not _has_chromium(), reason="there is no Chromium: run `make services`")
+pytestmark = pytest.mark.skipif(not _has_chromium(), reason="NO BROWSER: run `make services` to test whole tasks")
 
 
 @asynccontextmanager
