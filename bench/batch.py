@@ -5,7 +5,7 @@ are copies of their rows under fresh ids and at other times, made by SQL (`bench
 million turns takes hours and reading them back is the same work. What is ruled on is every proposed call of every turn,
 under a changed policy.
 
-    python -m bench.batch                            # the engines side by side on 100,000 turns, two processes on all
+    python -m bench.batch                            # 100,000 turns with and without somebody killed, then a million
     python -m bench.batch engines                    # the first part only; `large` is the second
     python -m bench.batch --folder /somewhere        # keeps the recordings, or uses those that are there
 
@@ -164,6 +164,18 @@ def side_by_side(database: Path, with_ray: bool) -> Iterator[Measured]:
             yield measured("two Ray nodes, one killed", database, ray, lost)
 
 
+def million(database: Path, kept: Path, with_ray: bool) -> Iterator[Measured]:
+    from circumspect.lab.batch.engines import processes, serial
+    from circumspect.lab.batch.ray_engine import on_ray
+
+    yield measured("one core", database, serial)
+    two = partial(processes, count=2)
+    yield measured("two processes, a worker killed, kept in a file", database, two, Killed(100, _kill_a_worker), kept)
+    if with_ray:
+        with _nodes() as nodes:
+            yield measured("two Ray nodes", database, partial(on_ray, address=nodes.address))
+
+
 def recorded(folder: Path, conversations: int, sizes: tuple[int, ...]) -> Iterator[tuple[str, ...]]:
     """The recordings, made unless they are there. Rows for a table."""
     original = folder / f"played-{conversations}.db"
@@ -207,7 +219,7 @@ def main() -> None:
 
 
 def run(folder: Path, conversations: int, small: int, large: int, with_ray: bool) -> Section:
-    """The engines side by side on `small` turns, and two processes on `large`; 0 leaves one of them out."""
+    """The engines side by side on `small` turns, then on `large`; 0 leaves one of them out."""
     from circumspect.lab.batch.engines import processes
 
     load = os.getloadavg()[0]
@@ -215,17 +227,16 @@ def run(folder: Path, conversations: int, small: int, large: int, with_ray: bool
     ran = list(side_by_side(folder / f"turns-{small}.db", with_ray)) if small else []
     aims = []
     if ran:
-        digests = {one.digest for one in ran}
-        aims.append(
-            Aim("results are identical on every engine, killed or not", ", ".join(sorted(digests)), len(digests) == 1)
-        )
+        aims.append(_same("results are identical on every engine, killed or not", ran))
     if large:
-        name, path = "two processes, a worker killed, kept in a file", folder / f"turns-{large}.db"
+        path = folder / f"turns-{large}.db"
         kept = folder / f"large-{os.getpid()}.run"
-        ran.append(measured(name, path, partial(processes, count=2), Killed(100, _kill_a_worker), kept))
-        again = measured("the same from that file", path, partial(processes, count=2), None, kept)
-        aims.append(Aim("what was kept is what was found", again.digest, again.digest == ran[-1].digest))
-        aims.append(_adds_up(folder / f"played-{conversations}.db", ran[-1]))
+        at_scale = list(million(path, kept, with_ray))
+        aims.append(_same("a million turns: results are identical on every engine", at_scale))
+        again = measured("the same from the file", path, partial(processes, count=2), None, kept)
+        aims.append(_same("what was kept is what was found", [at_scale[0], again]))
+        aims.append(_adds_up(folder / f"played-{conversations}.db", at_scale[0]))
+        ran += at_scale
     header = ("who", "calls", "wall", "calls/s", "CPU per call", "flips", "digest")
     return Section(
         "batch",
@@ -240,6 +251,11 @@ def run(folder: Path, conversations: int, small: int, large: int, with_ray: bool
         tuple(aims),
         {one.name: one.__dict__ for one in ran},
     )
+
+
+def _same(claim: str, ran: list[Measured]) -> Aim:
+    digests = {one.digest for one in ran}
+    return Aim(claim, ", ".join(sorted(digests)), len(digests) == 1)
 
 
 def _adds_up(played: Path, large: Measured) -> Aim:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL, Redis, Chromium and the OpenAI client for Node for the tests that need them, and say what
-# is there.
+# Find or install PostgreSQL, Redis, Chromium, Ray and the OpenAI client for Node for the tests that need them, and say
+# what is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
 
@@ -45,6 +45,16 @@ install_node_client() {  # beside the virtual environment, so that `make clean` 
     command -v npm >/dev/null || return 0
     mkdir -p .venv/node
     npm install --prefix .venv/node --no-save --no-package-lock --no-audit --no-fund --silent openai@6 || true
+}
+
+find_ray() {
+    .venv/bin/python -c 'from importlib.metadata import version; print(version("ray"))' 2>/dev/null
+}
+
+install_ray() {  # into the virtual environment; not every Python has it
+    [ -x .venv/bin/python ] || return 0
+    find_ray >/dev/null && return
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ray || true
 }
 
 install_missing() {
@@ -101,10 +111,17 @@ report() {
         echo "Node        no OpenAI client: its test will be skipped"
         missing=1
     fi
+    if path=$(find_ray); then
+        echo "Ray         $path"
+    else
+        echo "Ray         not found: tests on two nodes will be skipped"
+        missing=1
+    fi
     return $missing
 }
 
 cd "$(dirname "$0")/.."
 install_missing
 install_node_client
+install_ray
 report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,6 +104,11 @@ class Said:
         for word in words:
             assert word in turn.reply, turn.reply
         return turn
+
+
+def pytest_configure() -> None:
+    """Whoever is started in the background ignores Ctrl-C, and so would every process that a test starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

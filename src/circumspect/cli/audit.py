@@ -39,7 +39,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--at", callback=moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
 )
 @click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
-@dividing
+@dividing(keeps=True)
 def audit(
     paths: tuple[Path, ...],
     policy_path: Path | None,

@@ -87,7 +87,7 @@ class Wanted:
     multiple=True,
     help="Exit code 1 when there is any of this. Can be given several times.",
 )
-@dividing
+@dividing(keeps=True)
 def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     """Run stored conversations under another policy, with no model, and show what would be decided otherwise.
 

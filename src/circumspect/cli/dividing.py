@@ -34,14 +34,24 @@ class Division:
     run: str | None = None
 
     @property
+    def elsewhere(self) -> bool:
+        """Anybody but this process does the work."""
+        return self.engine in ("processes", "ray") or (self.jobs or 1) > 1
+
+    @property
     def divided(self) -> bool:
         """Anything but this process in one go."""
-        return self.run is not None or self.engine in ("processes", "ray") or (self.jobs or 1) > 1
+        return self.run is not None or self.elsewhere
+
+    @property
+    def said(self) -> bool:
+        """Somebody has chosen who does it."""
+        return self.engine is not None or self.jobs is not None
 
 
-def dividing(command: Command) -> Command:
-    """Adds the options; the command gets them as `division`."""
-    options = (
+def dividing(*, keeps: bool) -> Callable[[Command], Command]:
+    """Adds the options; the command gets them as `division`. `keeps`: what is done goes where --run says."""
+    options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="So many processes at a time."),
         click.option(
             "--engine",
@@ -50,25 +60,32 @@ def dividing(command: Command) -> Command:
             "otherwise), or a Ray cluster.",
         ),
         click.option("--address", help="With --engine ray: host:port of the head node; else RAY_ADDRESS."),
-        click.option(
-            "--run",
-            metavar="FILE",
-            help="Keep what is done in this file (or database URL): the same command then goes on where it was "
-            "stopped, however it was.",
-        ),
-    )
+    ]
+    if keeps:
+        options.append(
+            click.option(
+                "--run",
+                metavar="FILE",
+                help="Keep what is done in this file (or database URL): the same command then goes on where it was "
+                "stopped, however it was.",
+            )
+        )
 
-    def gathered(engine: str | None, jobs: int | None, address: str | None, run: str | None, **others: Any) -> Any:
-        if address and engine != "ray":
-            raise ConfigError("An address is for a Ray cluster.", fix="Add --engine ray, or leave --address out.")
-        return command(division=Division(engine, jobs, address, run), **others)
+    def decorated(command: Command) -> Command:
+        def gathered(engine: str | None, jobs: int | None, address: str | None, **others: Any) -> Any:
+            if address and engine != "ray":
+                raise ConfigError("An address is for a Ray cluster.", fix="Add --engine ray, or leave --address out.")
+            run = others.pop("run") if keeps else None
+            return command(division=Division(engine, jobs, address, run), **others)
 
-    gathered.__doc__, gathered.__name__ = command.__doc__, command.__name__
-    gathered.__click_params__ = list(getattr(command, "__click_params__", ()))  # type: ignore[attr-defined]
-    wrapped: Any = gathered
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[no-any-return]
+        gathered.__doc__, gathered.__name__ = command.__doc__, command.__name__
+        gathered.__click_params__ = list(getattr(command, "__click_params__", ()))  # type: ignore[attr-defined]
+        wrapped: Any = gathered
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return decorated
 
 
 def engine_of(division: Division) -> Engine:
@@ -82,6 +99,20 @@ def engine_of(division: Division) -> Engine:
     if name == "processes":
         return partial(engines.processes, count=division.jobs)
     return engines.serial
+
+
+@contextmanager
+def engine_held(division: Division) -> Iterator[Engine]:
+    """For a command that has one task after the other: processes are started, or a cluster joined, once for all."""
+    from circumspect.lab.batch.engines import Processes
+    from circumspect.lab.batch.ray_engine import joined
+
+    with ExitStack() as stack:
+        if division.engine == "ray":
+            stack.enter_context(joined(division.address))
+            yield engine_of(division)
+        else:
+            yield stack.enter_context(closing(Processes(division.jobs)))
 
 
 @contextmanager

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from circumspect.cli.dividing import Division, dividing, engine_of
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
+    from circumspect.lab.batch.evaluations import Progress
+    from circumspect.lab.batch.reviews import Elsewhere
     from circumspect.ports import Model
     from circumspect.prompts import Prompt
-    from circumspect.review.batch import Progress
     from circumspect.review.outline import SummaryCache
     from circumspect.review.reading import Criteria
     from circumspect.review.reviewing import Reviewing
@@ -50,7 +52,12 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
 @click.option("--out", help="A database for the results: a batch that can be stopped and resumed.")
 @click.option("--budget-tokens", type=click.IntRange(1), help="Batch: stop cleanly when so many tokens are spent.")
 @click.option("--budget-usd", type=click.FloatRange(0, min_open=True), help="Batch: stop when so much money is spent.")
-@click.option("--concurrency", type=click.IntRange(1, 512), help="Batch: criteria at a time, or processes.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 512),
+    help="Batch with a model: criteria at a time, in each process. [default: 8]",
+)
+@dividing(keeps=False)
 def evaluate(
     cases: Path,
     policies: tuple[Path, ...],
@@ -69,6 +76,7 @@ def evaluate(
     budget_tokens: int | None,
     budget_usd: float | None,
     concurrency: int | None,
+    division: Division,
 ) -> None:
     """Check CASES (a JSON or JSONL file, or a folder) against the criteria of POLICIES (files or folders).
 
@@ -82,6 +90,7 @@ def evaluate(
     \b
     circumspect evaluate case.json policy.pdf --criteria criteria.yaml
     circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db
+    circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db --engine ray --address head:6379
     """
     from circumspect.review.controller import Limits
     from circumspect.review.reading import read_cases, read_criteria, read_documents
@@ -90,6 +99,8 @@ def evaluate(
 
     if out is None and (budget_tokens or budget_usd):
         raise ConfigError("A budget is for a batch.", fix="Add --out results.db, or use --tokens for one criterion.")
+    if out is None and division.said:
+        raise ConfigError("An engine is for a batch.", fix="Add --out results.db, or leave --engine and --jobs out.")
     if out is not None and html_path:
         raise ConfigError("A batch writes no page.", fix="Evaluate one case with --html.")
     criteria = _chosen(read_criteria(criteria_path), only)
@@ -98,8 +109,9 @@ def evaluate(
     twice = next((one.id for index, one in enumerate(documents) if one.id in {two.id for two in documents[:index]}), "")
     if twice:
         raise ConfigError(f"Two documents are called {twice}.", fix="Rename one: results name documents by file name.")
+    named = _named(controller, model)
     reviewing = Reviewing(
-        _model(controller, model),
+        _model(named),
         Limits(tokens=tokens, budget="hard" if hard else "soft"),
         not no_fallback,
         _prompt(prompt_path),
@@ -110,15 +122,17 @@ def evaluate(
         raise ConfigError("No criterion is about any of these cases.", fix="Compare 'policy' in cases and criteria.")
     if out is None:
         sys.exit(asyncio.run(_singly(given, criteria, shelf, reviewing, as_json, trace, html_path)))
-    from circumspect.review.batch import Budget, run_batch
+    from circumspect.lab.batch.evaluations import Budget, run_batch
 
-    with _Shown(pairs, as_json) as shown:
-        ended = asyncio.run(
-            run_batch(
-                given, criteria, shelf, reviewing, out,
-                budget=Budget(budget_tokens, budget_usd), concurrency=concurrency, watch=shown.update,
-            )
-        )  # fmt: skip
+    try:
+        with _Shown(pairs, as_json) as shown:
+            ended = run_batch(
+                given, criteria, shelf, reviewing, out, budget=Budget(budget_tokens, budget_usd),
+                concurrency=concurrency, elsewhere=_elsewhere(division, named), watch=shown.update,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        click.echo(f"Stopped. What is done is in {out}: the same command goes on from there.", err=True)
+        raise
     _tell(ended, as_json, out)
     sys.exit(0 if ended.complete else 4)
 
@@ -139,7 +153,7 @@ def _prompt(path: Path | None) -> Prompt | None:
     return Words(path.stem, path.read_text("utf-8").strip()) if path else None
 
 
-def _model(controller: str, name: str | None) -> Model | None:
+def _named(controller: str, name: str | None) -> str | None:
     """None is the heuristic controller. The offline demo model chats; it does not review."""
     from circumspect.models.opening import OFFLINE, VARIABLE
 
@@ -150,9 +164,23 @@ def _model(controller: str, name: str | None) -> Model | None:
         raise ConfigError(
             "The react controller needs a model.", fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL."
         )
+    return named
+
+
+def _model(named: str | None) -> Model | None:
     from circumspect.models import open_model
 
-    return open_model(named)
+    return open_model(named) if named else None
+
+
+def _elsewhere(division: Division, model: str | None) -> Elsewhere | None:
+    """None where the batch decides for itself."""
+    from circumspect.lab.batch.reviews import Elsewhere
+
+    # Reviews that wait for a model need no second process to run side by side.
+    if not (division.elsewhere if model else division.said):
+        return None
+    return Elsewhere(engine_of(division), model)
 
 
 async def _singly(

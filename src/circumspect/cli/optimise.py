@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.dividing import Division, dividing, engine_held
 from circumspect.cli.moment import moment
 from circumspect.cli.reading import read_from
 from circumspect.errors import ConfigError, UnknownTenant
@@ -18,12 +21,12 @@ from circumspect.errors import ConfigError, UnknownTenant
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from circumspect.lab.batch.reviews import Elsewhere
     from circumspect.lab.optimise.dataset import Dataset
     from circumspect.lab.optimise.from_store import Gathered
     from circumspect.lab.optimise.report import Report
     from circumspect.lab.optimise.run import Progress
     from circumspect.lab.optimise.watch import Due, Seen
-    from circumspect.ports import Model
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -46,7 +49,13 @@ def optimise() -> None:
 @click.option("--metric", default="review", show_default=True, help="An entry point's name, or module:function.")
 @click.option("--minibatch", type=click.IntRange(1, 50), default=5, show_default=True, help="Reviews to learn from.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choices.")
-@click.option("--concurrency", type=click.IntRange(1, 512), default=8, show_default=True, help="Reviews at a time.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 512),
+    default=8,
+    show_default=True,
+    help="Reviews at a time, in each process.",
+)
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one review.")
 @click.option("--run", "run_folder", type=click.Path(path_type=Path), help="The run's directory; else optimise/….")
 @click.option("--tenant", help="Store the winner as a prompt version of this tenant. With --from-store: whose reviews.")
@@ -68,6 +77,7 @@ def optimise() -> None:
 @click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@dividing(keeps=False)
 def review(
     folder: Path | None,
     budget: int | None,
@@ -92,6 +102,7 @@ def review(
     database: str | None,
     config: Path | None,
     as_json: bool,
+    division: Division,
 ) -> None:
     """Improve a prompt of the reviewer with GEPA.
 
@@ -126,6 +137,7 @@ def review(
     from circumspect.lab.optimise.metric import find_metric
     from circumspect.lab.optimise.run import Plan, check, default_folder, need_gepa
     from circumspect.lab.optimise.run import optimise as run
+    from circumspect.models import open_model
 
     need_gepa()
     if ":" in metric:
@@ -141,16 +153,17 @@ def review(
             _say(as_json, {"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
             return
         click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
-    reviewer = _model(model)
-    writer = _model(reflection_model) if reflection_model else reviewer
+    named = _named(model)
+    reviewer = open_model(named)
+    writer = open_model(_named(reflection_model)) if reflection_model else reviewer
     path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
     if watch and (path / "report.json").exists():
         _say(as_json, {"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
         return
     click.echo(f"Run directory: {path}", err=True)
     try:
-        with _Shown(budget, as_json) as shown:
-            report = run(plan, dataset, reviewer, writer, path, watch=shown.update)
+        with _Shown(budget, as_json) as shown, _elsewhere(division, named) as others:
+            report = run(plan, dataset, reviewer, writer, path, elsewhere=others, watch=shown.update)
     except KeyboardInterrupt:
         click.echo(f"\nStopped. What is done is in {path}; the same command goes on.", err=True)
         raise
@@ -159,8 +172,7 @@ def review(
     sys.exit(BETTER if report.improved else NO_BETTER)
 
 
-def _model(name: str | None) -> Model:
-    from circumspect.models import open_model
+def _named(name: str | None) -> str:
     from circumspect.models.opening import OFFLINE, VARIABLE
 
     named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
@@ -169,7 +181,19 @@ def _model(name: str | None) -> Model:
             "Optimising a prompt needs a model that reads it.",
             fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL.",
         )
-    return open_model(named)
+    return named
+
+
+@contextmanager
+def _elsewhere(division: Division, model: str) -> Iterator[Elsewhere | None]:
+    """None where this process reviews."""
+    from circumspect.lab.batch.reviews import Elsewhere
+
+    if not division.elsewhere:
+        yield None
+        return
+    with engine_held(division) as engine:
+        yield Elsewhere(engine, model)
 
 
 def _database(database: str | None, config: Path | None) -> str:

@@ -20,11 +20,11 @@ from circumspect.knowledge.reading import read_document
 from circumspect.knowledge.tree import Document
 from circumspect.ports import Clock, Ids, Model
 from circumspect.prompts import chosen
-from circumspect.review.batch import StoredSummaries, row_of
 from circumspect.review.controller import Limits
 from circumspect.review.reading import Criteria, criteria_of, read_case
 from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
 from circumspect.review.shelf import Shelf
+from circumspect.review.stored import StoredSummaries, row_of
 from circumspect.review.trying import Transactions, end, words_of
 from circumspect.review.words import Case, Criterion, Result
 from circumspect.stores import knowledge, reviews

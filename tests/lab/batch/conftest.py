@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench.recordings import play, replicate
+from tests.stores.conftest import postgres  # noqa: F401
 
 POLICY = """
 version: 1

@@ -29,7 +29,7 @@ class Sums:
 
 
 def job_of(order: Sums, identity: str = "of-numbers") -> Job[Sums]:
-    return Job("sums", identity, order, list_chunks, begin)
+    return Job("sums", identity, order, begin, list_chunks)
 
 
 def list_chunks(order: Sums) -> Sequence[Chunk]:

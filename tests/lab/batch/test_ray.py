@@ -1,4 +1,4 @@
-"""On two Ray nodes, with the token that Ray wants: the same rows, one node killed or not; nobody gets in without it."""
+"""On Ray nodes, with the token that Ray wants: the same results, a node killed or not; nobody gets in without it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import hashlib
 import importlib.util
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from bench.ray_nodes import cluster
+from bench.ray_nodes import Cluster, cluster
+from examples.review.stand_in import StandIn
 from tests.lab.batch.sums import Sums, all_rows, job_of
+from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran  # noqa: F401
 
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.ray_engine import on_ray
@@ -24,42 +30,96 @@ ROOT = Path(__file__).parents[3]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
-@pytest.fixture(autouse=True)
-def _installed():
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Cluster]:
+    """The head and two others, which are killed one after the other."""
     if importlib.util.find_spec("ray") is None:
-        pytest.skip("NOT TESTED ON RAY: it is not installed (pip install 'circumspect[ray]')")
+        pytest.skip("NOT TESTED ON RAY: it is not installed; run `make services`")
+    with cluster(3) as started:
+        yield started
 
 
 def digest(rows) -> dict[str, object]:
     return {"digest": hashlib.sha256(b"\n".join(rows)).hexdigest(), "rows": len(rows)}
 
 
-def test_two_nodes_do_the_same_one_of_them_killed_or_not_and_poison_is_named(tmp_path):
-    with cluster(2) as nodes:
-        driver = [
-            sys.executable,
-            "-m",
-            "tests.lab.batch.on_nodes",
-            nodes.address,
-            str(tmp_path),
-            str(nodes.nodes[1].pid),
-        ]
-        ended = subprocess.run(driver, env=nodes.environment, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr[-2000:]
-        found = json.loads(ended.stdout.splitlines()[-1])
-        assert found["plain"] == {**digest(all_rows(20)), "findings": []}
-        named = [line.partition(":")[0] for line in found["poison"].pop("findings")]
-        assert (named, found["poison"]) == (["number 3", "number 5"], digest(all_rows(8, without=(3, 5))))
-        assert found["killed"] == {**digest(all_rows(40)), "findings": []}
-        assert nodes.nodes[1].wait(10) is not None
+def circumspect(nodes: Cluster, *words: object) -> list[str]:
+    return [sys.executable, "-m", "circumspect", *map(str, words), "--engine", "ray", "--address", nodes.address]
 
-        # Whoever has another token is not let in, and the message says where one is looked for.
-        stranger = {**nodes.environment, "RAY_AUTH_TOKEN": "0" * 64}
-        refused = subprocess.run(
-            [sys.executable, "-c", STRANGER, nodes.address, str(tmp_path)],
-            env=stranger, cwd=ROOT, capture_output=True, text=True, check=False,
+
+def test_cases_are_reviewed_on_nodes_as_they_are_here(nodes: Cluster, folder: Path, tmp_path: Path) -> None:  # noqa: F811
+    words = ("evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml", "--json",
+             "--only", "TE-01", "--only", "TE-02", "--only", "RW-01", "--only", "RW-02")  # fmt: skip
+    for more in ((), ("--model",)):
+        with StandIn() as server:
+            named = (*more, server.model) if more else ()
+            there, here = tmp_path / f"there{len(more)}.db", tmp_path / f"here{len(more)}.db"
+            command = circumspect(nodes, *words, *named, "--out", there)
+            ended = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, check=False)
+            assert ended.returncode == 0, ended.stderr
+            summary = json.loads(ended.stdout.splitlines()[-1])["summary"]
+            assert (summary["complete"], summary["made"]) == (True, summary["total"])
+            subprocess.run([*command[:-6], "--out", str(here)], check=True, capture_output=True)
+            assert results(there) == results(here)
+            assert len(results(there)) == summary["total"] > 30
+
+
+def results(out: Path) -> list[Any]:
+    with sqlite3.connect(out) as database:
+        found = database.execute(
+            "SELECT case_id, criterion, status, confidence, prompt_id, input_tokens FROM review_results ORDER BY 1, 2"
+        ).fetchall()
+    database.close()
+    return found
+
+
+def test_a_prompt_is_optimised_on_nodes_to_the_same_winner_though_one_is_killed(
+    nodes: Cluster,
+    folder: Path,  # noqa: F811
+    ran: Ran,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    start = tmp_path / "weak.md"
+    start.write_text(WEAK, "utf-8")
+    with StandIn() as server:
+        command = circumspect(
+            nodes, "optimise", "review", "--dataset", folder, "--run", tmp_path / "run", "--budget", PLAN.budget,
+            "--minibatch", PLAN.minibatch, "--start", start, "--model", server.model, "--concurrency", 3, "--json",
         )  # fmt: skip
-        assert "RAY_AUTH_TOKEN" in refused.stdout, refused.stdout + refused.stderr[-2000:]
+        process = subprocess.Popen(command, env=nodes.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while server.reviews.total() < 20:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        nodes.kill(2)
+        out, said = process.communicate()
+    assert process.returncode == 0, said
+    report, alone = json.loads(out.splitlines()[-1]), ran.report.to_json()
+    assert (report["winner"], report["held_out"]) == (alone["winner"], alone["held_out"])
+
+
+def test_two_nodes_do_the_same_one_of_them_killed_or_not_and_poison_is_named(nodes: Cluster, tmp_path: Path) -> None:
+    driver = [
+        sys.executable, "-m", "tests.lab.batch.on_nodes", nodes.address, str(tmp_path), str(nodes.nodes[1].pid),
+    ]  # fmt: skip
+    ended = subprocess.run(driver, env=nodes.environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert found["plain"] == {**digest(all_rows(20)), "findings": []}
+    named = [line.partition(":")[0] for line in found["poison"].pop("findings")]
+    assert (named, found["poison"]) == (["number 3", "number 5"], digest(all_rows(8, without=(3, 5))))
+    assert found["killed"] == {**digest(all_rows(40)), "findings": []}
+    assert nodes.nodes[1].wait(10) is not None
+
+
+def test_whoever_has_another_token_is_not_let_in_and_is_told_where_one_is_looked_for(
+    nodes: Cluster, tmp_path: Path
+) -> None:
+    stranger = {**nodes.environment, "RAY_AUTH_TOKEN": "0" * 64}
+    refused = subprocess.run(
+        [sys.executable, "-c", STRANGER, nodes.address, str(tmp_path)],
+        env=stranger, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "RAY_AUTH_TOKEN" in refused.stdout, refused.stdout + refused.stderr[-2000:]
 
 
 STRANGER = """
@@ -77,6 +137,8 @@ except ConfigError as problem:
 
 
 def test_an_address_where_nothing_answers_is_said_to_be_one(tmp_path):
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("NOT TESTED ON RAY: it is not installed; run `make services`")
     with pytest.raises(ConfigError, match=r"Nothing answers at 127\.0\.0\.1:9"):
         list(run(job_of(Sums(str(tmp_path), 3)), partial(on_ray, address="127.0.0.1:9")))
 

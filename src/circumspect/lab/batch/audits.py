@@ -58,7 +58,7 @@ def audit_of(order: Order) -> Job[Order]:
             "size": order.size,
         }
     )
-    return Job("audit", identity[:24], order, list_chunks, begin)
+    return Job("audit", identity[:24], order, begin, list_chunks)
 
 
 def _state(path: Path) -> tuple[int, int]:

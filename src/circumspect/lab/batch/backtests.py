@@ -72,7 +72,7 @@ def backtest_of(order: Order) -> Job[Order]:
             "size": order.size,
         }
     )
-    return Job("backtest", identity[:24], order, list_chunks, begin)
+    return Job("backtest", identity[:24], order, begin, list_chunks)
 
 
 def list_chunks(order: Order) -> Sequence[Chunk]:

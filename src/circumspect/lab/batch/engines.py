@@ -1,6 +1,6 @@
-"""Engines: who does the chunks of a job. Here: this process, or others of this machine. A cluster: `ray_engine.py`.
+"""Engines: who does the chunks of a task. Here: this process, or others of this machine. A cluster: `ray_engine.py`.
 
-Each takes a job and the chunks that are left, and yields what came of them as it comes. None of them writes anything:
+Each takes a task and the chunks that are left, and yields what came of them as it comes. None of them writes anything:
 whoever started the run commits. A chunk that fails, or takes its worker with it, is begun `ATTEMPTS` times and then
 named; the others go on.
 
@@ -12,24 +12,37 @@ from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import signal
 import threading
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-from circumspect.lab.batch.job import ATTEMPTS, Chunk, Done, Failed, Job, Outcome, Trouble, Worker
+from circumspect.lab.batch.job import (
+    ATTEMPTS,
+    Chunk,
+    Done,
+    Failed,
+    Outcome,
+    Task,
+    Trouble,
+    Worker,
+    close_worker,
+    worker_of,
+)
 
 
-def serial(job: Job[Any], chunks: Iterable[Chunk]) -> Iterator[Outcome]:
+def serial(task: Task[Any], chunks: Iterable[Chunk]) -> Iterator[Outcome]:
     """In this process, one after the other."""
-    worker = Worker(job)
+    worker = Worker(task)
     try:
         for chunk in chunks:
             yield _tried(worker, chunk)
@@ -51,27 +64,70 @@ def _tried(worker: Worker, chunk: Chunk) -> Outcome:
 # --- processes ------------------------------------------------------------------------------------------------------
 
 
-def processes(job: Job[Any], chunks: Iterable[Chunk], count: int | None = None) -> Iterator[Outcome]:
+def processes(task: Task[Any], chunks: Iterable[Chunk], count: int | None = None) -> Iterator[Outcome]:
     """In so many other processes; as many as there are processors unless told."""
-    count = count or os.cpu_count() or 1
-    ahead, suspects, deaths = iter(chunks), deque[Chunk](), Counter[int]()
-    while True:
-        with _pool(job, 1 if suspects else count) as pool:
+    with closing(Processes(count)) as engine:
+        yield from engine(task, chunks)
+
+
+class Processes:
+    """An engine whose processes stay for the next task."""
+
+    def __init__(self, count: int | None = None) -> None:
+        self._count = count or os.cpu_count() or 1
+        self._pool: _Pool | None = None
+
+    def __call__(self, task: Task[Any], chunks: Iterable[Chunk]) -> Iterator[Outcome]:
+        ended = False
+        try:
+            yield from self._all(_Sent(task.identity, pickle.dumps(task)), iter(chunks))
+            ended = True
+        finally:
+            if not ended:
+                # Stopped halfway: nobody waits for what is under way, and it will be done again.
+                self._leave(abandon=True)
+
+    def close(self) -> None:
+        self._leave()
+
+    def _all(self, task: _Sent, ahead: Iterator[Chunk]) -> Iterator[Outcome]:
+        suspects, deaths = deque[Chunk](), Counter[int]()
+        while True:
             if not suspects:
+                pool = self._of(self._count)
                 # One more each than they can do, so that none waits for this process to write something down.
-                suspects.extend((yield from _through(pool, ahead, 2 * count)))
+                suspects.extend((yield from _through(pool, task, ahead, 2 * self._count)))
             else:
-                for guilty in (yield from _through(pool, _taken(suspects), 1)):
+                for guilty in (yield from _through(self._of(1), task, _taken(suspects), 1)):
                     deaths[guilty.number] += 1
                     if deaths[guilty.number] < ATTEMPTS:
                         suspects.appendleft(guilty)
                     else:
                         yield Failed(guilty, "the process that worked on it was killed, or died, each time")
-        if not suspects:
-            first = next(ahead, None)
-            if first is None:
-                return
-            ahead = _with(first, ahead)
+            if not suspects:
+                first = next(ahead, None)
+                if first is None:
+                    return
+                ahead = _with(first, ahead)
+
+    def _of(self, width: int) -> _Pool:
+        if self._pool is None or self._pool.width != width or self._pool.broken:
+            self._leave()
+            self._pool = _Pool(width)
+        return self._pool
+
+    def _leave(self, *, abandon: bool = False) -> None:
+        if self._pool is not None:
+            self._pool.close(abandon=abandon)
+            self._pool = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A task on its way to processes: read there once, by those that do not know it yet."""
+
+    identity: str
+    packed: bytes
 
 
 def _with(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -85,7 +141,7 @@ def _taken(chunks: deque[Chunk]) -> Iterator[Chunk]:
 
 
 def _through(
-    pool: ProcessPoolExecutor, chunks: Iterator[Chunk], width: int
+    pool: _Pool, task: _Sent, chunks: Iterator[Chunk], width: int
 ) -> Generator[Outcome, None, Sequence[Chunk]]:
     """What comes of the chunks, at most so many under way. Returns those that were when a worker died."""
     running: dict[Future[bytes | Trouble], Chunk] = {}
@@ -94,7 +150,7 @@ def _through(
 
     def submit(chunk: Chunk) -> None:
         try:
-            running[pool.submit(_work, chunk)] = chunk
+            running[pool.submit(task, chunk)] = chunk
         except BrokenProcessPool:
             lost.append(chunk)
 
@@ -106,6 +162,7 @@ def _through(
             try:
                 answer = future.result()
             except BrokenProcessPool:
+                pool.broken = True
                 lost.append(chunk)
                 continue
             if isinstance(answer, Trouble):
@@ -123,33 +180,34 @@ def _through(
     return lost
 
 
-@contextmanager
-def _pool(job: Job[Any], count: int) -> Iterator[ProcessPoolExecutor]:
+class _Pool:
     """Started anew rather than forked: a fork would take threads' locks and open connections along."""
-    alive, held = Pipe(duplex=False)
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_start, initargs=(job, alive))
-    finished = False
-    try:
-        yield pool
-        finished = True
-    finally:
-        if not finished:
-            # Stopped halfway: nobody waits for what is under way, and it will be done again.
-            held.close()
-        pool.shutdown(wait=True, cancel_futures=True)
-        held.close()
-        alive.close()
+
+    def __init__(self, width: int) -> None:
+        self.width, self.broken = width, False
+        self._alive, self._held = Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(width, get_context("spawn"), initializer=_start, initargs=(self._alive,))
+
+    def submit(self, task: _Sent, chunk: Chunk) -> Future[bytes | Trouble]:
+        try:
+            return self._pool.submit(_work, task, chunk)
+        except BrokenProcessPool:
+            self.broken = True
+            raise
+
+    def close(self, *, abandon: bool = False) -> None:
+        if abandon:
+            self._held.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._held.close()
+        self._alive.close()
 
 
-_worker: list[Worker] = []
-
-
-def _start(job: Job[Any], alive: Connection) -> None:
+def _start(alive: Connection) -> None:
     # Ctrl-C reaches everyone in the terminal; it is the first process that decides what becomes of the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
-    _worker[:] = [Worker(job)]
-    atexit.register(_worker[0].close)
+    atexit.register(close_worker)
 
 
 def _end_with(alive: Connection) -> None:
@@ -158,5 +216,5 @@ def _end_with(alive: Connection) -> None:
     os._exit(1)
 
 
-def _work(chunk: Chunk) -> bytes | Trouble:
-    return _worker[0](chunk)
+def _work(task: _Sent, chunk: Chunk) -> bytes | Trouble:
+    return worker_of(task.identity, lambda: pickle.loads(task.packed))(chunk)  # noqa: S301

@@ -1,10 +1,11 @@
 """A job: work that falls into chunks, each of which can be done by anyone, anywhere, and more than once.
 
-    Job(name, identity, order, chunks, begin)
+    Task(name, identity, order, begin)             what a worker has to know
+    Job(name, identity, order, begin, chunks)      a task whose chunks are listed once, where it is started
 
-`chunks(order)` lists the work once, where it is started. `begin(order)` opens what a worker needs, once for each
-worker; what it gives is called with one chunk after the other and returns the chunk's rows. Both are functions at the
-top of a module, and the order can be pickled: a job goes to other processes and other machines as it is.
+`begin(order)` opens what a worker needs, once for each worker; what it gives is called with one chunk after the other
+and returns the chunk's rows. `chunks(order)` lists the work. Both are functions at the top of a module, and the order
+can be pickled: a task goes to other processes and other machines as it is.
 
 What may surprise: rows are lines of JSON, and the same chunk must always give the same ones. That is what makes results
 the same whoever does the work, in whatever order, however often somebody is killed.
@@ -20,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from circumspect.errors import CircumspectError
-from circumspect.turn import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -34,20 +34,25 @@ class Chunk:
     """What it is called when a person has to be told."""
     size: int
     """How much there is in it, in whatever the job counts."""
-    detail: JsonObject
+    detail: Any
+    """What the work needs to know. Can be pickled; JSON where a ledger keeps it."""
 
 
 Work = Callable[[Chunk], Sequence[bytes]]
 
 
 @dataclass(frozen=True)
-class Job(Generic[Order]):
+class Task(Generic[Order]):
     name: str
     identity: str
     """A digest of everything that the rows depend on: the same for a run that goes on, another for any other."""
     order: Order
-    chunks: Callable[[Order], Sequence[Chunk]]
     begin: Callable[[Order], AbstractContextManager[Work]]
+
+
+@dataclass(frozen=True)
+class Job(Task[Order]):
+    chunks: Callable[[Order], Sequence[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Failed:
 
 
 Outcome = Done | Failed
-Engine = Callable[[Job[Any], Iterable[Chunk]], Iterator[Outcome]]
+Engine = Callable[[Task[Any], Iterable[Chunk]], Iterator[Outcome]]
 """Does all of the chunks, in any order. A `CircumspectError` that it raises ends the run, which can be resumed."""
 
 
@@ -75,11 +80,11 @@ class Incomplete(CircumspectError):
 
     code = "incomplete"
 
-    def __init__(self, failed: Sequence[Failed]) -> None:
+    def __init__(self, failed: Sequence[Failed], fix: str = "") -> None:
         many = "A part" if len(failed) == 1 else f"{len(failed):,} parts"
         super().__init__(
             f"{many} of the work could not be done, and the result is without {'it' if len(failed) == 1 else 'them'}.",
-            fix="The same command tries only what is missing again, if it is given --run FILE.",
+            fix=fix or "The same command tries only what is missing again, if it is given --run FILE.",
         )
         self.findings = tuple(f"{one.chunk.label}: {one.problem}" for one in failed[:20])
 
@@ -107,15 +112,15 @@ class Trouble:
 class Worker:
     """One that does chunk after chunk. What it needs is opened with the first one."""
 
-    def __init__(self, job: Job[Any]) -> None:
-        self.job = job
+    def __init__(self, task: Task[Any]) -> None:
+        self.task = task
         self._opened = ExitStack()
         self._work: Work | None = None
 
     def __call__(self, chunk: Chunk) -> bytes | Trouble:
         try:
             if self._work is None:
-                self._work = self._opened.enter_context(self.job.begin(self.job.order))
+                self._work = self._opened.enter_context(self.task.begin(self.task.order))
             return packed(self._work(chunk))
         except CircumspectError as problem:
             return Trouble(problem.problem, problem.fix, stops=True)
@@ -125,6 +130,22 @@ class Worker:
 
     def close(self) -> None:
         self._opened.close()
+
+
+_at_work: dict[str, Worker] = {}
+
+
+def worker_of(identity: str, task: Callable[[], Task[Any]]) -> Worker:
+    """This process's worker for the task. What the one before needed is closed when another begins."""
+    if identity not in _at_work:
+        close_worker()
+        _at_work[identity] = Worker(task())
+    return _at_work[identity]
+
+
+def close_worker() -> None:
+    while _at_work:
+        _at_work.popitem()[1].close()
 
 
 def packed(rows: Sequence[bytes]) -> bytes:

@@ -1,6 +1,6 @@
 """Chunks as tasks of a Ray cluster that is there already. `ray` is an extra, and imported only here.
 
-The job goes to the nodes with its order, and our code with it; what our code imports must be installed there. Ray
+The task goes to the nodes with its order, and our code with it; what our code imports must be installed there. Ray
 retries a task whose worker or node died; the results come back to this process, which writes them down.
 
 Who may use the cluster is Ray's business: the token is taken from where Ray looks for it (`RAY_AUTH_TOKEN`,
@@ -22,7 +22,7 @@ from typing import Any
 
 import circumspect
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.job import ATTEMPTS, Chunk, Done, Failed, Job, Outcome, Trouble, Worker
+from circumspect.lab.batch.job import ATTEMPTS, Chunk, Done, Failed, Outcome, Task, Trouble, worker_of
 
 CONNECT_SECONDS = 15
 _NOT_NEEDED = ("console", "server", "__pycache__")
@@ -30,18 +30,17 @@ _NOT_NEEDED = ("console", "server", "__pycache__")
 
 
 def on_ray(
-    job: Job[Any], chunks: Iterable[Chunk], address: str | None = None, most: int | None = None
+    task: Task[Any], chunks: Iterable[Chunk], address: str | None = None, most: int | None = None
 ) -> Iterator[Outcome]:
     """On the cluster at this address (without one, at RAY_ADDRESS or on this machine), at most so many at a time."""
-    ray = _imported()
-    with _joined(ray, address):
-        task = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_work)
-        everything, ahead = ray.put(job), iter(chunks)
+    with joined(address) as ray:
+        remote = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_work)
+        everything, ahead = ray.put(task), iter(chunks)
         running: dict[Any, Chunk] = {}
         failed: Counter[int] = Counter()
 
         def submit(chunk: Chunk) -> None:
-            running[task.options(name=f"{job.name}: {chunk.label}").remote(everything, chunk)] = chunk
+            running[remote.options(name=f"{task.name}: {chunk.label}").remote(everything, chunk)] = chunk
 
         while True:
             for chunk in islice(ahead, max(0, (most or _places(ray)) - len(running))):
@@ -82,18 +81,8 @@ def _places(ray: ModuleType) -> int:
     return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
 
 
-_workers: dict[str, Worker] = {}
-"""In a process of a node: what it has opened, by job."""
-
-
-def _work(job: Job[Any], chunk: Chunk) -> bytes | Trouble:
-    worker = _workers.get(job.identity)
-    if worker is None:
-        for other in _workers.values():
-            other.close()
-        _workers.clear()
-        worker = _workers[job.identity] = Worker(job)
-    return worker(chunk)
+def _work(task: Task[Any], chunk: Chunk) -> bytes | Trouble:
+    return worker_of(task.identity, lambda: task)(chunk)
 
 
 # --- the cluster ----------------------------------------------------------------------------------------------------
@@ -109,9 +98,11 @@ def _imported() -> ModuleType:
 
 
 @contextmanager
-def _joined(ray: ModuleType, address: str | None) -> Iterator[None]:
+def joined(address: str | None = None) -> Iterator[ModuleType]:
+    """This process as a member of the cluster; as it is, if it is one already."""
+    ray = _imported()
     if ray.is_initialized():
-        yield
+        yield ray
         return
     _reach(address)
     here = Path(circumspect.__file__).parent
@@ -127,7 +118,7 @@ def _joined(ray: ModuleType, address: str | None) -> Iterator[None]:
         first = (str(problem).strip().splitlines() or ["no reason given"])[0].rstrip(".")
         raise ConfigError(f"The Ray cluster cannot be joined: {first}.", fix=_JOIN) from problem
     try:
-        yield
+        yield ray
     finally:
         ray.shutdown()
 

@@ -16,11 +16,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from circumspect import prompts
 from circumspect.errors import CircumspectError, ConfigError, ModelError
+from circumspect.lab.batch.job import Failed
+from circumspect.lab.batch.reviews import Elsewhere, Reviewed, Wanted, reviewed
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import measured
 from circumspect.lab.optimise.words import Example, Metric, Score, outcome_of
@@ -31,6 +33,8 @@ from circumspect.review.controller import Limits
 from circumspect.review.outline import FileCache
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
+from circumspect.review.stored import row_of
+from circumspect.stores.reviews import ResultRow
 from circumspect.turn import ModelRequest, Said
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_AGAIN = "Check the model, then run the same command again: what is done is kept."
 _BROKEN = (ReasonCode.MODEL_FAILED, ReasonCode.INTERNAL_ERROR)
 
 
@@ -60,6 +65,8 @@ class ReviewAdapter:
     run: Callable[[Coroutine[Any, Any, Any]], Any]
     """Runs a coroutine to its end, on the one event loop."""
     concurrency: int = 8
+    elsewhere: Elsewhere | None = None
+    """Who reviews, if not this process."""
     limits: Limits = field(default_factory=Limits)
     watch: Callable[[], None] = lambda: None
     seen: set[tuple[str, str]] = field(default_factory=set)
@@ -102,75 +109,102 @@ class ReviewAdapter:
         missing = {one.id: one for one in examples if known[one.id] is None}
         self.seen.update((key_of(text), id_) for id_, one in known.items() if one is not None)
         if missing:
-            made: dict[str, Evaluated] = self.run(self._make(list(missing.values()), text))
-            known.update(made)
+            known.update(self._make(list(missing.values()), text))
         return [one for example in examples if (one := known[example.id]) is not None]
 
-    async def _make(self, examples: Sequence[Example], text: str) -> dict[str, Evaluated]:
+    def _make(self, examples: Sequence[Example], text: str) -> Mapping[str, Evaluated]:
         problem = unusable(self.name, text)
         if problem:
-            made = {one.id: Evaluated(Score(0.0, feedback=problem), {}, problem) for one in examples}
-            for id_, one in made.items():
-                self._keep(text, id_, one)
-            return made
-        with swapped(self.name, text) as words:
-            reviewing = Reviewing(self.model, self.limits, fallback=False, prompt=words)
-            prepared = await self._outline(reviewing, text)
-            return await self._review(examples, text, reviewing, prepared)
+            useless = Evaluated(Score(0.0, feedback=problem), {}, problem)
+            for example in examples:
+                self._keep(text, example.id, useless)
+            return {example.id: useless for example in examples}
+        made = _Made(partial(self._keep, text))
+        if self.elsewhere is None:
+            self.run(self._here(examples, text, made))
+        else:
+            reviewing, prepared = self.run(self._outline(text))
+            words = {self.name: Prompt(self.name, text)}
+            ended = reviewed(self._parts(examples), prepared, reviewing, self.elsewhere, words)
+            self._take(ended, examples, made)
+        return made.whole()
 
-    async def _review(
-        self, examples: Sequence[Example], text: str, reviewing: Reviewing, prepared: Prepared
-    ) -> dict[str, Evaluated]:
+    async def _here(self, examples: Sequence[Example], text: str, made: _Made) -> None:
         waiting = iter(examples)
-        made: dict[str, Evaluated] = {}
-        held: list[tuple[str, Evaluated]] = []
+        reviewing, prepared = await self._outline(text)
 
         async def worker() -> None:
-            for example in waiting:
-                one = await self._one(example, prepared, reviewing)
-                made[example.id] = one
-                if one.failed and all(other.failed for other in made.values()):
-                    held.append((example.id, one))
-                    continue
-                self._keep(text, example.id, one)
+            for one in waiting:
+                result = await review(one.case, one.criterion, prepared, reviewing, document=one.document)
+                made.take(one, self._measured(one, row_of(result, one.case, 0)))
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self.concurrency, len(examples))):
-                group.create_task(worker())
-        if len(made) > 1 and len(held) == len(made):
-            reason, count = Counter(one.failed for _, one in held).most_common(1)[0]
-            raise RunStopped(
-                f"All of {len(made)} reviews failed, {count} of them so: {reason}",
-                fix="Check the model, then run the same command again: what is done is kept.",
-            )
-        for id_, one in held:
-            self._keep(text, id_, one)
-        return made
+        with swapped(self.name, text):
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.concurrency, len(examples))):
+                    group.create_task(worker())
+
+    def _parts(self, examples: Sequence[Example]) -> Iterator[Sequence[Wanted]]:
+        for first in range(0, len(examples), self.concurrency):
+            some = enumerate(examples[first : first + self.concurrency], first)
+            yield [Wanted(one.case, number, one.criterion, one.document) for number, one in some]
+
+    def _take(self, ended: Reviewed, examples: Sequence[Example], made: _Made) -> None:
+        with contextlib.closing(ended):
+            for rows in ended:
+                if isinstance(rows, Failed):
+                    raise RunStopped(f"{rows.chunk.label} could not be done: {rows.problem}", fix=_AGAIN)
+                for row in rows:
+                    made.take(examples[row.position], self._measured(examples[row.position], row))
 
     def _keep(self, text: str, id_: str, made: Evaluated) -> None:
         self.folder.keep(text, id_, made)
         self.seen.add((key_of(text), id_))
         self.watch()
 
-    async def _one(self, example: Example, prepared: Prepared, reviewing: Reviewing) -> Evaluated:
+    def _measured(self, example: Example, row: ResultRow) -> Evaluated:
+        tokens, said = row.input_tokens + row.output_tokens, str(row.result.get("rationale", ""))
+        if row.reason_code in _BROKEN:
+            return Evaluated(Score(0.0, feedback=said), row.result, said, tokens, row.cost_usd)
         try:
-            result = await review(example.case, example.criterion, prepared, reviewing, document=example.document)
-            shown = result.to_json(whole=True)
-            tokens, cost = result.tokens, result.cost_usd
-            if result.reason_code in _BROKEN:
-                return Evaluated(Score(0.0, feedback=result.rationale), shown, result.rationale, tokens, cost)
-            return Evaluated(measured(self.metric, example, outcome_of(shown)), shown, "", tokens, cost)
+            score = measured(self.metric, example, outcome_of(row.result))
         except Exception as problem:
-            log.exception("an evaluation failed", extra={"example": example.id})
+            log.exception("a metric failed", extra={"example": example.id})
             why = f"{type(problem).__name__}: {problem}"
-            return Evaluated(Score(0.0, feedback=why), {}, why)
+            return Evaluated(Score(0.0, feedback=why), row.result, why, tokens, row.cost_usd)
+        return Evaluated(score, row.result, "", tokens, row.cost_usd)
 
-    async def _outline(self, reviewing: Reviewing, text: str) -> Prepared:
+    async def _outline(self, text: str) -> tuple[Reviewing, Prepared]:
         """The documents with their outline: one for all candidates, unless its own prompt is the one that changes."""
         key = key_of(text) if self.name == "review_summary" else ""
-        if key not in self._prepared:
-            self._prepared[key] = await prepare(self.shelf, reviewing, FileCache(self.folder.path / "outlines"))
-        return self._prepared[key]
+        with swapped(self.name, text) as words:
+            reviewing = Reviewing(self.model, self.limits, fallback=False, prompt=words)
+            if key not in self._prepared:
+                self._prepared[key] = await prepare(self.shelf, reviewing, FileCache(self.folder.path / "outlines"))
+        return reviewing, self._prepared[key]
+
+
+@dataclass
+class _Made:
+    """What came of the examples so far. As long as all have failed, none is kept: it may not be the prompt's fault."""
+
+    keep: Callable[[str, Evaluated], None]
+    by_id: dict[str, Evaluated] = field(default_factory=dict)
+    held: dict[str, Evaluated] = field(default_factory=dict)
+
+    def take(self, example: Example, one: Evaluated) -> None:
+        self.by_id[example.id] = one
+        if one.failed and len(self.held) + 1 == len(self.by_id):
+            self.held[example.id] = one
+        else:
+            self.keep(example.id, one)
+
+    def whole(self) -> Mapping[str, Evaluated]:
+        if len(self.by_id) > 1 and len(self.held) == len(self.by_id):
+            reason, count = Counter(one.failed for one in self.held.values()).most_common(1)[0]
+            raise RunStopped(f"All of {len(self.by_id)} reviews failed, {count} of them so: {reason}", fix=_AGAIN)
+        for id_, one in self.held.items():
+            self.keep(id_, one)
+        return self.by_id
 
 
 # --- the text that is tried -----------------------------------------------------------------------------------------
@@ -218,10 +252,6 @@ def _record(example: Example, made: Evaluated) -> dict[str, Any]:
 # --- reflection -----------------------------------------------------------------------------------------------------
 
 
-def reflection_words() -> Prompt:
-    return Prompt("reflection", resources.files(__package__).joinpath("reflection.md").read_text("utf-8").strip())
-
-
 @dataclass
 class Reflection:
     """The model that writes new instructions. The same question in the same place of the run is asked once, ever."""
@@ -243,7 +273,7 @@ class Reflection:
         return known if known is not None else str(self.run(self._ask(question, nth)))
 
     async def _ask(self, question: str, nth: int) -> str:
-        words = reflection_words()
+        words = prompts.shipped("reflection")
         instructions = "You improve the instructions of an assistant from examples of its work."
         request = ModelRequest(
             "analyse", words.id, instructions, (Said("user", question),), max_tokens=4_000, temperature=0.7

@@ -22,7 +22,8 @@ import orjson
 
 from circumspect import prompts
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, reflection_words, unusable
+from circumspect.lab.batch.reviews import Elsewhere
+from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, unusable
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of, write
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
@@ -74,7 +75,7 @@ class Plan:
             "dataset": dataset.hash,
             "model": model,
             "reflection_model": reflection,
-            "reflection_prompt": reflection_words().id,
+            "reflection_prompt": prompts.shipped("reflection").id,
         }
 
 
@@ -154,6 +155,7 @@ def optimise(
     reflection: Model,
     path: Path,
     *,
+    elsewhere: Elsewhere | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Blocks until the budget is used. Raises `RunStopped` when the model is away; what is done stays in `path`."""
@@ -163,7 +165,7 @@ def optimise(
     with Folder(path, settings) as folder, _loop(model, reflection) as runner:
         adapter = ReviewAdapter(
             plan.prompt, dataset.shelf, model, find_metric(plan.metric), folder, runner.run, plan.concurrency,
-            Limits(tokens=plan.tokens),
+            elsewhere, Limits(tokens=plan.tokens),
         )  # fmt: skip
         writer = Reflection(reflection, folder, runner.run)
         rounds = _Rounds(plan, floor, adapter, writer, watch)
@@ -208,7 +210,7 @@ def _search(
         valset=list(dataset.validation),
         adapter=adapter,  # type: ignore[arg-type]
         reflection_lm=writer,
-        reflection_prompt_template=reflection_words().text,
+        reflection_prompt_template=prompts.shipped("reflection").text,
         reflection_minibatch_size=min(plan.minibatch, len(dataset.train)),
         stop_callbacks=[rounds],
         logger=adapter.folder,

@@ -184,6 +184,13 @@ def report(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -
     return Report({name: _arm(by, measuring, sums, name) for name, by in arms.items()}, comparisons)
 
 
+def planned(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -> Mapping[str, Comparison]:
+    """Each treatment against control in the metric that decides; other sums need not be there."""
+    arms, name = data(experiment, sums), measuring.metric.name
+    treatments = {one.name: arms[one.name][name] for one in experiment.treatments}
+    return compare_all(arms[CONTROL][name], treatments, measuring.metric, measuring.plan)
+
+
 def _arm(
     by: Mapping[str, tuple[ArmData, ...]], measuring: Measuring, sums: Sequence[Sums], name: str
 ) -> Mapping[str, Json]:
@@ -197,9 +204,7 @@ def _arm(
 def next_step(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums], arm: str, now: float) -> rollout.Step:
     """What the ladder says for one arm: the share it should have next, and why."""
     arms, stop = data(experiment, sums), stops(experiment, measuring, sums).get(arm)
-    metric = measuring.metric
-    treatments = {one.name: arms[one.name][metric.name] for one in experiment.treatments}
-    comparison = compare_all(arms[CONTROL][metric.name], treatments, metric, measuring.plan)[arm]
+    comparison = planned(experiment, measuring, sums)[arm]
     newest = len(experiment.shares) - 1
     own = [one for one in sums if one.period == newest]
     since = experiment.shares[newest].at if experiment.shares else now

@@ -20,13 +20,18 @@ import pytest
 from tests.review.conftest import IN_TIME, POLICY, call, case, document, finish, reply
 
 from circumspect.errors import StoreError
+from circumspect.lab.batch import evaluations, reviews
+from circumspect.lab.batch.engines import serial
+from circumspect.lab.batch.evaluations import Budget, Progress, run_batch
+from circumspect.lab.batch.job import Incomplete
+from circumspect.lab.batch.reviews import Elsewhere
 from circumspect.models import ScriptedModel
-from circumspect.review import batch
-from circumspect.review.batch import Budget, Progress, run_batch
 from circumspect.review.reading import Criteria
 from circumspect.review.reviewing import Reviewing
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Criterion
+from circumspect.review.stored import row_of
+from circumspect.review.words import Case, Criterion, Result
+from circumspect.stores.reviews import ResultRow
 from circumspect.turn import ModelReply, ModelRequest, ModelUsage
 
 CRITERIA = Criteria((IN_TIME, Criterion("K-2", "The price of the night is within the limit.", facts=("hotel",))))
@@ -44,10 +49,10 @@ def rows(path: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-async def run(
+def run(
     path: Path, given: Sequence[Case], reviewing: Reviewing | None = None, criteria: Criteria = CRITERIA, **more: object
 ) -> Progress:
-    return await run_batch(given, criteria, Shelf([document()]), reviewing or Reviewing(), str(path), **more)  # type: ignore[arg-type]
+    return run_batch(given, criteria, Shelf([document()]), reviewing or Reviewing(), str(path), **more)  # type: ignore[arg-type]
 
 
 def answered(request: ModelRequest) -> ModelReply:
@@ -56,60 +61,59 @@ def answered(request: ModelRequest) -> ModelReply:
     return reply(finish())
 
 
-async def test_every_pair_gets_one_result_and_a_second_run_does_nothing(tmp_path: Path) -> None:
+def test_every_pair_gets_one_result_and_a_second_run_does_nothing(tmp_path: Path) -> None:
     seen: list[Progress] = []
-    ended = await run(tmp_path / "r.db", cases(5), watch=seen.append)
+    ended = run(tmp_path / "r.db", cases(5), watch=seen.append)
     assert (ended.total, ended.done, ended.made, ended.complete) == (10, 10, 10, True)
     assert sum(ended.statuses.values()) == 10
     assert ended.statuses["MET"] >= 5
     assert len(rows(tmp_path / "r.db")) == 10
     assert seen[-1].done == 10
-    again = await run(tmp_path / "r.db", cases(5))
+    again = run(tmp_path / "r.db", cases(5))
     assert (again.made, again.kept, again.complete) == (0, 10, True)
     assert not list(tmp_path.glob("*.lock"))
 
 
-async def test_new_and_changed_cases_are_evaluated_and_the_others_are_not(tmp_path: Path) -> None:
-    await run(tmp_path / "r.db", cases(3))
+def test_new_and_changed_cases_are_evaluated_and_the_others_are_not(tmp_path: Path) -> None:
+    run(tmp_path / "r.db", cases(3))
     changed = replace(case(claim__submitted="2026-06-01"), id="C-1")
-    ended = await run(tmp_path / "r.db", [*cases(1), changed, *cases(4)[2:]])
+    ended = run(tmp_path / "r.db", [*cases(1), changed, *cases(4)[2:]])
     assert (ended.made, ended.kept, ended.total) == (4, 4, 8)
     found = {(case_id, criterion): status for case_id, criterion, status in rows(tmp_path / "r.db")}
     assert len(found) == 8
     assert found["C-1", "K-1"] == "UNCERTAIN"
 
 
-async def test_other_criteria_are_another_batch_in_the_same_file(tmp_path: Path) -> None:
-    await run(tmp_path / "r.db", cases(2))
-    ended = await run(tmp_path / "r.db", cases(2), criteria=Criteria((IN_TIME,)))
+def test_other_criteria_are_another_batch_in_the_same_file(tmp_path: Path) -> None:
+    run(tmp_path / "r.db", cases(2))
+    ended = run(tmp_path / "r.db", cases(2), criteria=Criteria((IN_TIME,)))
     assert (ended.made, ended.total) == (2, 2)
     assert len(rows(tmp_path / "r.db")) == 6
 
 
-async def test_a_budget_stops_the_batch_cleanly_and_counts_what_was_spent_before(tmp_path: Path) -> None:
+def test_a_budget_stops_the_batch_cleanly_and_counts_what_was_spent_before(tmp_path: Path) -> None:
     model = ScriptedModel(answered)
     reviewing = Reviewing(model)
-    ended = await run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(tokens=1_500), concurrency=1)
+    ended = run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(tokens=1_500), concurrency=1)
     assert not ended.complete
     assert "1,500 are allowed" in ended.why
     assert 1_500 <= ended.tokens < 1_500 + 120
     assert len(rows(tmp_path / "r.db")) == ended.done < 20
     asked = len(model.requests)
-    again = await run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(tokens=700), concurrency=1)
+    again = run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(tokens=700), concurrency=1)
     assert (again.made, len(model.requests)) == (0, asked)
-    money = await run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(usd=0.015), concurrency=2)
+    money = run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(usd=0.015), concurrency=2)
     assert not money.complete
     assert "$" in money.why
-    whole = await run(tmp_path / "r.db", cases(10), reviewing, concurrency=4)
+    whole = run(tmp_path / "r.db", cases(10), reviewing, concurrency=4)
     assert whole.complete
     assert len(rows(tmp_path / "r.db")) == 20
     assert sum(request.purpose == "evaluate" for request in model.requests) == 20
     assert sum(request.purpose == "summarise" for request in model.requests) == 1
 
 
-async def test_a_cancelled_batch_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_an_interrupted_batch_keeps_what_is_finished(tmp_path: Path) -> None:
     done = 0
-    reached = asyncio.Event()
 
     class Stalling(ScriptedModel):
         async def complete(self, request: ModelRequest) -> ModelReply:
@@ -117,52 +121,62 @@ async def test_a_cancelled_batch_keeps_what_is_finished(tmp_path: Path) -> None:
             if request.purpose == "evaluate":
                 done += 1
                 if done > 6:
-                    reached.set()
+                    await asyncio.sleep(0.05)
+                    signal.raise_signal(signal.SIGINT)
                     await asyncio.Event().wait()
             return answered(request)
 
-    task = asyncio.create_task(run(tmp_path / "r.db", cases(10), Reviewing(Stalling()), concurrency=2))
-    await reached.wait()
-    await asyncio.sleep(0.05)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "r.db", cases(10), Reviewing(Stalling()), concurrency=2)
     kept = len(rows(tmp_path / "r.db"))
     assert kept == 6
     model = ScriptedModel(answered)
-    ended = await run(tmp_path / "r.db", cases(10), Reviewing(model), concurrency=2)
+    ended = run(tmp_path / "r.db", cases(10), Reviewing(model), concurrency=2)
     assert (ended.kept, ended.made) == (6, 14)
     assert sum(request.purpose == "evaluate" for request in model.requests) == 14
 
 
-async def test_two_runs_cannot_write_to_one_file_at_once(tmp_path: Path) -> None:
-    inside, go_on = asyncio.Event(), asyncio.Event()
-
-    class Waiting(ScriptedModel):
+def test_two_runs_cannot_write_to_one_file_at_once(tmp_path: Path) -> None:
+    class Nested(ScriptedModel):
         async def complete(self, request: ModelRequest) -> ModelReply:
-            inside.set()
-            await go_on.wait()
+            with pytest.raises(StoreError, match="Another process"):
+                run(tmp_path / "r.db", cases(1))
             return answered(request)
 
-    first = asyncio.create_task(run(tmp_path / "r.db", cases(1), Reviewing(Waiting())))
-    await inside.wait()
-    with pytest.raises(StoreError, match="Another process"):
-        await run(tmp_path / "r.db", cases(1))
-    go_on.set()
-    assert (await first).complete
+    assert run(tmp_path / "r.db", cases(1), Reviewing(Nested())).complete
 
 
-async def test_processes_come_to_the_same_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await run(tmp_path / "one.db", cases(30))
-    monkeypatch.setattr(batch, "_POOL_FROM", 1)
-    ended = await run(tmp_path / "two.db", cases(30), concurrency=2)
+def test_processes_come_to_the_same_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path / "one.db", cases(30))
+    monkeypatch.setattr(evaluations, "_POOL_FROM", 1)
+    ended = run(tmp_path / "two.db", cases(30))
     assert ended.complete
     assert rows(tmp_path / "one.db") == rows(tmp_path / "two.db")
 
 
-async def test_the_whole_trace_is_in_the_database(tmp_path: Path) -> None:
+def test_a_part_that_nobody_can_do_is_named_and_the_next_run_does_only_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(result: Result, of: Case, position: int) -> ResultRow:
+        if of.id == "C-1":
+            raise RecursionError("too deep")
+        return row_of(result, of, position)
+
+    monkeypatch.setattr(evaluations, "COMPUTED", 2)
+    with monkeypatch.context() as within:
+        within.setattr(reviews, "row_of", broken)
+        with pytest.raises(Incomplete, match="A part of the work could not be done") as caught:
+            run(tmp_path / "r.db", cases(3), elsewhere=Elsewhere(serial))
+    assert caught.value.findings == ("2 reviews of C-1: RecursionError: too deep",)
+    assert "tries only what is missing" in caught.value.fix
+    assert {case_id for case_id, _, _ in rows(tmp_path / "r.db")} == {"C-0", "C-2"}
+    ended = run(tmp_path / "r.db", cases(3))
+    assert (ended.kept, ended.made, ended.complete) == (4, 2, True)
+
+
+def test_the_whole_trace_is_in_the_database(tmp_path: Path) -> None:
     model = ScriptedModel(['{"summaries": []}', reply(call("facts_get", field="claim")), reply(finish())])
-    await run(tmp_path / "r.db", cases(1), Reviewing(model), Criteria((IN_TIME,)), concurrency=1)
+    run(tmp_path / "r.db", cases(1), Reviewing(model), Criteria((IN_TIME,)), concurrency=1)
     with sqlite3.connect(tmp_path / "r.db") as database:
         (stored,) = database.execute("SELECT result FROM review_results").fetchone()
     database.close()
@@ -172,12 +186,12 @@ async def test_the_whole_trace_is_in_the_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-async def test_a_batch_can_go_into_postgresql(postgres: Any) -> None:
+def test_a_batch_can_go_into_postgresql(postgres: Any) -> None:
     name = f"reviews_{secrets.token_hex(4)}"
     postgres.sql(f"CREATE DATABASE {name}")
     shelf = Shelf([document()])
     for kept, made in ((0, 6), (6, 0)):
-        ended = await run_batch(cases(3), CRITERIA, shelf, Reviewing(), postgres.url(name))
+        ended = run_batch(cases(3), CRITERIA, shelf, Reviewing(), postgres.url(name))
         assert (ended.kept, ended.made, ended.complete) == (kept, made, True)
     postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -198,7 +212,7 @@ def test_a_batch_that_is_killed_twice_ends_with_every_result_once(tmp_path: Path
     criteria = [{"id": f"K-{n}", "text": IN_TIME.text, "facts": list(IN_TIME.facts)} for n in range(4)]
     (tmp_path / "criteria.json").write_text(json.dumps(criteria))
     command = [sys.executable, "-c", PROGRAM, "evaluate", "cases.jsonl", "handbook.md", "--criteria", "criteria.json",
-               "--out", "r.db", "--concurrency", "2", "--json"]  # fmt: skip
+               "--out", "r.db", "--jobs", "2", "--json"]  # fmt: skip
     found = 0
     for wanted in (1, 600):
         process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True)

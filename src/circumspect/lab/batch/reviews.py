@@ -1,0 +1,122 @@
+"""Reviews as a task: some cases with their criteria to a chunk -> their results, as rows of the database.
+
+    for outcome in reviewed(wanted, prepared, reviewing, elsewhere): ...
+
+Whoever wants the results keeps them: a batch of evaluations in its database, an optimisation in its folder. A worker
+opens the model itself, by name and with the keys of the machine that it runs on; no key goes anywhere. What a chunk
+holds is reviewed at the same time where a model is asked, and one after the other where nobody is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+
+import orjson
+
+from circumspect import prompts
+from circumspect.knowledge.tree import Document
+from circumspect.lab.batch.job import Chunk, Done, Engine, Failed, Task, Work, unpacked
+from circumspect.models import open_model
+from circumspect.prompts import Prompt
+from circumspect.review.controller import Limits
+from circumspect.review.outline import Summaries
+from circumspect.review.reviewing import Prepared, Reviewing, review
+from circumspect.review.shelf import Shelf
+from circumspect.review.stored import row_of
+from circumspect.review.words import Case, Criterion
+from circumspect.stores.reviews import ResultRow
+from circumspect.turn import digest
+
+COMPUTED = 40
+"""Reviews in a chunk, where no model is asked: some milliseconds each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One review that is to be done."""
+
+    case: Case
+    position: int
+    criterion: Criterion
+    document: str | None
+    """The one that the criterion is about; None is all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Who does the work, and what each of them opens: a connection to a model cannot be sent, its name can."""
+
+    engine: Engine
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    documents: tuple[Document, ...]
+    summaries: Mapping[str, Summaries]
+    model: str | None
+    limits: Limits
+    fallback: bool
+    prompt: Prompt | None
+    words: Mapping[str, Prompt] = field(default_factory=dict)
+    """Prompts that take the place of ours."""
+
+
+Reviewed = Generator[Sequence[ResultRow] | Failed, None, None]
+
+
+def reviewed(
+    wanted: Iterable[Sequence[Wanted]],
+    prepared: Prepared,
+    reviewing: Reviewing,
+    elsewhere: Elsewhere,
+    words: Mapping[str, Prompt] | None = None,
+) -> Reviewed:
+    """What comes of each chunk, as it comes. Chunks are taken only when somebody can begin with them soon."""
+    order = Order(
+        tuple(prepared.shelf.documents.values()), prepared.summaries, elsewhere.model, reviewing.limits,
+        reviewing.fallback, reviewing.prompt, dict(words or {}),
+    )  # fmt: skip
+    versions = sorted(one.id for one in order.words.values())
+    identity = digest([prepared.shelf.hash, reviewing.hash, elsewhere.model, versions])
+    chunks = (Chunk(number, _label(some), len(some), tuple(some)) for number, some in enumerate(wanted))
+    outcomes = elsewhere.engine(Task("reviews", identity, order, begin), chunks)
+    with closing(outcomes):  # type: ignore[type-var]
+        for outcome in outcomes:
+            if isinstance(outcome, Done):
+                yield [ResultRow(**orjson.loads(row)) for row in unpacked(outcome.rows)]
+            else:
+                yield outcome
+
+
+def _label(some: Sequence[Wanted]) -> str:
+    first, last = some[0], some[-1]
+    cases = first.case.id if first.case.id == last.case.id else f"{first.case.id} to {last.case.id}"
+    return f"{len(some)} reviews of {cases}"
+
+
+@contextmanager
+def begin(order: Order) -> Iterator[Work]:
+    model = open_model(order.model) if order.model else None
+    reviewing = Reviewing(model, order.limits, order.fallback, order.prompt)
+    prepared = Prepared(Shelf(order.documents), order.summaries)
+    with asyncio.Runner() as runner:
+        try:
+            yield lambda chunk: runner.run(_reviewed(chunk.detail, prepared, reviewing, order.words))
+        finally:
+            if model is not None and hasattr(model, "aclose"):
+                runner.run(model.aclose())
+
+
+async def _reviewed(
+    wanted: Sequence[Wanted], prepared: Prepared, reviewing: Reviewing, words: Mapping[str, Prompt]
+) -> Sequence[bytes]:
+    async def one(each: Wanted) -> bytes:
+        result = await review(each.case, each.criterion, prepared, reviewing, document=each.document)
+        return orjson.dumps(row_of(result, each.case, each.position))
+
+    with prompts.chosen(words):
+        return await asyncio.gather(*(one(each) for each in wanted))

@@ -1,0 +1,126 @@
+"""Reviews with a model, done by other processes: the same results, the same winner, and a budget that holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples.review.stand_in import StandIn
+from tests.lab.optimise.conftest import PLAN, WEAK, Ran
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def circumspect(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "circumspect", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+def evaluate(folder: Path, out: Path, server: StandIn, *more: object) -> dict[str, Any]:
+    ended = circumspect(
+        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml", "--out", out,
+        "--model", server.model, "--json", "--only", "TE-01", "--only", "RW-01", *more,
+    )  # fmt: skip
+    assert ended.returncode in (0, 4), ended.stderr
+    summary: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])["summary"]
+    return summary
+
+
+def results(out: Path) -> list[Any]:
+    with sqlite3.connect(out) as database:
+        found = database.execute(
+            "SELECT case_id, criterion, status, confidence, prompt_id, input_tokens FROM review_results ORDER BY 1, 2"
+        ).fetchall()
+    database.close()
+    return found
+
+
+def test_processes_review_with_a_model_as_one_does_and_stop_at_the_budget(
+    stand_in: StandIn, folder: Path, tmp_path: Path
+) -> None:
+    here = evaluate(folder, tmp_path / "here.db", stand_in)
+    asked = stand_in.reviews.total()
+    out, two = tmp_path / "two.db", ("--engine", "processes", "--jobs", 2, "--concurrency", 3)
+    part = evaluate(folder, out, stand_in, *two, "--budget-tokens", here["tokens"] // 3)
+    assert not part["complete"]
+    assert here["tokens"] // 3 <= part["tokens"] < here["tokens"]
+    whole = evaluate(folder, out, stand_in, *two)
+    assert (whole["complete"], whole["done"], whole["made"]) == (True, here["total"], here["total"] - part["done"])
+    assert results(out) == results(tmp_path / "here.db")
+    assert stand_in.reviews.total() == 2 * asked
+
+
+def test_a_key_that_a_worker_does_not_find_ends_the_run_with_what_to_do(folder: Path, tmp_path: Path) -> None:
+    ended = circumspect(
+        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml",
+        "--out", tmp_path / "r.db", "--jobs", 2, "--model", "openai:gpt-4o", env=without_keys(),
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "OPENAI_API_KEY" in ended.stderr
+
+
+def without_keys() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+
+
+def test_an_engine_is_for_a_batch(folder: Path) -> None:
+    ended = circumspect(
+        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml", "--jobs", 2
+    )
+    assert ended.returncode == 2
+    assert "Add --out results.db" in ended.stderr
+
+
+def test_processes_optimise_to_the_same_winner_one_of_them_killed_and_the_run_itself_too(
+    stand_in: StandIn, folder: Path, tmp_path: Path, ran: Ran
+) -> None:
+    start, run = tmp_path / "weak.md", tmp_path / "run"
+    start.write_text(WEAK, "utf-8")
+    command = [
+        sys.executable, "-m", "circumspect", "optimise", "review", "--dataset", str(folder), "--run", str(run),
+        "--budget", str(PLAN.budget), "--minibatch", str(PLAN.minibatch), "--start", str(start),
+        "--model", stand_in.model, "--concurrency", "4", "--engine", "processes", "--jobs", "2", "--json",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    worker = first_worker(process.pid, stand_in)
+    os.kill(worker, signal.SIGKILL)
+    until = time.monotonic() + 120
+    while kept(run) < 30 and time.monotonic() < until:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    ended = subprocess.run(command, capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads(ended.stdout.splitlines()[-1])
+    assert report["winner"] == ran.report.to_json()["winner"]
+    assert report["held_out"] == ran.report.to_json()["held_out"]
+
+
+def first_worker(parent: int, server: StandIn) -> int:
+    """A process that is at work: the server has been asked by it, or by its brother."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        if server.reviews and len(children) > 1:
+            return int(children[-1])
+        time.sleep(0.01)
+    raise AssertionError("no worker came up")
+
+
+def kept(run: Path) -> int:
+    try:
+        with sqlite3.connect(f"file:{run / 'run.db'}?mode=ro", uri=True) as database:
+            (count,) = database.execute("SELECT count(*) FROM evaluations").fetchone()
+        database.close()
+    except sqlite3.Error:
+        return 0
+    return int(count)
