@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -109,6 +110,11 @@ class Said:
 def pytest_configure() -> None:
     """Whoever is started in the background ignores Ctrl-C, and so would every process that a test starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: tests wait for processes, browsers and clocks for a third of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)

@@ -79,7 +79,7 @@ def test_an_engine_is_for_a_batch(folder: Path) -> None:
     assert "Add --out results.db" in ended.stderr
 
 
-def test_processes_optimise_to_the_same_winner_one_of_them_killed_and_the_run_itself_too(
+def test_processes_optimise_to_the_same_winner_though_one_of_them_is_killed(
     stand_in: StandIn, folder: Path, tmp_path: Path, ran: Ran
 ) -> None:
     start, run = tmp_path / "weak.md", tmp_path / "run"
@@ -90,17 +90,10 @@ def test_processes_optimise_to_the_same_winner_one_of_them_killed_and_the_run_it
         "--model", stand_in.model, "--concurrency", "4", "--engine", "processes", "--jobs", "2", "--json",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    worker = first_worker(process.pid, stand_in)
-    os.kill(worker, signal.SIGKILL)
-    until = time.monotonic() + 120
-    while kept(run) < 30 and time.monotonic() < until:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
-    ended = subprocess.run(command, capture_output=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    report = json.loads(ended.stdout.splitlines()[-1])
+    os.kill(first_worker(process.pid, stand_in), signal.SIGKILL)
+    out, said = process.communicate()
+    assert process.returncode == 0, said
+    report = json.loads(out.splitlines()[-1])
     assert report["winner"] == ran.report.to_json()["winner"]
     assert report["held_out"] == ran.report.to_json()["held_out"]
 
@@ -114,13 +107,3 @@ def first_worker(parent: int, server: StandIn) -> int:
             return int(children[-1])
         time.sleep(0.01)
     raise AssertionError("no worker came up")
-
-
-def kept(run: Path) -> int:
-    try:
-        with sqlite3.connect(f"file:{run / 'run.db'}?mode=ro", uri=True) as database:
-            (count,) = database.execute("SELECT count(*) FROM evaluations").fetchone()
-        database.close()
-    except sqlite3.Error:
-        return 0
-    return int(count)

@@ -1,12 +1,13 @@
-"""Conversations: look for them, read one as its user saw it, and see what went on inside."""
+"""Conversations: look for them, read one as its user saw it, see what went on inside, say if a turn was right."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.console import navigation, routing
@@ -15,11 +16,15 @@ from circumspect.console.figures import OUTCOMES, category, mine
 from circumspect.console.finding import Found, Wanted, find, tool_names
 from circumspect.console.provenance import Source, sources
 from circumspect.console.reading import read
-from circumspect.console.rendering import answer, page
+from circumspect.console.rendering import answer, page, wants_fragment
 from circumspect.console.story import NOTED, SENTENCES, SETTLED, Story, tell
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import services_of
-from circumspect.server.web import page_after, paged, visible
+from circumspect.server.feedback_schemas import FeedbackGiven
+from circumspect.server.routes import feedback as api
+from circumspect.server.schemas import NO_NUL
+from circumspect.server.web import IdPath, page_after, paged, visible
+from circumspect.stores import labels
 from circumspect.stores.people import Conversation, Tenants, get_conversation
 from circumspect.stores.tables import escalations, intents
 from circumspect.turn import LANGUAGES, ConversationId
@@ -27,7 +32,22 @@ from circumspect.turn import LANGUAGES, ConversationId
 navigation.add(navigation.Entry("nav-conversations", "/conversations", 20))
 router = routing.router()
 Anyone = Annotated[Visitor, Depends(visitor())]
+Judging = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
 ROWS = 40
+LONGEST = 2_000
+"""Characters of a correction that is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thumb:
+    up: bool
+    correction: str
+    by: str
+    """An operator's name; empty where it was the user."""
+
+
+Thumbs = Mapping[str, Sequence[Thumb]]
+"""What was said of turns, by turn."""
 
 
 def wanted_of(
@@ -94,7 +114,7 @@ async def detail(
 ) -> Response:
     services = services_of(request)
     seen = visible(who.principal, tenant)
-    found, story, waits = await read(services, _opened, seen, conversation_id, debug)
+    found, story, waits, thumbs = await read(services, _opened, seen, conversation_id, debug)
     return page(
         request,
         who,
@@ -103,7 +123,7 @@ async def detail(
         conversation=found,
         waits=waits,
         tenants=await tenants_of(request, who),
-        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
+        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=thumbs),
     )
 
 
@@ -116,27 +136,64 @@ async def piece(
     debug: bool = False,
     before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
     after: Annotated[int | None, Query(ge=-1, le=2**31 - 1)] = None,
+    thumbs: bool = False,
 ) -> Response:
     """What came earlier, or what came since."""
     services = services_of(request)
     seen = visible(who.principal, tenant)
 
-    def looked_up(connection: sa.Connection) -> tuple[Conversation, Story]:
+    def looked_up(connection: sa.Connection) -> tuple[Conversation, Story, Thumbs | None]:
         found = get_conversation(connection, seen, ConversationId(conversation_id))
-        return found, tell(connection, found, debug=debug, before=before, after=after)
+        story = tell(connection, found, debug=debug, before=before, after=after)
+        return found, story, _thumbs(connection, found) if thumbs else None
 
-    found, story = await read(services, looked_up)
+    found, story, said = await read(services, looked_up)
     if after is not None and not story.items and story.last <= after:
         return Response(status_code=204)
-    values = await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}")
+    values = await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=said)
     return page(request, who, "conversations/_piece.html", newest=after is not None, **values)
+
+
+@router.post("/conversations/{tenant}/{conversation_id}/turns/{turn_id}/feedback")
+async def judge(
+    request: Request,
+    who: Judging,
+    tenant: str,
+    conversation_id: IdPath,
+    turn_id: IdPath,
+    thumb: Annotated[Literal["up", "down"], Form()],
+    correction: Annotated[str, Form(max_length=LONGEST, pattern=NO_NUL)] = "",
+    debug: Annotated[bool, Form()] = False,
+) -> Response:
+    given = FeedbackGiven(thumb=thumb, correction=(correction.strip() or None) if thumb == "down" else None)
+    await api.give_feedback(request, who.principal, conversation_id, turn_id, given, tenant)
+    path = f"/conversations/{tenant}/{conversation_id}"
+    if not wants_fragment(request):
+        return routing.back(f"{path}{'?debug=1' if debug else ''}#thumbs-{turn_id}")
+    seen = visible(who.principal, tenant)
+    said = await read(
+        services_of(request),
+        lambda connection: _thumbs(connection, get_conversation(connection, seen, ConversationId(conversation_id))),
+    )
+    values: dict[str, Any] = {"path": path, "turn": turn_id, "debug": debug, "thumbs": said, "longest": LONGEST}
+    return page(request, who, "conversations/_thumbs.html", **values)
 
 
 def _opened(
     connection: sa.Connection, seen: Tenants, conversation_id: str, debug: bool
-) -> tuple[Conversation, Story, dict[str, str]]:
+) -> tuple[Conversation, Story, dict[str, str], Thumbs]:
     found = get_conversation(connection, seen, ConversationId(conversation_id))
-    return found, tell(connection, found, debug=debug), _waits(connection, seen, found)
+    story, waits = tell(connection, found, debug=debug), _waits(connection, seen, found)
+    return found, story, waits, _thumbs(connection, found)
+
+
+def _thumbs(connection: sa.Connection, found: Conversation) -> Thumbs:
+    said: dict[str, list[Thumb]] = {}
+    for row in labels.of(connection, found.tenant, [found.id]):
+        if row.turn and row.kind in ("thumbs_up", "thumbs_down", "correct"):
+            words, by = (row.value or {}).get("correction"), "" if row.by.startswith("key:") else row.by
+            said.setdefault(row.turn, []).append(Thumb(row.kind == "thumbs_up", str(words or ""), by))
+    return said
 
 
 def _waits(connection: sa.Connection, seen: Tenants, found: Conversation) -> dict[str, str]:
@@ -154,8 +211,8 @@ def _waits(connection: sa.Connection, seen: Tenants, found: Conversation) -> dic
     return waits
 
 
-async def shown(story: Story, *, debug: bool, path: str) -> dict[str, Any]:
-    """What the template of a story needs."""
+async def shown(story: Story, *, debug: bool, path: str, thumbs: Thumbs | None = None) -> dict[str, Any]:
+    """What the template of a story needs; without thumbs, where nobody judges turns."""
     traced: dict[int, dict[str, Source]] = {}
     if story.record is not None:
         rulings = [one.message.seq for one in story.items if one.message.kind == "policy"]
@@ -168,5 +225,7 @@ async def shown(story: Story, *, debug: bool, path: str) -> dict[str, Any]:
         "noted": NOTED,
         "settled": SETTLED,
         "traced": traced,
+        "thumbs": thumbs,
+        "longest": LONGEST,
         "category": category,
     }

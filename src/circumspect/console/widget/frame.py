@@ -19,6 +19,7 @@ from circumspect.console.access import words_of
 from circumspect.console.i18n import Words, spoken
 from circumspect.console.rendering import environment
 from circumspect.console.security import POLICY
+from circumspect.console.widget.talk import COMMENT
 from circumspect.console.widget.visits import READS_PER_MINUTE, address_of, origins, publishable
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.stores import tenants
@@ -28,7 +29,8 @@ SCRIPT_SECONDS = 300
 WORDS = (
     "greeting", "you", "agent", "person", "sent-later", "lost", "failed", "again", "unavailable", "settled",
     "chose-yes", "chose-no", "question", "step-thinking", "step-reading", "step-checking", "step-reviewing",
-    "step-acting", "step-confirming", "waiting", "too-many", "ended",
+    "step-acting", "step-confirming", "waiting", "too-many", "ended", "send", "judge", "thumb-up", "thumb-down",
+    "wrong", "thanks", "not-saved",
 )  # fmt: skip
 """What the frame's script says."""
 
@@ -70,6 +72,7 @@ async def frame(
             t=words.t,
             name=name,
             key=key,
+            comment=COMMENT,
             words={one: words.t(f"widget-{one}") for one in WORDS},
         )
     )

@@ -1,4 +1,4 @@
-"""What the frame asks for: begin a conversation, say something, answer a question, read what was said.
+"""What the frame asks for: begin a conversation, say something, answer a question, judge a reply, read what was said.
 
 An end user gets words, who said them, what kind of thing is being done, and whether a yes is waited for. Reasons,
 tools, arguments, costs and the texts of errors are for others: errors come as a code. A message carries the
@@ -22,15 +22,18 @@ from starlette.responses import Response
 from circumspect.console.widget.visits import Visit, begun_here, new_conversation, visit
 from circumspect.errors import CircumspectError
 from circumspect.server.access import services_of
+from circumspect.server.feedback_schemas import FeedbackGiven
 from circumspect.server.problems import status_of
 from circumspect.server.requests import StrictRoute, about
+from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import Confirmation, decision
-from circumspect.server.schemas import Given, Text
+from circumspect.server.schemas import NO_NUL, Given, Text
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.server.turns import is_lost
-from circumspect.server.web import answer, when
-from circumspect.stores import codec, people
+from circumspect.server.web import IdPath, answer, when
+from circumspect.stores import codec, labels, people
+from circumspect.stores.labels import LabelRow
 from circumspect.stores.people import Conversation, get_conversation
 from circumspect.stores.tables import VISIBLE, conversations, intents, messages, turns
 from circumspect.turn import ConversationId, Incoming, Intent, Json, Language, Message, TurnId, TurnResult
@@ -38,6 +41,8 @@ from circumspect.turn import ConversationId, Incoming, Intent, Json, Language, M
 log = logging.getLogger(__name__)
 NEWEST = 100
 """How many messages a frame that opens gets."""
+COMMENT = 500
+"""How long a visitor's line on what was wrong may be."""
 
 
 class QuietRoute(StrictRoute):
@@ -74,6 +79,10 @@ class Begun(Given):
 
 class Words(Given):
     content: Text = Field(max_length=20_000)
+
+
+class Thumb(FeedbackGiven):
+    correction: Annotated[str, Field(min_length=1, max_length=COMMENT, pattern=NO_NUL)] | None = None
 
 
 @router.post("")
@@ -119,6 +128,13 @@ async def choose(request: Request, who: Saying, conversation_id: str, given: Con
     return await _answered(services, await decision(services, who.tenant, begun_here(conversation_id), given, key))
 
 
+@router.post("/{conversation_id}/turns/{turn_id}/feedback")
+async def judge(request: Request, who: Saying, conversation_id: str, turn_id: IdPath, given: Thumb) -> Response:
+    """A thumb on a reply of this conversation, kept by the route of the API. What was judged is not told."""
+    await feedback.give_feedback(request, who.principal, begun_here(conversation_id), turn_id, given)
+    return answer({"thumb": given.thumb}, 201)
+
+
 async def _answered(services: Services, incoming: Incoming) -> Response:
     setup = await services.directory.setup(incoming.tenant)
     stream = EndUserStream()
@@ -161,26 +177,36 @@ def _told(connection: sa.Connection, who: Visit, id_: ConversationId, after: int
     query = sa.select(messages).where(*here, messages.c.seq > after, sa.text(VISIBLE))
     rows = connection.execute(query.order_by(messages.c.seq.desc()).limit(NEWEST)).all()
     said = [codec.message(row) for row in reversed(rows)]
-    keys = _keys(connection, said)
+    ran, judged = _ran(connection, said), _judged(connection, who, id_, said)
     return {
-        "items": [_said(row, keys) for row in said if row.content],
+        "items": [_said(row, ran.get(row.turn), judged.get(row.turn)) for row in said if row.content],
         "pending": _waits(connection, found, now),
         "with_person": found.paused_by is not None,
     }
 
 
-def _said(row: Message, keys: Mapping[str, str]) -> dict[str, Any]:
+def _said(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
     by = "user" if row.role == "user" else "person" if row.meta.get("by") == "person" else "agent"
     told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": when(row.at)}
-    return {**told, "key": keys.get(row.turn)} if by == "user" else told
+    if by == "user":
+        return {**told, "key": ran.client_key if ran else None}
+    if by == "person" or ran is None or ran.outcome is None:
+        return told
+    value = (judged.value if judged else None) or {}
+    return {**told, "thumb": value.get("thumb"), "correction": value.get("correction")}
 
 
-def _keys(connection: sa.Connection, said: list[Message]) -> dict[str, str]:
-    ids = [row.turn for row in said if row.role == "user"]
-    if not ids:
-        return {}
-    query = sa.select(turns.c.id, turns.c.client_key).where(turns.c.id.in_(ids))
-    return {row.id: row.client_key for row in connection.execute(query) if row.client_key}
+def _ran(connection: sa.Connection, said: list[Message]) -> dict[str, Any]:
+    """The turns of these messages: the key that each came with, and how it ended, if it has."""
+    ids = list(dict.fromkeys(row.turn for row in said))
+    query = sa.select(turns.c.id, turns.c.client_key, turns.c.outcome).where(turns.c.id.in_(ids))
+    return {row.id: row for row in connection.execute(query)} if ids else {}
+
+
+def _judged(connection: sa.Connection, who: Visit, id_: ConversationId, said: list[Message]) -> dict[str, LabelRow]:
+    """What the visitor said of replies, by turn."""
+    rows = labels.of(connection, who.tenant, [id_]) if said else ()
+    return {row.turn: row for row in rows if row.turn and row.by == who.principal.name}
 
 
 def _waits(connection: sa.Connection, found: Conversation, now: float) -> Json:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotPermitted, known_key, services_of
+from circumspect.server.access import Caller, NotPermitted, Principal, known_key, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.requests import about
 from circumspect.stores.access import KnownKey
@@ -35,6 +35,12 @@ class Visit:
     tenant: TenantId
     key: str
     """The key's id."""
+
+    @property
+    def principal(self) -> Principal:
+        """As the routes of the API know a key's holder."""
+        caller = Caller(self.tenant, self.key, frozenset({"widget"}))
+        return Principal(caller.name, frozenset({self.tenant}), caller=caller)
 
 
 VisitOf = Callable[[Request], Awaitable[Visit]]

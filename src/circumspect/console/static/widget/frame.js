@@ -5,6 +5,7 @@
 // again; messages are known again by that key. Where the browser gives a frame of another site no storage, the page around
 // keeps it: only sites that the tenant allows can be around (frame-ancestors).
 import { events } from "../events.js";
+import { drop, reserve, thumbs } from "./thumbs.js";
 
 const words = JSON.parse(document.body.dataset.words);
 const key = document.body.dataset.key;
@@ -19,7 +20,7 @@ const ATTEMPTS = 6; // of a message that the server takes and fails at
 // --- what is kept ------------------------------------------------------------------------------------------------------
 
 const place = "circumspect:" + key.slice(0, 20);
-const state = { conversation: null, outbox: [] };
+const state = { conversation: null, outbox: [], thumbs: {} };
 let own = true;
 try { sessionStorage.getItem(place); } catch { own = false; }
 function save() {
@@ -41,9 +42,12 @@ async function recall() {
     });
   }
   try {
-    const { conversation, outbox } = JSON.parse(text || "{}");
+    const { conversation, outbox, thumbs } = JSON.parse(text || "{}");
     if (typeof conversation === "string") state.conversation = conversation;
     if (Array.isArray(outbox)) state.outbox.push(...outbox.filter((item) => typeof item?.key === "string"));
+    for (const [turn, one] of Object.entries(thumbs || {})) {
+      if (one?.conversation === conversation && ["up", "down"].includes(one.thumb)) state.thumbs[turn] = one;
+    }
   } catch { /* begin anew */ }
 }
 function fresh() {
@@ -94,7 +98,9 @@ function show(message) {
   const id = message.by === "user" ? message.key || "seq:" + message.seq : message.turn;
   const there = bubbles.get(id);
   if (there) { there.classList.remove("waits", "failed"); return; }
-  bubble(id, message.by, message.text);
+  const box = bubble(id, message.by, message.text);
+  if ("thumb" in message) rate(box, state.conversation, message.turn, message);
+  down();
   if (message.by !== "user") unread();
 }
 
@@ -125,6 +131,15 @@ async function call(path, options = {}, signal = AbortSignal.timeout(20_000)) {
   throw new Problem(response.status === 401 || response.status === 403 ? "unavailable" : code, { final: true });
 }
 
+const rate = thumbs({ words, longest: Number(document.body.dataset.comment), kept: state.thumbs, save, call });
+
+function forget() {
+  state.conversation = null;
+  last = -1;
+  for (const turn of Object.keys(state.thumbs)) delete state.thumbs[turn];
+  for (const row of log.querySelectorAll(".thumbs")) row.remove();
+}
+
 async function conversation() {
   if (!state.conversation) {
     const made = await call("", { method: "POST", body: JSON.stringify({ language: document.documentElement.lang }) });
@@ -153,7 +168,7 @@ async function deliver(item) {
       if (name === "step") say(words["step-" + data.kind] || words.waiting);
       if (name === "text") {
         log.setAttribute("aria-busy", "true"); // read out when it is whole
-        growing ||= bubble(null, "agent", "");
+        if (!growing) reserve(growing = bubble(null, "agent", ""));
         growing.querySelector("p").textContent += data.text;
         down();
       }
@@ -162,7 +177,7 @@ async function deliver(item) {
     }
     throw new Problem("lost");
   } catch (problem) {
-    growing?.remove();
+    drop(growing);
     throw problem;
   } finally {
     clearTimeout(timer);
@@ -173,11 +188,14 @@ async function deliver(item) {
 function finish(item, result, growing) {
   say("");
   const there = bubbles.get(result.turn);
-  if (there || !result.text) growing?.remove();
-  else if (growing) {
-    growing.querySelector("p").textContent = result.text;
-    bubbles.set(result.turn, growing);
-  } else bubble(result.turn, "agent", result.text);
+  if (there || !result.text) drop(growing);
+  else {
+    const box = growing || bubble(null, "agent", "");
+    box.querySelector("p").textContent = result.text;
+    bubbles.set(result.turn, box);
+    rate(box, state.conversation, result.turn, {});
+    down();
+  }
   if (item.intent && !result.text && !result.pending) note(words.settled);
   ask(result.pending);
   if (!there) unread();
@@ -215,8 +233,7 @@ async function pump() {
 function stumble(item, problem) {
   tries += 1;
   if (problem.code === "gone" && state.conversation) {
-    state.conversation = null;
-    last = -1;
+    forget();
     note(words.ended);
     if (item.intent) state.outbox.shift();
     save();
@@ -297,7 +314,7 @@ async function read() {
     person = told.with_person;
     if (!state.outbox.length) ask(told.pending);
   } catch (problem) {
-    if (problem.code === "gone") { state.conversation = null; last = -1; save(); }
+    if (problem.code === "gone") { forget(); save(); }
   }
 }
 function listen() {
