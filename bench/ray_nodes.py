@@ -48,11 +48,11 @@ def cluster(nodes: int = 2) -> Iterator[Cluster]:
         head = ("--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}/head")
         started = Cluster(f"127.0.0.1:{port}", environment, [])
         try:
-            started.nodes.append(_started(head, environment))
-            _wait_for(started, 1)
-            for _ in range(nodes - 1):
-                started.nodes.append(_started((f"--address={started.address}",), environment))
-            _wait_for(started, nodes)
+            # One after the other: two that start at the same moment choose the same ports.
+            for number in range(nodes):
+                options = (f"--address={started.address}",) if number else head
+                started.nodes.append(_started(options, environment))
+                _wait_for(started, number + 1)
             yield started
         finally:
             for number in reversed(range(len(started.nodes))):
