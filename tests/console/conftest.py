@@ -6,7 +6,9 @@ modules could not run.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,16 +18,24 @@ from circumspect.console.demo import seed_demo
 from circumspect.stores import SqlStore
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleHouse]:
-    made = ConsoleHouse(f"sqlite:///{tmp_path_factory.mktemp('console')}/console.db")
+@pytest.fixture(scope="session")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a little demo data. Made once: playing all those conversations takes seconds."""
+    path = tmp_path_factory.mktemp("furnished") / "console.db"
+    made = ConsoleHouse(f"sqlite:///{path}")
 
-    async def furnished(store: SqlStore) -> None:
+    async def fill(store: SqlStore) -> None:
         await made._furnish(store)
         await seed_demo(store, made.settings, share=0.25)
 
-    made.stored(furnished)
-    with made:
+    made.stored(fill)
+    return path
+
+
+@pytest.fixture(scope="module")
+def house(furnished: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleHouse]:
+    path = shutil.copy(furnished, tmp_path_factory.mktemp("console"))
+    with ConsoleHouse(f"sqlite:///{path}") as made:
         yield made
 
 

@@ -8,12 +8,14 @@ from circumspect.config import Settings
 from circumspect.console.demo import remove_demo, seed_demo
 from circumspect.server.applying import apply_samples
 from circumspect.stores import SqlStore
+from circumspect.stores.experiment_tables import experiments, exposures, prompt_versions, shadows
 from circumspect.stores.people import create_conversation
 from circumspect.stores.tables import (
     conversations,
     escalations,
     intents,
     messages,
+    operator_log,
     outbox,
     tool_executions,
     turns,
@@ -56,15 +58,29 @@ async def test_the_demo_is_played_once_and_taken_away_whole(tmp_path) -> None:
         assert {"open", "taken", "resolved"} <= states
         assert {"en", "he", "ru"} <= languages
         assert waiting == 4
+
+        def tried(connection: sa.Connection) -> tuple[set[str], int]:
+            arms = connection.execute(sa.select(exposures.c.arm)).scalars()
+            different = sa.select(sa.func.count()).select_from(shadows).where(sa.not_(shadows.c.same))
+            return set(arms), connection.execute(different).scalar_one()
+
+        arms, different = await store.tx(tried)
+        assert arms == {"control", "careful"}
+        assert different > 0
         assert await remove_demo(store) == made
 
         def rest(connection: sa.Connection) -> dict[str, int]:
-            tables = (turns, messages, intents, tool_executions, escalations, outbox, usage)
+            played = (turns, messages, intents, tool_executions, escalations, outbox, usage)
+            tables = (*played, experiments, exposures, shadows, prompt_versions)
+            count = sa.func.count()
+            logged = sa.select(count).where(operator_log.c.operator.startswith("demo-"))
             return {
-                one.name: connection.execute(sa.select(sa.func.count()).select_from(one)).scalar_one() for one in tables
+                "log": connection.execute(logged).scalar_one(),
+                **{one.name: connection.execute(sa.select(count).select_from(one)).scalar_one() for one in tables},
             }
 
-        assert set((await store.tx(rest)).values()) == {0}
+        left = await store.tx(rest)
+        assert not any(left.values()), left
         assert await store.tx(lambda c: c.execute(sa.select(conversations.c.id)).scalars().all()) == ["demo-mine"]
     finally:
         await store.close()

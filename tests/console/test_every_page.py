@@ -19,11 +19,18 @@ PAGES = {
     "approval": "@/approvals?state=all",
     "reviews": "/reviews",
     "review": "@/reviews",
+    "experiments": "/experiments",
+    "experiment": "@/experiments",
+    "shadow": "/shadows/demo-beside",
+    "difference": "@/shadows/demo-beside",
+    "prompt": "@/prompt-versions?tenant=shop",
     "nothing": "/conversations/shop/there-is-none",
 }
 LOOKS = [("en", "light"), ("he", "dark")]
+ONE_LOOK = {"experiments": 0, "shadow": 1, "difference": 0, "prompt": 1}
+"""Pages whose pieces are all on others: one of the looks is enough."""
 CASES = [
-    *((name, language, theme) for name in PAGES for language, theme in LOOKS),
+    *((name, *look) for name in PAGES for look in LOOKS if name not in ONE_LOOK or look == LOOKS[ONE_LOOK[name]]),
     ("inside", "en", "dark"),
     ("inside", "ru", "light"),
     ("overview", "ru", "light"),
@@ -69,7 +76,17 @@ def test_the_sign_in_page_can_be_used_by_everyone(browsing: Browsing) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/conversations", "/escalations", "/approvals", "/tenants", "/usage", "/reviews"]
+    "path",
+    [
+        "/",
+        "/conversations",
+        "/escalations",
+        "/approvals",
+        "/tenants",
+        "/usage",
+        "/reviews",
+        "/experiments/demo-careful",
+    ],
 )
 def test_everything_on_a_page_is_reached_by_the_tab_key_and_seen_there(browsing: Browsing, path: str) -> None:
     with browsing.as_("root") as page:

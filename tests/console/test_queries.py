@@ -13,6 +13,7 @@ from tests.server.house import SECRET
 from tests.stores.conftest import BOTH, postgres  # noqa: F401
 
 from circumspect.config import Settings
+from circumspect.console import pages
 from circumspect.console.demo import seed_demo
 from circumspect.console.figures import figures
 from circumspect.console.finding import Wanted, find, tool_names
@@ -20,7 +21,7 @@ from circumspect.console.live import look
 from circumspect.console.pages.conversations import shown
 from circumspect.console.story import tell
 from circumspect.server.applying import apply_samples
-from circumspect.stores import SqlStore
+from circumspect.stores import SqlStore, access, prompts
 from circumspect.stores.people import Page, get_conversation
 from circumspect.turn import ConversationId, TenantId
 
@@ -120,6 +121,25 @@ async def test_a_story_knows_where_arguments_came_from(store: SqlStore) -> None:
     assert "user" in origins
     assert [item.by for item in story.items if item.by != "step"] == ["user", "agent", "user", "agent"]
     assert story.items[-1].cost is None or story.items[-1].cost["usage"].mode
+
+
+async def test_versions_are_counted_as_their_uses_are_listed(store: SqlStore) -> None:
+    shop = TenantId("shop")
+    used = await store.tx(prompts.counts, shop)
+    assert {id_.partition("@")[0] for id_ in used} >= {"adaptive", "critique"}
+    for id_, count in used.items():
+        assert count == len(await store.tx(prompts.uses, shop, id_, 1000)) > 0, id_
+    assert sum((await store.tx(prompts.counts, shop, 3)).values()) < sum(used.values())
+
+
+async def test_experiments_and_shadows_are_listed_with_what_they_say(store: SqlStore) -> None:
+    (running,) = await store.tx(pages.experiments._listed, None, None, NOW.timestamp())
+    assert [(one.kind, one.arm) for one in running.says] == [("yet", "careful")]
+    (beside,) = await store.tx(pages.shadows._listed, None, None)
+    assert 0 < beside.summary.same < beside.summary.turns
+    assert not await store.tx(pages.experiments._listed, frozenset({TenantId("shop-he")}), None, NOW.timestamp())
+    done = await store.tx(access.list_actions, allowed={TenantId("shop")}, subject="demo-careful")
+    assert [row.action for row in done] == ["set_share", "set_share", "start_experiment", "create_experiment"]
 
 
 async def test_a_look_changes_when_something_does(store: SqlStore) -> None:

@@ -18,8 +18,18 @@ FILLED = {
     "escalation_id": "esc_none",
     "approval_id": "int_none",
     "did": "take",
+    "experiment_id": "exp_none",
+    "turn_id": "turn_none",
 }
-FORM = {"hash": "x", "content": "x", "arguments": "{}", "language": "en"}
+FORM = {
+    "hash": "x",
+    "content": "x",
+    "arguments": "{}",
+    "language": "en",
+    "seen": "x",
+    "share": "0.1",
+    "winner": "control",
+}
 
 
 def routes() -> list[tuple[str, str, APIRoute]]:
@@ -82,10 +92,20 @@ def test_a_role_opens_its_own_doors_and_no_others(house: ConsoleHouse, name: str
 
 def test_an_operator_of_one_tenant_sees_nothing_of_another(house: ConsoleHouse) -> None:
     with house.visitor("theirs") as visitor:
-        for path in ("/", "/conversations", "/escalations?state=all", "/approvals?state=all"):
+        for path in (
+            "/",
+            "/conversations",
+            "/escalations?state=all",
+            "/approvals?state=all",
+            "/experiments",
+            "/shadows",
+            "/prompt-versions",
+        ):
             page = visitor.get(path).text
             assert "Kestrel" not in page, path
             assert "demo-shop-0" not in page, path
+            assert "demo-careful" not in page, path
+            assert "demo-beside" not in page, path
         assert visitor.get("/conversations/shop/demo-shop-001").status_code == 404
         assert visitor.get("/conversations?tenant=shop").status_code == 404
         assert visitor.get("/conversations/shop-ru/demo-shop-ru-001").status_code == 200

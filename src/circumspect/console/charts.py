@@ -2,13 +2,13 @@
 off a page by a test or a screen reader, and need no script.
 
 In right-to-left languages time runs to the left; what is measured along the other axis stays as it is. A waterfall is
-always left to right: it is read like code.
+always left to right: it is read like code; and so are intervals, which are a line of numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 220
@@ -166,6 +166,54 @@ def waterfall(spans: Sequence[Span]) -> Chart:
     height = len(spans) * (bar + gap) + 6
     rows = tuple((one.name, _seconds(one.seconds), one.tip) for one in spans)
     return Chart(WIDTH, height, tuple(shapes), tuple(labels), (), (), (), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A value and the limits between which it may lie; None is not known."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    look: str
+
+
+REACH = 3
+"""So many times the largest value is drawn; limits that are further away end at the edge."""
+
+
+def intervals(ranges: Sequence[Range], written: Callable[[float], str]) -> Chart:
+    """A line for each from its lower to its upper limit, and a mark where its value is, all from 0 on."""
+    width, left, right, row, bottom = 360.0, 96.0, 26.0, 26.0, 22.0
+    values = [one.value for one in ranges if one.value is not None]
+    limits = [one.high for one in ranges if one.value is not None and one.high is not None]
+    largest = max(values, default=0.0)
+    highest = max((*values, *((min(one, largest * REACH) if largest else one) for one in limits)), default=0.0)
+    marks = ticks(highest, about=2)
+    room, floor = width - left - right, row * len(ranges) + 4
+
+    def x(value: float) -> float:
+        return round(left + room * min(max(value / marks[-1], 0.0), 1.0), 1)
+
+    shapes, labels, rows = [], [], []
+    for at, one in enumerate(ranges):
+        middle = row * at + row / 2
+        known = "–" if one.value is None else written(one.value)
+        between = "–" if one.low is None or one.high is None else f"{written(one.low)} … {written(one.high)}"
+        labels.append(Label(one.name if len(one.name) <= 14 else f"{one.name[:13]}…", left - 8, middle + 4, "end"))
+        rows.append((one.name, known, between))
+        if one.value is None:
+            continue
+        tip = f"{one.name}: {known} ({between})"
+        if one.low is not None and one.high is not None:
+            begin, end = x(one.low), x(one.high)
+            shapes.append(Shape(f"{one.look} faint", tip, begin, middle - 4, max(1.0, round(end - begin, 1)), 8))
+        shapes.append(Shape(one.look, tip, x(one.value) - 2, middle - 8, 4, 16))
+    labels += [Label(written(mark), x(mark), floor + 15) for mark in marks]
+    return Chart(
+        width, floor + bottom, tuple(shapes), tuple(labels), (floor,), (), (), tuple(rows), (left, width - right)
+    )
 
 
 # --- pieces ---------------------------------------------------------------------------------------------------------

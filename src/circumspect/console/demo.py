@@ -21,7 +21,8 @@ import yaml
 
 from circumspect import samples
 from circumspect.clock import FixedClock, RandomIds, SystemClock
-from circumspect.console import demo_reviews
+from circumspect.console import demo_experiments, demo_reviews
+from circumspect.console.demo_experiments import Trials
 from circumspect.errors import ModelUnavailable, ToolTimeout
 from circumspect.models import open_model
 from circumspect.pipeline import run_turn
@@ -109,7 +110,8 @@ async def seed_demo(
         tenant = await store.get_tenant(TenantId(name))
         if tenant is None:
             continue
-        stage = await _staged(store, tenant)
+        trials = await demo_experiments.begin(store, MARK, OPERATOR, now - SPAN) if name == "shop" else None
+        stage = await _staged(store, tenant, trials)
         wanted = max(1, round(many * share))
         moments = sorted(now - SPAN * (dice.random() ** 1.3) - timedelta(minutes=20) for _ in range(wanted))
         for number, at in enumerate(moments):
@@ -118,6 +120,8 @@ async def seed_demo(
             await stage.play(id_, script, at, dice, number)
             made += 1
         made += await _extras(stage, now, dice)
+        if trials:
+            await trials.close(MARK, OPERATOR, now)
     await _people_at_work(store, now)
     if await store.get_tenant(demo_reviews.TENANT):
         await demo_reviews.seed_reviews(store, MARK, now)
@@ -128,6 +132,7 @@ async def remove_demo(store: SqlStore) -> int:
     """Take all of it away, its usage included. How many conversations there were."""
     marked = await store.tx(_marked)
     await demo_reviews.remove_reviews(store, MARK)
+    await demo_experiments.remove(store, MARK)
     for tenant, conversation in marked:
         await store.tx(_forget, tenant, conversation)
     return len(marked)
@@ -143,6 +148,8 @@ class _Stage:
     policy_text: str
     model: Model
     ids: RandomIds
+    trials: Trials | None = None
+    """What is tried with the conversations of this tenant."""
 
     def setup(
         self, clock: FixedClock, *, silent: bool = False, outage: bool = False, rules: tuple[Rule, ...] = RULES
@@ -174,7 +181,9 @@ class _Stage:
                 clock.advance(minutes=line)
                 continue
             clock.advance(seconds=dice.randint(8, 70))
-            await run_turn(self._incoming(conversation, clock, number, line.format(**filled)), setup)
+            incoming = self._incoming(conversation, clock, number, line.format(**filled))
+            # An arm that fails is tried twice, which no sum of a conversation's turns would give back.
+            await (self.trials.run(incoming, setup) if self.trials and not outage else run_turn(incoming, setup))
 
     async def propose(self, conversation: ConversationId, call: ToolCall, at: datetime, number: int) -> None:
         """A call of somebody else's agent; what needs a yes waits for a colleague."""
@@ -189,9 +198,10 @@ class _Stage:
         return Incoming(self.tenant.id, conversation, turn, text, clock.now(), person=person)
 
 
-async def _staged(store: SqlStore, tenant: Tenant) -> _Stage:
+async def _staged(store: SqlStore, tenant: Tenant, trials: Trials | None) -> _Stage:
     current = await store.tx(policies.current, tenant.id)
-    return _Stage(store, tenant, f"{current.text}\n" if current else "version: 1\n", open_model("offline"), RandomIds())
+    text = f"{current.text}\n" if current else "version: 1\n"
+    return _Stage(store, tenant, text, open_model("offline"), RandomIds(), trials)
 
 
 def _filled(at: datetime, dice: random.Random) -> dict[str, str]:

@@ -19,6 +19,8 @@ class Entry:
     roles: tuple[Role, ...] = ()
     count: str = ""
     """What `/counts` says about it, such as how many escalations wait."""
+    also: tuple[str, ...] = ()
+    """Pages that belong to it and stand elsewhere."""
 
 
 _ENTRIES: list[Entry] = []
@@ -33,11 +35,13 @@ def add(entry: Entry) -> None:
 def entries(who: Visitor, path: str) -> list[dict[str, Any]]:
     """What this visitor sees of the menu, with the place where they are marked."""
     return [
-        {"word": one.word, "path": one.path, "count": one.count, "current": _is_here(one.path, path)}
+        {"word": one.word, "path": one.path, "count": one.count, "current": _is_here(one, path)}
         for one in _ENTRIES
         if who.has(*one.roles)
     ]
 
 
-def _is_here(entry: str, path: str) -> bool:
-    return path == entry if entry == "/" else path == entry or path.startswith(f"{entry}/")
+def _is_here(entry: Entry, path: str) -> bool:
+    if entry.path == "/":
+        return path == "/"
+    return any(path == one or path.startswith(f"{one}/") for one in (entry.path, *entry.also))

@@ -359,13 +359,17 @@ def list_actions(
     connection: sa.Connection,
     *,
     allowed: Collection[TenantId] | None = None,
+    subject: str | None = None,
     before: tuple[float, str] | None = None,
     limit: int = 100,
 ) -> Sequence[LogRow]:
-    """The newest first, of these tenants or of all; `before` is the time and id of the last one seen."""
+    """The newest first, of these tenants or of all, with `subject` only what was done with that; `before` is the time
+    and id of the last one seen."""
     query = sa.select(operator_log).order_by(operator_log.c.at.desc(), operator_log.c.id.desc()).limit(limit)
     if allowed is not None:
         query = query.where(operator_log.c.tenant.in_(sorted(allowed)))
+    if subject is not None:
+        query = query.where(operator_log.c.subject == subject)
     if before is not None:
         query = query.where(sa.tuple_(operator_log.c.at, operator_log.c.id) < sa.tuple_(*before))
     rows: Sequence[Any] = connection.execute(query).all()

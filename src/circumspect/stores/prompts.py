@@ -5,6 +5,7 @@ Plain functions on a connection. A version is never changed and never deleted: w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -87,15 +88,29 @@ def listed(connection: sa.Connection, tenant: TenantId, name: str | None = None)
     return [_read(row) for row in connection.execute(query)]
 
 
+def counts(connection: sa.Connection, tenant: TenantId, newest: int = NEWEST) -> dict[str, int]:
+    """How many turns name a version in their journal, by its id, among the tenant's newest."""
+    recent = _recent(tenant, newest)
+    query = (
+        sa.select(recent.c.id, messages.c.meta["prompt"].as_string())
+        .distinct()
+        .join(
+            messages,
+            sa.and_(
+                messages.c.tenant == tenant,
+                messages.c.conversation == recent.c.conversation,
+                messages.c.turn == recent.c.id,
+                messages.c.role == "internal",
+            ),
+        )
+    )
+    named = {(turn, id_) for turn, joined in connection.execute(query) for id_ in (joined or "").split("+") if id_}
+    return dict(Counter(id_ for _, id_ in named))
+
+
 def uses(connection: sa.Connection, tenant: TenantId, id_: str, limit: int = 50) -> Sequence[Use]:
     """The newest turns that name this version in their journal, among the tenant's last ten thousand."""
-    recent = (
-        sa.select(turns.c.id, turns.c.conversation, turns.c.outcome, turns.c.started_at)
-        .where(turns.c.tenant == tenant)
-        .order_by(turns.c.started_at.desc())
-        .limit(NEWEST)
-        .subquery()
-    )
+    recent = _recent(tenant, NEWEST)
     named = (
         sa.exists()
         .where(
@@ -110,6 +125,16 @@ def uses(connection: sa.Connection, tenant: TenantId, id_: str, limit: int = 50)
     )
     query = sa.select(recent).where(named).order_by(recent.c.started_at.desc()).limit(limit)
     return [Use(row.id, row.conversation, row.outcome, moment(row.started_at)) for row in connection.execute(query)]
+
+
+def _recent(tenant: TenantId, newest: int) -> sa.Subquery:
+    return (
+        sa.select(turns.c.id, turns.c.conversation, turns.c.outcome, turns.c.started_at)
+        .where(turns.c.tenant == tenant)
+        .order_by(turns.c.started_at.desc())
+        .limit(newest)
+        .subquery()
+    )
 
 
 def _read(row: Any) -> PromptRow:

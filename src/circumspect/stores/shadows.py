@@ -108,7 +108,8 @@ def spent(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple
     return float(cost), int(tokens)
 
 
-def summary(connection: sa.Connection, tenant: TenantId, experiment: str) -> Summary:
+def summary(connection: sa.Connection, tenant: TenantId, experiment: str, newest: int = NEWEST) -> Summary:
+    """`newest`: of how many turns it is said in what they differ."""
     mine = (shadows.c.tenant == tenant, shadows.c.experiment == experiment)
     count = sa.func.count()
     turns, same, failed, seconds = connection.execute(
@@ -121,8 +122,8 @@ def summary(connection: sa.Connection, tenant: TenantId, experiment: str) -> Sum
     ).one()
     differences: dict[str, int] = {}
     outcomes: dict[str, int] = {}
-    newest = sa.select(shadows.c.differences, shadows.c.live, shadows.c.shadow).where(*mine)
-    for row in connection.execute(newest.order_by(shadows.c.at.desc()).limit(NEWEST)):
+    query = sa.select(shadows.c.differences, shadows.c.live, shadows.c.shadow).where(*mine)
+    for row in connection.execute(query.order_by(shadows.c.at.desc()).limit(newest)):
         for name in row.differences:
             differences[name] = differences.get(name, 0) + 1
         change = f"{row.live.get('outcome')} -> {row.shadow.get('outcome')}"

@@ -55,8 +55,8 @@ async def list_prompts(
     """What comes with the package, then what was added, the newest first."""
     needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(prompts.listed, one_tenant(who, tenant), name)
-    ours = [_ours(shipped(one)) for one in names() if one not in FIXED and name in (None, one)]
-    return answer([*ours, *(_theirs(row) for row in rows)])
+    ours = [our_version(shipped(one)) for one in names() if one not in FIXED and name in (None, one)]
+    return answer([*ours, *(their_version(row) for row in rows)])
 
 
 @router.post("/v1/admin/prompts", **described(PromptWhole, 400, 404, status=201))
@@ -65,7 +65,7 @@ async def add_prompt(request: Request, who: Administering, given: PromptGiven, t
     services, name = services_of(request), one_tenant(who, tenant)
     made = version(given.name, given.text)
     if made.id == shipped(given.name).id:
-        return answer({**_ours(made), "text": made.text}, 201)
+        return answer({**our_version(made), "text": made.text}, 201)
     change = action(services, who.name, "add_prompt")
 
     def body(connection: sa.Connection) -> PromptRow:
@@ -77,7 +77,7 @@ async def add_prompt(request: Request, who: Administering, given: PromptGiven, t
         return row
 
     row = await services.store.tx(body)
-    return answer({**_theirs(row), "text": row.text}, 201)
+    return answer({**their_version(row), "text": row.text}, 201)
 
 
 @router.get("/v1/admin/prompts/{prompt_id:path}/diff", **described(DiffShown, 404))
@@ -93,8 +93,8 @@ async def diff_prompts(
     """What was changed, line by line."""
     needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
-    new = await _text(services, name, prompt_id)
-    old = await _text(services, name, against) if against else shipped(new.name)
+    new = await text_of(services, name, prompt_id)
+    old = await text_of(services, name, against) if against else shipped(new.name)
     return answer({"old": old.id, "new": new.id, "lines": differences(old, new)})
 
 
@@ -105,7 +105,7 @@ async def list_uses(
     """The newest turns whose answer was made with it, among the tenant's last ten thousand."""
     needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
-    await _text(services, name, prompt_id)
+    await text_of(services, name, prompt_id)
     rows = await services.store.tx(prompts.uses, name, prompt_id, limit)
     return answer(
         [
@@ -120,12 +120,12 @@ async def get_prompt(request: Request, who: Reading, prompt_id: PromptPath, tena
     """One version, with its text."""
     needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
-    if ours := _shipped(prompt_id):
-        return answer({**_ours(ours), "text": ours.text})
+    if ours := shipped_one(prompt_id):
+        return answer({**our_version(ours), "text": ours.text})
     row = await services.store.tx(prompts.get, name, prompt_id)
     if row is None:
         raise not_found("prompt")
-    return answer({**_theirs(row), "text": row.text})
+    return answer({**their_version(row), "text": row.text})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def differences(old: Prompt, new: Prompt) -> list[str]:
     return list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), old.id, new.id, lineterm=""))
 
 
-async def _text(services: Services, tenant: TenantId, id_: str) -> Prompt:
-    if ours := _shipped(id_):
+async def text_of(services: Services, tenant: TenantId, id_: str) -> Prompt:
+    if ours := shipped_one(id_):
         return ours
     row = await services.store.tx(prompts.get, tenant, id_)
     if row is None:
@@ -145,19 +145,19 @@ async def _text(services: Services, tenant: TenantId, id_: str) -> Prompt:
     return Prompt(row.name, row.text)
 
 
-def _shipped(id_: str) -> Prompt | None:
+def shipped_one(id_: str) -> Prompt | None:
     name = id_.rpartition("@")[0]
     return ours if name in names() and (ours := shipped(name)).id == id_ else None
 
 
-def _ours(one: Prompt) -> dict[str, Any]:
+def our_version(one: Prompt) -> dict[str, Any]:
     return {
         "id": one.id, "name": one.name, "shipped": True, "parent": None, "note": "", "created_by": "",
         "created_at": None,
     }  # fmt: skip
 
 
-def _theirs(row: PromptRow) -> dict[str, Any]:
+def their_version(row: PromptRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,

@@ -1,0 +1,95 @@
+"""What an administrator does with an experiment or a shadow: start it, change its share, switch back, decide.
+
+Each is the API's own function, log line included. A form carries the fingerprint of what its author saw: if somebody,
+or a guard, was quicker, nothing is done and the page says so with what holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Form, Request
+from starlette.responses import Response
+
+from circumspect.console import routing
+from circumspect.console.access import Visitor, visitor
+from circumspect.console.comparing import fingerprint
+from circumspect.console.pages import experiments as pages
+from circumspect.console.pages import shadows as shadow_pages
+from circumspect.lab.trials.experiments import of_row
+from circumspect.server.access import services_of
+from circumspect.server.experiment_schemas import FinishGiven, ShareGiven, StopGiven
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.routes import experiments as api
+from circumspect.server.web import IdPath
+from circumspect.stores import experiments
+
+router = routing.router()
+Changing = Annotated[Visitor, Depends(visitor("admin"))]
+Seen = Annotated[str, Form(max_length=64)]
+"""The fingerprint of what the person saw."""
+Part = Annotated[float, Form(ge=0, le=1)]
+Why = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
+ArmName = Annotated[str, Form(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+
+@router.post("/experiments/{experiment_id}/start")
+async def start(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+    given = ShareGiven(share=share)
+    return await _pressed(
+        request, who, experiment_id, seen, "start",
+        lambda: api.start_experiment(request, who.principal, experiment_id, given),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/share")
+async def set_share(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+    given = ShareGiven(share=share)
+    return await _pressed(
+        request, who, experiment_id, seen, "share",
+        lambda: api.set_share(request, who.principal, experiment_id, given),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/stop")
+async def stop(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, why: Why = "") -> Response:
+    given = StopGiven(why=why.strip())
+    return await _pressed(
+        request, who, experiment_id, seen, "stop",
+        lambda: api.stop_experiment(request, who.principal, experiment_id, given),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/finish")
+async def finish(
+    request: Request,
+    who: Changing,
+    experiment_id: IdPath,
+    seen: Seen,
+    winner: ArmName,
+    roll_out: Annotated[bool, Form()] = False,
+) -> Response:
+    given = FinishGiven(winner=winner, roll_out=roll_out)
+    return await _pressed(
+        request, who, experiment_id, seen, "finish",
+        lambda: api.finish_experiment(request, who.principal, experiment_id, given),
+    )  # fmt: skip
+
+
+async def _pressed(
+    request: Request, who: Visitor, id_: str, seen: str, done: str, act: Callable[[], Awaitable[Response]]
+) -> Response:
+    row = await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_)
+    if row is None:
+        raise not_found("experiment")
+    place, shown = ("shadows", shadow_pages.shown) if row.kind == "shadow" else ("experiments", pages.shown)
+    if fingerprint(of_row(row)) != seen:
+        return await shown(request, who, id_, status=409, quicker="")
+    try:
+        await act()
+    except HttpProblem as problem:
+        if problem.status != 409:
+            raise
+        return await shown(request, who, id_, status=409, quicker=f"{problem.problem} {problem.fix}")
+    return routing.back(f"/{place}/{id_}?done={done}")
