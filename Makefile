@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 .DEFAULT_GOAL := help
+# Tests start hundreds of processes: what one has compiled is there for the next, whatever the surroundings say.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help run test check docs bench services lock clean
 

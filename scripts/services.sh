@@ -34,8 +34,13 @@ find_redis() {
     find_program redis-server /opt/homebrew/bin /usr/local/bin
 }
 
+find_shell() {  # Chromium without its windows: half the work
+    find_program chromium-headless-shell /usr/bin
+}
+
 find_chromium() {
-    find_program chromium /usr/bin || find_program chromium-browser /usr/bin || find_program google-chrome /usr/bin
+    find_shell || find_program chromium /usr/bin || find_program chromium-browser /usr/bin ||
+        find_program google-chrome /usr/bin
 }
 
 NODE_CLIENT=.venv/node/node_modules/openai
@@ -57,28 +62,33 @@ install_ray() {  # into the virtual environment; not every Python has it
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ray || true
 }
 
-install_missing() {
-    local packages=()
-    find_postgres >/dev/null || packages+=(postgresql)
-    find_redis >/dev/null || packages+=(redis-server)
+missing() {  # BROWSER: the packages to install
+    find_postgres >/dev/null || echo postgresql
+    find_redis >/dev/null || echo redis-server
     # Hebrew needs a font that bare images lack.
-    find_chromium >/dev/null || packages+=(chromium fonts-noto-core)
-    [ ${#packages[@]} -eq 0 ] && return
-    if ! command -v apt-get >/dev/null; then
-        echo "Not found: ${packages[*]}. Install them with your package manager (brew install postgresql redis, dnf install …)."
-        return
+    if [ "$1" = chromium-headless-shell ]; then
+        find_shell >/dev/null || echo "$1" fonts-noto-core
+    else
+        find_chromium >/dev/null || echo "$1" fonts-noto-core
     fi
-    if [ "$(id -u)" -ne 0 ]; then
-        echo "Not found: ${packages[*]}. Run: sudo apt-get install ${packages[*]}"
-        return
+}
+
+install_missing() {
+    local packages browser=chromium
+    if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+        [ -z "$(missing chromium-headless-shell)" ] && return
+        apt-get update -qq || true
+        apt-cache show chromium-headless-shell >/dev/null 2>&1 && browser=chromium-headless-shell
+        mapfile -t packages < <(missing $browser | xargs -n 1)
+        [ ${#packages[@]} -eq 0 ] && return
+        echo "Installing ${packages[*]} …"
+        export DEBIAN_FRONTEND=noninteractive
+        # Debian would start a server for the whole machine; the tests neither need nor use one.
+        apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null && return
+        echo "apt-get could not install ${packages[*]}; tests that need them will be skipped."
+    elif [ -n "$(missing chromium)" ]; then
+        echo "Not found: $(missing chromium | xargs). Install them (sudo apt-get install …, brew install …)."
     fi
-    echo "Installing ${packages[*]} …"
-    export DEBIAN_FRONTEND=noninteractive
-    # Debian would start a server for the whole machine; the tests neither need nor use one.
-    if apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null; then
-        return
-    fi
-    echo "apt-get could not install ${packages[*]}; tests that need them will be skipped."
 }
 
 report() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -108,8 +109,11 @@ class Said:
 
 
 def pytest_configure() -> None:
-    """Whoever is started in the background ignores Ctrl-C, and so would every process that a test starts."""
+    # Whoever is started in the background ignores Ctrl-C, and so would every process that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The browser without its windows does the same for half the work.
+    if shell := shutil.which("chromium-headless-shell"):
+        os.environ.setdefault("CHROMIUM", shell)
 
 
 def pytest_xdist_auto_num_workers() -> int:

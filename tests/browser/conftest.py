@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from examples.clinic import Served, serve
 
+from circumspect.browser.chromium import PROGRAMS
 from circumspect.browser.live import locate, snapshot
 from circumspect.page import Element, Page
 
@@ -76,7 +77,7 @@ def clinic() -> Iterator[Served]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Any]:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if path is None:
         pytest.skip("NO BROWSER: install Chromium (or set CHROMIUM=/path/to/it) to test snapshots of pages")
     from playwright.async_api import async_playwright

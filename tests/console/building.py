@@ -14,6 +14,7 @@ import httpx
 from tests.server.house import PASSWORD, House, Running
 
 from circumspect import console
+from circumspect.browser.chromium import PROGRAMS
 from circumspect.server.access import COOKIE
 from circumspect.server.app import create_app
 from circumspect.stores import SqlStore
@@ -24,7 +25,7 @@ SAME = {"Sec-Fetch-Site": "same-origin"}
 
 
 def chromium() -> str | None:
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 class ConsoleHouse(House):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, ElementHandle, Playwright
     from playwright.async_api import Page as Tab
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 _FLAGS = ("--disable-gpu", "--disable-dev-shm-usage")
 _WEB = frozenset(("http", "https"))
 _ACTING = 3_000
