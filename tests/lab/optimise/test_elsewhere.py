@@ -13,25 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from examples.review.stand_in import StandIn
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran
+
+from circumspect.cli.evaluate import evaluate as command
+from circumspect.errors import ConfigError
 
 pytestmark = pytest.mark.timeout(300)
 
 
-def circumspect(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "circumspect", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+def evaluate(folder: Path, *words: object) -> Result:
+    files = folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml"
+    only = "--only", "TE-01", "--only", "RW-01", "--json"
+    return CliRunner().invoke(command, [str(word) for word in (*files, *only, *words)])
 
 
-def evaluate(folder: Path, out: Path, server: StandIn, *more: object) -> dict[str, Any]:
-    ended = circumspect(
-        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml", "--out", out,
-        "--model", server.model, "--json", "--only", "TE-01", "--only", "RW-01", *more,
-    )  # fmt: skip
-    assert ended.returncode in (0, 4), ended.stderr
-    summary: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])["summary"]
-    return summary
+def summary(folder: Path, out: Path, server: StandIn, *more: object) -> dict[str, Any]:
+    ended = evaluate(folder, "--out", out, "--model", server.model, *more)
+    assert ended.exit_code in (0, 4), ended.output
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])["summary"]
+    return found
 
 
 def results(out: Path) -> list[Any]:
@@ -46,37 +48,31 @@ def results(out: Path) -> list[Any]:
 def test_processes_review_with_a_model_as_one_does_and_stop_at_the_budget(
     stand_in: StandIn, folder: Path, tmp_path: Path
 ) -> None:
-    here = evaluate(folder, tmp_path / "here.db", stand_in)
+    here = summary(folder, tmp_path / "here.db", stand_in)
     asked = stand_in.reviews.total()
     out, two = tmp_path / "two.db", ("--engine", "processes", "--jobs", 2, "--concurrency", 3)
-    part = evaluate(folder, out, stand_in, *two, "--budget-tokens", here["tokens"] // 3)
+    part = summary(folder, out, stand_in, *two, "--budget-tokens", here["tokens"] // 3)
     assert not part["complete"]
     assert here["tokens"] // 3 <= part["tokens"] < here["tokens"]
-    whole = evaluate(folder, out, stand_in, *two)
+    whole = summary(folder, out, stand_in, *two)
     assert (whole["complete"], whole["done"], whole["made"]) == (True, here["total"], here["total"] - part["done"])
     assert results(out) == results(tmp_path / "here.db")
     assert stand_in.reviews.total() == 2 * asked
 
 
-def test_a_key_that_a_worker_does_not_find_ends_the_run_with_what_to_do(folder: Path, tmp_path: Path) -> None:
-    ended = circumspect(
-        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml",
-        "--out", tmp_path / "r.db", "--jobs", 2, "--model", "openai:gpt-4o", env=without_keys(),
-    )  # fmt: skip
-    assert ended.returncode == 2
-    assert "OPENAI_API_KEY" in ended.stderr
-
-
-def without_keys() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+def test_a_key_that_is_not_there_ends_the_run_with_what_to_do(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    ended = evaluate(folder, "--out", tmp_path / "r.db", "--jobs", 2, "--model", "openai:gpt-4o")
+    assert isinstance(ended.exception, ConfigError)
+    assert "OPENAI_API_KEY" in str(ended.exception)
 
 
 def test_an_engine_is_for_a_batch(folder: Path) -> None:
-    ended = circumspect(
-        "evaluate", folder / "cases", folder / "policies", "--criteria", folder / "criteria.yaml", "--jobs", 2
-    )
-    assert ended.returncode == 2
-    assert "Add --out results.db" in ended.stderr
+    ended = evaluate(folder, "--jobs", 2)
+    assert isinstance(ended.exception, ConfigError)
+    assert "Add --out results.db" in str(ended.exception)
 
 
 def test_processes_optimise_to_the_same_winner_though_one_of_them_is_killed(
@@ -84,12 +80,12 @@ def test_processes_optimise_to_the_same_winner_though_one_of_them_is_killed(
 ) -> None:
     start, run = tmp_path / "weak.md", tmp_path / "run"
     start.write_text(WEAK, "utf-8")
-    command = [
+    started = [
         sys.executable, "-m", "circumspect", "optimise", "review", "--dataset", str(folder), "--run", str(run),
         "--budget", str(PLAN.budget), "--minibatch", str(PLAN.minibatch), "--start", str(start),
         "--model", stand_in.model, "--concurrency", "4", "--engine", "processes", "--jobs", "2", "--json",
     ]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     os.kill(first_worker(process.pid, stand_in), signal.SIGKILL)
     out, said = process.communicate()
     assert process.returncode == 0, said

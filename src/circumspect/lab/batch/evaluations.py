@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from circumspect.errors import StoreError
 from circumspect.lab.batch import engines
@@ -33,6 +33,7 @@ from circumspect.stores.engine import Database, connect
 from circumspect.stores.reviews import ResultRow
 from circumspect.turn import digest
 
+T = TypeVar("T")
 TENANT = "local"
 _POOL_FROM = 400
 """Fewer evaluations than this are done before processes have started."""
@@ -113,7 +114,7 @@ def run_batch(
     elsewhere: Elsewhere | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """`out` is a file or a database URL. Interrupting it keeps what is finished.
+    """`out` is a file or a database URL. Interrupting it keeps what is finished. The model is closed afterwards.
 
     Raises `Incomplete` after everything else is done, when a part could not be done by anyone.
     """
@@ -191,10 +192,18 @@ class _Run:
         if not left or self._stop():
             return
         if self.reviewing.model is not None and self.elsewhere is None:
-            asyncio.run(self._ask(left))
+            asyncio.run(self._closing(self._ask(left)))
             return
         elsewhere = self.elsewhere or Elsewhere(engines.serial if len(left) < _POOL_FROM else engines.processes)
-        self._hand_out(left, asyncio.run(self._prepared()), elsewhere)
+        self._hand_out(left, asyncio.run(self._closing(self._prepared())), elsewhere)
+
+    async def _closing(self, work: Coroutine[Any, Any, T]) -> T:
+        """A connection belongs to the loop that it was made in, and ends with it."""
+        try:
+            return await work
+        finally:
+            if self.reviewing.model is not None and hasattr(self.reviewing.model, "aclose"):
+                await self.reviewing.model.aclose()
 
     async def _prepared(self) -> Prepared:
         async def tx(body: Callable[..., Any], *args: Any) -> Any:
