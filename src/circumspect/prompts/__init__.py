@@ -18,8 +18,8 @@ from string import Template
 
 from circumspect.errors import ConfigError
 
-FIXED = frozenset({"analyse_fields", "decide_fields"})
-"""Lists of a form's fields, read once for all turns: there is one version of these."""
+FIXED = frozenset({"analyse_fields", "decide_fields", "reflection"})
+"""There is one version of these: lists of a form's fields, read once for all turns, and what writes other prompts."""
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ overlay-gone = this version is not there
 arm = Arm
 metrics-title = Metrics
 metrics-none = Nothing is counted yet: no conversation under it is over.
+metrics-periods = Arms are compared within each period of the same share, and the periods put together. So a difference need not be that of the two values: these are over all periods.
 metrics-others = All other metrics
 metrics-others-hint = Only the metric above was planned. What these seem to say is a question for the next experiment.
 metric = Metric
