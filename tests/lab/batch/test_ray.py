@@ -6,21 +6,19 @@ import hashlib
 import importlib.util
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bench.ray_nodes import Cluster, cluster
 from click.testing import CliRunner
 from examples.review.stand_in import StandIn
 from tests.lab.batch.sums import Sums, all_rows, job_of
-from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran  # noqa: F401
+from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran, results  # noqa: F401
 
 from circumspect.cli.evaluate import evaluate
 from circumspect.errors import ConfigError
@@ -63,15 +61,6 @@ def test_cases_are_reviewed_on_nodes_as_they_are_here(nodes: Cluster, folder: Pa
         assert alone.exit_code == 0, alone.output
     assert results(there) == results(here)
     assert len(results(there)) == summary["total"] > 20
-
-
-def results(out: Path) -> list[Any]:
-    with sqlite3.connect(out) as database:
-        found = database.execute(
-            "SELECT case_id, criterion, status, confidence, prompt_id, input_tokens FROM review_results ORDER BY 1, 2"
-        ).fetchall()
-    database.close()
-    return found
 
 
 def test_a_prompt_is_optimised_on_nodes_to_the_same_winner_though_one_is_killed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,3 +75,13 @@ def ran(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     path, told = tmp_path_factory.mktemp("whole") / "run", list[Progress]()
     with StandIn() as server:
         yield Ran(run(PLAN, dataset, server, path, watch=told.append), server, path, told)
+
+
+def results(out: Path) -> list[Any]:
+    """What a batch of evaluations has found, without the time it took."""
+    with sqlite3.connect(out) as database:
+        found = database.execute(
+            "SELECT case_id, criterion, status, confidence, prompt_id, input_tokens FROM review_results ORDER BY 1, 2"
+        ).fetchall()
+    database.close()
+    return found

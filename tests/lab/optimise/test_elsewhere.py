@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from examples.review.stand_in import StandIn
-from tests.lab.optimise.conftest import PLAN, WEAK, Ran
+from tests.lab.optimise.conftest import PLAN, WEAK, Ran, results
 
 from circumspect.cli.evaluate import evaluate as command
 from circumspect.errors import ConfigError
@@ -33,15 +32,6 @@ def summary(folder: Path, out: Path, server: StandIn, *more: object) -> dict[str
     ended = evaluate(folder, "--out", out, "--model", server.model, *more)
     assert ended.exit_code in (0, 4), ended.output
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])["summary"]
-    return found
-
-
-def results(out: Path) -> list[Any]:
-    with sqlite3.connect(out) as database:
-        found = database.execute(
-            "SELECT case_id, criterion, status, confidence, prompt_id, input_tokens FROM review_results ORDER BY 1, 2"
-        ).fetchall()
-    database.close()
     return found
 
 

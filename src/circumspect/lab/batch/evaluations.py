@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from circumspect.errors import StoreError
 from circumspect.lab.batch import engines
+from circumspect.lab.batch.alone import alone
 from circumspect.lab.batch.job import Failed, Incomplete
 from circumspect.lab.batch.reviews import COMPUTED, Elsewhere, Wanted, reviewed
 from circumspect.review.reading import Criteria
@@ -288,30 +288,9 @@ def _parts(left: Sequence[Wanted], size: int) -> Iterator[Sequence[Wanted]]:
         yield left[first : first + size]
 
 
-# --- one at a time --------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _alone(out: str) -> Iterator[None]:
-    """Two runs into one file would do the same work twice. The lock dies with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
+def _alone(out: str) -> contextlib.AbstractContextManager[None]:
+    """A database that is no file takes care of that itself: what two write is there once."""
     if "://" in out:
-        yield
-        return
-    path = Path(f"{out}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise StoreError(
-                f"Another process is writing to {out}.", fix="Wait for it to end, or name another file with --out."
-            ) from None
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+        return contextlib.nullcontext()
+    fix = "Wait for it to end, or name another file with --out."
+    return alone(Path(f"{out}.lock"), f"Another process is writing to {out}.", fix)

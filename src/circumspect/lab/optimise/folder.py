@@ -19,7 +19,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,8 @@ from typing import Any, Self
 
 import orjson
 
-from circumspect.errors import ConfigError, StoreError
+from circumspect.errors import ConfigError
+from circumspect.lab.batch.alone import alone
 from circumspect.lab.optimise.words import Score
 
 _SCHEMA = """
@@ -89,7 +90,8 @@ class Folder:
             # Traces hold what is in the cases.
             (self.path / "candidates").mkdir(parents=True, exist_ok=True)
             self.path.chmod(0o700)
-            opening.enter_context(_alone(self.path))
+            fix = "Wait for it to end, or name another directory with --run."
+            opening.enter_context(alone(self.path / "lock", f"Another process works in {self.path}.", fix))
             self._check_settings()
             self._database = sqlite3.connect(self.path / "run.db", isolation_level=None)
             opening.callback(self._database.close)
@@ -191,21 +193,3 @@ def write(file: Path, data: bytes) -> None:
 
 def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Two processes in one directory would pay for the same evaluations. The lock dies with the one that holds it."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with (path / "lock").open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise StoreError(
-                f"Another process works in {path}.", fix="Wait for it to end, or name another directory with --run."
-            ) from None
-        yield
