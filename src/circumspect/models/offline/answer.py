@@ -7,32 +7,19 @@ an English text). What a text says is quoted and never obeyed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 from circumspect.models.offline.free_words import keys_in
-from circumspect.models.offline.lexicon import Utterance, concepts, read, say, script
+from circumspect.models.offline.lexicon import Utterance, concepts, read, say
+from circumspect.models.offline.quoting import SENTENCE_FITS, Sentences, Told, quoted, sentences_of
 from circumspect.models.offline.results import quotable
 from circumspect.models.offline.seen import Seen
+from circumspect.models.offline.sources import cited
 
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _PAIR = re.compile(r"Q:\s*(.*?)\s*\nA:\s*(.*?)\s*(?=\n\s*\nQ:|\Z)", re.DOTALL)
-Sentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
-"""Each with the concepts and stems in it."""
 FAQ_FITS = 0.5
-SENTENCE_FITS = 0.34
 _QUOTED_SENTENCES = 2
 _FACTS = (("hours", "Hours", "hours"), ("ask_phone", "Phone", "phone"), ("ask_email", "E-mail", "email"))
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """`text` answers, as surely as `confidence` says; or `keys` must be fetched first; or neither: not known."""
-
-    text: str = ""
-    confidence: int = 3
-    keys: tuple[str, ...] = ()
 
 
 def answer(utterance: Utterance, seen: Seen) -> Told:
@@ -43,8 +30,6 @@ def answer(utterance: Utterance, seen: Seen) -> Told:
     ]
     if facts:
         return Told(" ".join(facts), 9)
-    from circumspect.models.offline.sources import cited  # it reads passages with what is in here
-
     if told := cited(utterance, seen):
         return told
     wanted = _keys(utterance, seen)
@@ -56,15 +41,15 @@ def answer(utterance: Utterance, seen: Seen) -> Told:
     faq, fits = _best_faq(utterance, seen)
     texts = [(key, text) for key in wanted if (text := seen.text_of(key))]
     if faq and (fits >= FAQ_FITS * 1.5 or not texts):
-        return Told(_quoted(faq, seen), 8)
+        return Told(quoted(faq, seen), 8)
     if texts:
         picked = [_excerpt(utterance, key, text) for key, text in texts]
         sure = [text for text, is_sure in picked if is_sure]
         if sure:
-            return Told(" ".join(_quoted(text, seen) for text in sure), 8)
+            return Told(" ".join(quoted(text, seen) for text in sure), 8)
         if seen.may_ask("faqs"):
             return Told(keys=("faqs",))
-        return Told(_quoted(faq, seen), 8) if faq else Told(_quoted(picked[0][0], seen), 6)
+        return Told(quoted(faq, seen), 8) if faq else Told(quoted(picked[0][0], seen), 6)
     if "faqs" not in wanted and seen.may_ask("faqs"):
         return Told(keys=("faqs",))
     return _anywhere(utterance, seen)
@@ -106,15 +91,9 @@ def _pairs(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
     return tuple((asked, said, frozenset(keys_in(read(asked)))) for asked, said in _PAIR.findall(text))
 
 
-@lru_cache(maxsize=256)
-def _sentences(text: str) -> Sentences:
-    found = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
-    return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
-
-
 def _excerpt(utterance: Utterance, key: str, text: str) -> tuple[str, bool]:
     """The sentences that share most with the question, in their order; the first ones when nothing is shared."""
-    sentences = _sentences(text)
+    sentences = sentences_of(text)
     # In a text about deliveries "delivery" tells one sentence from another as little as "the" does.
     elsewhere = {concept for concept, keys in concepts().keys.items() if keys[0] != key}
     general = {*concepts().keys, *concepts().topics} - elsewhere
@@ -146,12 +125,7 @@ def _anywhere(utterance: Utterance, seen: Seen) -> Told:
         return Told()
     for key in sorted(seen.blocks):
         if key.startswith(("policies.", "about.", "contact.")):
-            for sentence, keys in _sentences(seen.text_of(key)):
+            for sentence, keys in sentences_of(seen.text_of(key)):
                 if len(asked & keys) / len(asked) >= 0.75:
-                    return Told(_quoted(sentence, seen), 6)
+                    return Told(quoted(sentence, seen), 6)
     return Told()
-
-
-def _quoted(text: str, seen: Seen) -> str:
-    plain = quotable(text)
-    return say(seen.language, "quote" if script(plain) == seen.language else "quote_foreign", quote=plain)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from circumspect.models.offline.answer import SENTENCE_FITS, Told, _quoted, _sentences
 from circumspect.models.offline.free_words import keys_in
 from circumspect.models.offline.lexicon import Utterance
+from circumspect.models.offline.quoting import SENTENCE_FITS, Told, quoted, sentences_of
 from circumspect.models.offline.seen import Seen
 
 _KEY = re.compile(r"source \[(\d{1,2})\]")
@@ -31,8 +31,8 @@ def cited(utterance: Utterance, seen: Seen) -> Told | None:
         lines = [line.removeprefix(">").strip() for line in quotation.splitlines()]
         headings = [line for line in (named, *lines) if line is named or line.startswith("#")]
         body = "\n".join(line for line in lines if not line.startswith("#") and re.search(r"\w", line))
-        about = {word for heading in headings for _, words in _sentences(heading) for word in words}
-        for at, (sentence, words) in enumerate(_sentences(body)):
+        about = {word for heading in headings for _, words in sentences_of(heading) for word in words}
+        for at, (sentence, words) in enumerate(sentences_of(body)):
             # What the heading says need not be said again in every sentence under it; the first stands for them all.
             shared = len(asked & words) + 0.9 * len(asked & (about - words))
             fit = shared / len(asked) * _FURTHER_DOWN ** (int(numbered[1]) - 1) if asked & words or at == 0 else 0.0
@@ -40,4 +40,4 @@ def cited(utterance: Utterance, seen: Seen) -> Told | None:
                 best, said, number = fit, sentence.strip(" |"), numbered[1]
     if best < SENTENCE_FITS:
         return None
-    return Told(f"{_quoted(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)
+    return Told(f"{quoted(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)
