@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
 
+import pytest
 import sqlalchemy as sa
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,6 +18,7 @@ from tests.console.building import ConsoleHouse, Guard
 from tests.server.house import Running
 
 from circumspect import console
+from circumspect.console.widget import visits
 from circumspect.server.app import create_app
 from circumspect.stores import SqlStore, tenants
 from circumspect.turn import TenantId
@@ -50,6 +53,16 @@ class WidgetHouse(ConsoleHouse):
     @property
     def heard(self) -> str:
         return b"".join(self.sent).decode()
+
+
+@contextmanager
+def without_limits(folder: Path) -> Iterator[WidgetHouse]:
+    """All tests come from one address, so that they may do more than one visitor may."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visits, "MESSAGES_PER_MINUTE", 10_000)
+        patch.setattr(visits, "READS_PER_MINUTE", 10_000)
+        with WidgetHouse(f"sqlite:///{folder}/widget.db") as made:
+            yield made
 
 
 class Site:

@@ -10,11 +10,10 @@ from typing import Any
 import httpx
 import pytest
 from tests.console.building import SAME, Browsing, eventually, overflow, serious
-from tests.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, visiting, write
+from tests.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, visiting, without_limits, write
 from tests.server.house import say
 
 from circumspect.console.i18n import Words
-from circumspect.console.widget import visits
 from circumspect.console.widget.talk import COMMENT
 from circumspect.lab.learning.outcomes import gather
 from circumspect.lab.learning.overrides import Counted, fixtures_of
@@ -29,12 +28,8 @@ UP, DOWN = ".thumbs .up >> nth=-1", ".thumbs .down >> nth=-1"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WidgetHouse]:
-    """All tests come from one address, so that they may do more than one visitor may."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visits, "MESSAGES_PER_MINUTE", 10_000)
-        patch.setattr(visits, "READS_PER_MINUTE", 10_000)
-        with WidgetHouse(f"sqlite:///{tmp_path_factory.mktemp('feedback')}/feedback.db") as made:
-            yield made
+    with without_limits(tmp_path_factory.mktemp("feedback")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,19 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from tests.console.building import SAME, overflow, serious
-from tests.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, said, visiting, write
+from tests.console.hosting import (
+    Site,
+    WidgetHouse,
+    framed,
+    hears,
+    kept,
+    opened,
+    quiet,
+    said,
+    visiting,
+    without_limits,
+    write,
+)
 from tests.server.house import Running, say
 from tests.server.model_server import SlowModel
 from tests.server.rows import approval, escalation
@@ -32,12 +44,8 @@ NAUGHTY = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>{{
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WidgetHouse]:
-    """All tests come from one address, so that they may do more than one visitor may."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visits, "MESSAGES_PER_MINUTE", 10_000)
-        patch.setattr(visits, "READS_PER_MINUTE", 10_000)
-        with WidgetHouse(f"sqlite:///{tmp_path_factory.mktemp('widget')}/widget.db") as made:
-            yield made
+    with without_limits(tmp_path_factory.mktemp("widget")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,7 @@ def died_around(kills: Kills, *writes: str) -> bool:
     )
 
 
-# What becomes of a call is decided above the database: on the second one, one way of recovering is enough.
-@pytest.mark.parametrize(
-    ("database", "recovery"),
-    [*(("sqlite", one) for one in RECOVERIES), pytest.param("postgres", "blind", marks=pytest.mark.postgres)],
-    indirect=["database"],
-)
+@pytest.mark.parametrize("recovery", RECOVERIES)
 def test_a_worker_killed_anywhere_in_the_turn_that_runs_the_call(site: Site, recovery: str) -> None:
     kills = killed_everywhere(site, recovery, message=1)
     print(f"{len(kills.points)} kills: {dict(kills.findings.states)}, {kills.findings.effects} effects")

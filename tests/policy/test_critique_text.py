@@ -91,7 +91,7 @@ def test_control_characters_are_replaced():
     assert read('{"decision": "PROCEED", "message": "a\\u0000b"}') == Critique("PROCEED", message="a\ufffdb")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_complaint(text):
     assert read(text) is None or '"' in text or "'" in text or "decision" in text.lower()
