@@ -116,6 +116,7 @@ def pytest_configure() -> None:
         os.environ.setdefault("CHROMIUM", shell)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: tests wait for processes, browsers and clocks for a third of their time."""
     return (os.cpu_count() or 1) + 1

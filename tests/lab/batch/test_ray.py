@@ -55,7 +55,8 @@ def test_cases_are_reviewed_on_nodes_as_they_are_here(nodes: Cluster, folder: Pa
         command = circumspect(nodes, "evaluate", *words, "--model", server.model, "--out", there)
         ended = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
-        summary = json.loads(ended.stdout.splitlines()[-1])["summary"]
+        *_, last = map(json.loads, ended.stdout.splitlines())
+        summary = last["summary"]
         assert (summary["complete"], summary["made"]) == (True, summary["total"])
         alone = CliRunner().invoke(evaluate, [*map(str, words), "--model", server.model, "--out", str(here)])
         assert alone.exit_code == 0, alone.output
@@ -83,7 +84,7 @@ def test_a_prompt_is_optimised_on_nodes_to_the_same_winner_though_one_is_killed(
         nodes.kill(2)
         out, said = process.communicate()
     assert process.returncode == 0, said
-    report, alone = json.loads(out.splitlines()[-1]), ran.report.to_json()
+    report, alone = json.loads(out), ran.report.to_json()
     assert (report["winner"], report["held_out"]) == (alone["winner"], alone["held_out"])
 
 
@@ -93,7 +94,7 @@ def test_two_nodes_do_the_same_one_of_them_killed_or_not_and_poison_is_named(nod
     ]  # fmt: skip
     ended = subprocess.run(driver, env=nodes.environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    found = json.loads(ended.stdout.splitlines()[-1])
+    found = json.loads(ended.stdout)  # and not one word of Ray's, who has workers that died to speak of
     assert found["plain"] == {**digest(all_rows(20)), "findings": []}
     named = [line.partition(":")[0] for line in found["poison"].pop("findings")]
     assert (named, found["poison"]) == (["number 3", "number 5"], digest(all_rows(8, without=(3, 5))))

@@ -105,6 +105,15 @@ def joined(address: str | None = None) -> Iterator[ModuleType]:
         yield ray
         return
     _reach(address)
+    with _silent(ray):
+        _join(ray, address)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def _join(ray: ModuleType, address: str | None) -> None:
     here = Path(circumspect.__file__).parent
     try:
         ray.init(
@@ -117,10 +126,18 @@ def joined(address: str | None = None) -> Iterator[ModuleType]:
         # A token that does not fit is only one of the names that Ray has for this.
         first = (str(problem).strip().splitlines() or ["no reason given"])[0].rstrip(".")
         raise ConfigError(f"The Ray cluster cannot be joined: {first}.", fix=_JOIN) from problem
+
+
+@contextmanager
+def _silent(ray: ModuleType) -> Iterator[None]:
+    """Ray prints its word about every worker that died to standard output, where results go, whatever `log_to_driver`
+    says. Its own debugger has this switch for it; there is no public one."""
+    told = ray._private.worker
+    before, told._worker_logs_enabled = told._worker_logs_enabled, False
     try:
-        yield ray
+        yield
     finally:
-        ray.shutdown()
+        told._worker_logs_enabled = before
 
 
 _JOIN = (
