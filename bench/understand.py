@@ -1,6 +1,6 @@
 """What understanding first saves, and what telling the model its own analysis costs.
 
-    python -m bench.understand [--model openai:NAME@URL] [--talks en]
+    python -m bench.understand [--model openai:NAME@URL] [--embeddings openai:NAME@URL] [--talks en]
 
 Conversations in three languages (`understand_talks.yaml`) over the sample documents, twice: as the profile `service`
 has it, and as an agent that analyses and searches at every message. Then the arms of the injection: the analysis as the
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +30,8 @@ from bench.report import Table, lines
 from bench.retrieval import sample
 from circumspect.guardian import RuleGuardian
 from circumspect.knowledge.search import Library
+from circumspect.knowledge.semantic import Embedder, open_embedder
+from circumspect.lab.trials.consistency import Planned, by_meaning, by_words
 from circumspect.models.offline import OfflineModel
 from circumspect.policy.reading.answers import classify
 from circumspect.policy.understanding.analysis import NAME
@@ -72,7 +73,6 @@ BUSINESSES: dict[Language, Business] = {
 }
 WAYS = {"RETRIEVE": "R", "REASON_ONLY": "N", "USE_TOOL": "T", "CLARIFY": "C", "ESCALATE": "E"}
 ARMS = ("own words", "tool result", "nothing")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass
@@ -112,20 +112,8 @@ class Turn:
     answers: dict[str, str] = field(default_factory=dict)
     context: dict[str, int] = field(default_factory=dict)
     """Input tokens of the draft, by arm."""
-
-
-def rouge_l(plan: str, answer: str) -> float:
-    """The F-measure of the longest common subsequence of words."""
-    one, two = ([word.lower() for word in _WORD.findall(text)] for text in (plan, answer))
-    if not one or not two:
-        return 0.0
-    row = [0] * (len(two) + 1)
-    for word in one:
-        before = 0
-        for at, other in enumerate(two, 1):
-            before, row[at] = row[at], before + 1 if word == other else max(row[at], row[at - 1])
-    shared = row[-1]
-    return 2 * shared / (len(one) + len(two))
+    alike: dict[str, float] = field(default_factory=dict)
+    """How near the answer is to the plan in meaning, by arm."""
 
 
 def talks() -> dict[Language, list[list[str]]]:
@@ -243,11 +231,20 @@ def arms(turns: Sequence[Turn]) -> Table:
     drafted = [turn for turn in turns if turn.plan]
     rows = []
     for arm in ARMS:
-        scores = [rouge_l(turn.plan, turn.answers[arm]) for turn in drafted]
+        alike = [turn.alike[arm] for turn in drafted if arm in turn.alike]
+        scores = [by_words(turn.plan, turn.answers[arm]) for turn in drafted]
         context = [turn.context[arm] for turn in drafted]
         same = sum(turn.answers[arm] == turn.answers["nothing"] for turn in drafted)
         rows.append(
-            (arm, f"{len(drafted)}", "1", f"{_mean(context):.0f}", f"{_mean(scores):.3f}", f"{same}/{len(drafted)}")
+            (
+                arm,
+                f"{len(drafted)}",
+                "1",
+                f"{_mean(context):.0f}",
+                f"{_mean(scores):.3f}",
+                f"{_mean(alike):.3f}" if alike else "not asked",
+                f"{same}/{len(drafted)}",
+            )
         )
     header = (
         "analysis in the context as",
@@ -255,9 +252,18 @@ def arms(turns: Sequence[Turn]) -> Table:
         "calls a draft",
         "tokens in",
         "ROUGE-L plan/answer",
+        "cosine plan/answer",
         "same answer",
     )
     return Table(header, tuple(rows))
+
+
+async def compare(turns: Sequence[Turn], embedder: Embedder) -> None:
+    drafted = [turn for turn in turns if turn.plan]
+    for arm in ARMS:
+        found = await by_meaning([Planned(turn.plan, turn.answers[arm]) for turn in drafted], embedder)
+        for turn, number in zip(drafted, found, strict=True):
+            turn.alike[arm] = number
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -284,6 +290,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser("python -m bench.understand", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", help="a language model instead of the offline one, such as openai:NAME@URL")
     parser.add_argument("--talks", choices=LANGUAGES, action="append", help="only these languages")
+    parser.add_argument("--embeddings", help="compare by meaning too, such as openai:NAME@URL")
     options = parser.parse_args()
     if options.model:
         from circumspect.models import open_model
@@ -292,6 +299,8 @@ async def main() -> None:
     else:
         model = OfflineModel()
     turns = await run(model, options.talks or LANGUAGES)
+    if options.embeddings:
+        await compare(turns, open_embedder(options.embeddings))
     print(f"model: {model.name}; an agent that always analyses and searches: one of each a message\n")
     print("\n".join(lines(saved(turns))))
     print("\n" + "\n".join(lines(arms(turns))))

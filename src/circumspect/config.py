@@ -128,6 +128,8 @@ class Settings(BaseSettings):
     """Processes; more than one wants PostgreSQL."""
     model: str = Field("offline", min_length=1)
     """The model of tenants that name none."""
+    model_seconds: float = Field(60, ge=1, le=3_600)
+    """How long an answer of a model is waited for, all tries included; then the next one is asked, or the turn fails."""
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = None
     """Seals the tenants' secrets; several with commas, the newest first."""
     public_url: Annotated[str, _url("https", "http")] | None = None
@@ -152,6 +154,8 @@ class Settings(BaseSettings):
     """Where browser agents search: documents (the tenant's own), tavily, searxng:URL or none."""
     search_key: SecretStr | None = None
     """Tavily's API key; without it, TAVILY_API_KEY."""
+    embeddings: str | None = Field(None, min_length=1)
+    """Search by meaning as well, with an embeddings model: openai:text-embedding-3-small, or openai:NAME@URL."""
     drain_seconds: float = Field(30, ge=0)
     """How long turns in flight may take to end when the server is stopped."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
+from tests.knowledge.embeddings import Answers, embeddings
 
-from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
-from circumspect.knowledge.semantic import AT_ONCE, Endpoint, nearest, packed
-
-
-class Answers(BaseHTTPRequestHandler):
-    """Speaks `POST /v1/embeddings`; the model's name says how it behaves."""
-
-    seen: list[tuple[str, str | None, dict]] = []
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.seen.append((self.path, self.headers["Authorization"], asked))
-        rows = [{"object": "embedding", "index": n, "embedding": [len(t), 1.0]} for n, t in enumerate(asked["input"])]
-        model = asked["model"]
-        status = {"busy": 429, "broken": 503, "unknown": 404}.get(model, 200)
-        if model == "short":
-            rows.pop()
-        body = b"<html>" if model == "garbled" else json.dumps({"object": "list", "data": rows[::-1]}).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None: ...
+from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
+from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.search import Library
+from circumspect.knowledge.semantic import AT_ONCE, Endpoint, cosine, nearest, open_embedder, packed
+from circumspect.stores import SqlStore, knowledge
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    Answers.seen.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/"
-        server.shutdown()
+    with embeddings() as address:
+        yield address
 
 
 async def test_texts_become_vectors_in_their_order_and_in_batches(url):
@@ -85,3 +61,40 @@ def test_the_nearest_come_first_and_other_lengths_do_not_count():
     assert [id_ for id_, _ in found] == [1, 2, 3]
     assert found[0][1] == pytest.approx(0.9988, abs=1e-3)
     assert nearest([1.0], stored, 3) == []
+
+
+def test_likeness_has_nothing_to_do_with_length():
+    assert cosine([3.0, 0.0], [0.5, 0.0]) == pytest.approx(1)
+    assert cosine([1.0, 0.0], [0.0, 2.0]) == pytest.approx(0)
+
+
+async def test_a_name_as_models_have_it_opens_an_endpoint(url, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OURS", "secret")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        open_embedder("openai:text-embedding-3-small")
+    with pytest.raises(ConfigError, match="anthropic"):
+        open_embedder("anthropic:claude")
+    await open_embedder(f"openai:small@{url};key=OURS").embed(["a"])
+    assert [key for _, key, _ in Answers.seen] == ["Bearer secret"]
+
+
+async def test_documents_that_were_there_before_are_embedded_later_and_once(url, tmp_path):
+    store = await SqlStore.open(f"sqlite:///{tmp_path}/library.db")
+    try:
+        text = "# Returns\n\nMoney comes back.\n\n# Long\n\n" + "x" * 1_500
+        for tenant in ("one", "other"):
+            await Library(store).put(tenant, read_document(text.encode(), "returns.md"))
+        library = Library(store, embedder=Endpoint(url, "short-sighted"))
+        assert await library.catch_up() == 4
+        asked = len(Answers.seen)
+        assert (await library.catch_up(), len(Answers.seen)) == (0, asked)
+        vectors = await store.tx(knowledge.vectors, "one", "short-sighted")
+        assert sorted(bool(vector) for _, vector in vectors) == [False, True], "one is too long for the endpoint"
+        found = await library.search("one", "Money comes back")
+        assert [one.method for one in found] == ["both"]
+        busy = Library(store, embedder=Endpoint(url, "busy"))
+        with pytest.raises(ModelUnavailable):
+            await busy.catch_up()
+    finally:
+        await store.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from tests.server.test_serve import serving
 from circumspect.config import Settings
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import draw, of_row, start
+from circumspect.models import open_model
 from circumspect.server.background import look_at_arms
 from circumspect.server.services import open_services
 from circumspect.stores import SqlStore, experiments, shadows
@@ -112,6 +115,37 @@ def test_an_experiment_from_draft_to_decision(both: House) -> None:
     assert listed["next"]
 
 
+def test_of_two_who_change_what_they_saw_one_is_told_that_it_has_changed(both: House) -> None:
+    root = both.operator("root")
+    said = {"name": "n", "arms": [AT_ONCE]}
+    made = root.post("/v1/admin/experiments", params={"tenant": OURS}, json=said)
+    url = f"/v1/admin/experiments/{made.json()['id']}"
+    begun = root.post(f"{url}/start", json={"share": 0.1}, headers={"If-Match": made.headers["ETag"]})
+    assert begun.status_code == 200, begun.text
+    for does, given in (("start", {"share": 0.1}), ("stop", {}), ("finish", {"winner": "quick"})):
+        is_a_problem(root.post(f"{url}/{does}", json=given, headers={"If-Match": made.headers["ETag"]}), 412)
+    for time_ in range(1, 5):
+        tag, together = root.get(url).headers["ETag"], Barrier(2)
+
+        def widen(share: float, tag: str = tag, together: Barrier = together) -> tuple[float, httpx.Response]:
+            together.wait()
+            return share, root.post(f"{url}/share", json={"share": share}, headers={"If-Match": tag})
+
+        with ThreadPoolExecutor(2) as people:
+            answers = sorted(
+                people.map(widen, (time_ / 10 + 0.1, time_ / 10 + 0.15)), key=lambda one: one[1].status_code
+            )
+        assert [one.status_code for _, one in answers] == [200, 412]
+        (share, done), (_, told) = answers
+        whole = root.get(url)
+        assert whole.json()["share"] == share
+        assert {one.headers["ETag"] for one in (whole, done, told)} == {whole.headers["ETag"]} != {tag}
+        assert "Read it again" in is_a_problem(told, 412)["fix"]
+    weak = {"If-Match": f'"other", W/{root.get(url).headers["ETag"]}'}
+    assert root.post(f"{url}/share", json={"share": 0.9}, headers=weak).json()["share"] == 0.9
+    assert root.post(f"{url}/stop", json={}, headers={"If-Match": "*"}).json()["state"] == "stopped"
+
+
 def test_what_an_experiment_cannot_be_is_refused_by_name(house: House) -> None:
     root, url = house.operator("root"), f"/v1/admin/experiments?tenant={OURS}"
     for arms, plan, said in (
@@ -193,7 +227,11 @@ def refusing(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[str]:
         await JSONResponse({"error": {"message": "no"}}, 400)(scope, receive, send)
 
     with Running(app) as running:
-        yield f"openai:refusing@{running.url}/v1"
+        name = f"openai:refusing@{running.url}/v1"
+        # Who starts an experiment builds its arms first, which imports what providers need. That takes seconds, on a
+        # busy machine more than an arm has in somebody's turn.
+        open_model(name)
+        yield name
 
 
 @pytest.mark.parametrize(("accept", "order"), [("application/json", "12349"), ("text/event-stream", "12348")])

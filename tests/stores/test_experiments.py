@@ -86,7 +86,7 @@ def exposed(turn: str, unit: str, arm: str = "new", **fields) -> ExposureRow:
 async def test_turns_are_added_up_by_unit_before_anything_else(kept):
     """Two turns of one conversation that failed are one conversation in which something failed."""
     rows = [
-        exposed("t1", "a", outcome="failed", cost_usd=1.0, tokens=10, seconds=1.0, calls=1),
+        exposed("t1", "a", outcome="failed", cost_usd=1.0, tokens=10, seconds=1.0, calls=1, consistency=0.5),
         exposed("t2", "a", outcome="failed", cost_usd=2.0, tokens=20, seconds=3.0, calls=2),
         exposed("t3", "b", fell_back=True, denied=True, at=9.0),
         exposed("t4", "c", period=1, corrected=True),
@@ -97,13 +97,15 @@ async def test_turns_are_added_up_by_unit_before_anything_else(kept):
     sums = {(one.arm, one.period): one for one in await kept.tx(experiments.sums, TENANT, "e1")}
     new = sums["new", 0]
     assert (new.units, new.turns) == (2, 3)
-    assert new.totals["failed"] == (2.0, 2.0)
-    assert new.totals["denied"] == new.totals["wrong"] == (1.0, 1.0)
-    assert new.totals["cost"] == (3.0, 9.0)
-    assert new.totals["tokens"] == (30.0, 900.0)
-    assert new.totals["seconds"] == (2.0, 4.0)
-    assert sums["new", 1].totals["corrected"] == (1.0, 1.0)
-    assert sums["control", 0].totals["acted"] == (1.0, 1.0)
+    assert new.totals["failed"] == (2, 2.0, 2.0)
+    assert new.totals["denied"] == new.totals["wrong"] == (2, 1.0, 1.0)
+    assert new.totals["cost"] == (2, 3.0, 9.0)
+    assert new.totals["tokens"] == (2, 30.0, 900.0)
+    assert new.totals["seconds"] == (2, 2.0, 4.0)
+    assert sums["new", 1].totals["corrected"] == (1, 1.0, 1.0)
+    assert sums["control", 0].totals["acted"] == (1, 1.0, 1.0)
+    assert new.totals["consistency"] == (1, 0.5, 0.25), "of those in which something was planned"
+    assert new.totals["similarity"] == (0, 0.0, 0.0)
     quiet = await kept.tx(experiments.sums, TENANT, "e1", quiet_since=6.0)
     assert {(one.arm, one.period): one.units for one in quiet} == {("new", 0): 1, ("new", 1): 1, ("control", 0): 1}
 

@@ -17,9 +17,9 @@ from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from circumspect.errors import ModelError
+from circumspect.errors import ModelError, ModelRefused
 from circumspect.knowledge import ranking
-from circumspect.knowledge.semantic import Embedder, nearest, packed
+from circumspect.knowledge.semantic import AT_ONCE, Embedder, nearest, packed
 from circumspect.knowledge.tree import Document, Span
 from circumspect.stores import knowledge as rows
 from circumspect.stores.knowledge import DocumentRow, Found
@@ -62,15 +62,46 @@ class Library:
         self._store = store
         self._embedder = embedder
 
+    @property
+    def embedder(self) -> Embedder | None:
+        return self._embedder
+
     async def put(self, tenant: str, document: Document) -> None:
         """Make it findable. A document of the same id is replaced, at once and whole."""
         ids = await self._store.tx(rows.put, tenant, document, language_of(document.text))
         if self._embedder is None:
             return
+        await self._embed(self._embedder, tenant, ids)
+
+    async def catch_up(self) -> int:
+        """Embed what was put in without this embedder, for all tenants. How many passages there were. Raises
+        `ModelError`, with what was done until then kept."""
+        done = 0
+        if self._embedder is None:
+            return done
+        while waiting := await self._store.tx(rows.without_vectors, self._embedder.name, AT_ONCE):
+            for tenant, ids in waiting.items():
+                await self._embed(self._embedder, tenant, ids)
+                done += len(ids)
+        return done
+
+    async def _embed(self, embedder: Embedder, tenant: str, ids: Sequence[int]) -> None:
         found = await self._store.tx(rows.found, tenant, ids)
-        vectors = await self._embedder.embed([" › ".join((*found[id_].path, found[id_].text)) for id_ in ids])
-        stored = [(id_, packed(vector)) for id_, vector in zip(ids, vectors, strict=True)]
-        await self._store.tx(rows.set_vectors, tenant, self._embedder.name, stored)
+        texts = {id_: " › ".join((*one.path, one.text)) for id_, one in found.items()}
+        try:
+            stored = [
+                (id_, packed(vector))
+                for id_, vector in zip(texts, await embedder.embed([*texts.values()]), strict=True)
+            ]
+        except ModelRefused:
+            if len(ids) > 1:
+                for id_ in ids:
+                    await self._embed(embedder, tenant, [id_])
+                return
+            # One that the endpoint will never take. Nothing is near to an empty vector.
+            log.warning("a passage has no embedding; words find it", extra={"tenant": tenant})
+            stored = [(id_, b"") for id_ in ids]
+        await self._store.tx(rows.set_vectors, tenant, embedder.name, stored)
 
     async def remove(self, tenant: str, document: str) -> bool:
         """Whether there was one."""

@@ -1,6 +1,6 @@
 """Search by meaning, for those who have an embeddings endpoint: texts -> vectors, over the OpenAI format.
 
-    library = Library(store, embedder=Endpoint("https://api.openai.com/v1", "text-embedding-3-small", key))
+    library = Library(store, embedder=open_embedder("openai:text-embedding-3-small"))
 
 Optional, and off unless it is asked for. No weights are bundled: what fits into a package is good in English only,
 and search by words is better than it in Hebrew and Russian (docs/knowledge.md).
@@ -9,14 +9,19 @@ and search by words is better than it in Hebrew and Russian (docs/knowledge.md).
 from __future__ import annotations
 
 import math
+import os
 from array import array
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
 from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
+from circumspect.models.spec import parse
 
 AT_ONCE = 64
+PATIENCE = 10.0
+"""Seconds. A user may be waiting for the answer, and words find something too."""
+_OPENAI = "https://api.openai.com/v1"
 
 
 class Embedder(Protocol):
@@ -28,6 +33,22 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """A vector for each text, in order, all of the same length."""
         ...
+
+
+def open_embedder(name: str) -> Embedder:
+    """By a name as models have it: `openai:text-embedding-3-small`, or `openai:NAME@URL` for whatever speaks that
+    format. Raises `ConfigError`."""
+    spec = parse(name)
+    if spec.provider != "openai":
+        raise ConfigError(
+            f"There are no embeddings of {spec.provider!r}.",
+            fix="Write openai:text-embedding-3-small, or openai:NAME@URL for a server that speaks OpenAI's format.",
+        )
+    variable = spec.key_variable or (None if spec.base_url else "OPENAI_API_KEY")
+    key = os.environ.get(variable) if variable else None
+    if variable and not key:
+        raise ConfigError(f"No API key for the embeddings of {spec.name}.", fix=f"Set {variable}.")
+    return Endpoint(spec.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI, spec.model, key, timeout=PATIENCE)
 
 
 class Endpoint:
@@ -86,6 +107,11 @@ def packed(vector: Sequence[float]) -> bytes:
     """Of length one, as 32-bit floats: comparing is then a sum of products."""
     size = math.sqrt(sum(number * number for number in vector)) or 1.0
     return array("f", [number / size for number in vector]).tobytes()
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    (found,) = _cosines(packed(one), [packed(other)])
+    return found
 
 
 def nearest(query: Sequence[float], stored: Sequence[tuple[int, bytes]], limit: int) -> list[tuple[int, float]]:

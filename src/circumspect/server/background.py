@@ -30,6 +30,7 @@ DELIVER_SECONDS = 1.0
 EXPOSE_SECONDS = 1.0
 GUARD_SECONDS = 10.0
 TAKE_UP_SECONDS = 30.0
+EMBED_SECONDS = 10.0
 TIDY_SECONDS = 3600.0
 KEEP_DELIVERED = timedelta(days=7)
 
@@ -47,6 +48,7 @@ async def in_background(services: Services) -> AsyncIterator[None]:
             asyncio.create_task(_forever(EXPOSE_SECONDS, lambda: write_exposures(services))),
             asyncio.create_task(_forever(GUARD_SECONDS, lambda: _sparingly(lambda: look_at_arms(services)))),
             asyncio.create_task(_forever(TAKE_UP_SECONDS, lambda: take_up_evaluations(services))),
+            asyncio.create_task(_forever(EMBED_SECONDS, services.library.catch_up)),
             asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
         ]
         try:

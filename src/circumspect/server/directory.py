@@ -26,7 +26,8 @@ import sqlalchemy as sa
 
 from circumspect.config import Settings
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
-from circumspect.models import open_model
+from circumspect.knowledge.search import Library
+from circumspect.models import ProviderSettings, open_model
 from circumspect.policy.file import Policy
 from circumspect.policy.load import load
 from circumspect.ports import Clock, Ids, Model, Ports
@@ -88,10 +89,12 @@ class Directory:
         clock: Clock,
         ids: Ids,
         *,
+        library: Library | None = None,
         check_seconds: float = CHECK_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._store, self._settings, self._vault, self._clock, self._ids = store, settings, vault, clock, ids
+        self._library = library or Library(store)
         self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
         self._kept: dict[TenantId, _Kept] = {}
         self._building: dict[TenantId, asyncio.Task[Setup]] = {}
@@ -250,7 +253,7 @@ class Directory:
             return setup
         from circumspect.tenants.understanding import configured
 
-        made = configured(settings.understanding, tenant.business, self._store)
+        made = configured(settings.understanding, tenant.business, self._library)
         return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
     async def model(self, name: str) -> Model:
@@ -258,7 +261,8 @@ class Directory:
         seconds to import."""
         async with self._opening:
             if name not in self._models:
-                self._models[name] = await asyncio.to_thread(open_model, name)
+                patience = ProviderSettings(timeout=self._settings.model_seconds)
+                self._models[name] = await asyncio.to_thread(open_model, name, settings=patience)
             return self._models[name]
 
     async def _remember(self, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:

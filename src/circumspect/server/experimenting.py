@@ -19,7 +19,9 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from circumspect.errors import CircumspectError, StoreError
+from circumspect.errors import CircumspectError, ModelError, StoreError
+from circumspect.knowledge.semantic import Embedder
+from circumspect.lab.trials.consistency import Planned, by_meaning, by_words, planned
 from circumspect.lab.trials.experiments import CONTROL, Arm, Drawn, Experiment, draw, of_row, shadowed
 from circumspect.lab.trials.shadow import Answered, prompts_of
 from circumspect.lab.trials.variants import Overlay, Resources, Variant, varied
@@ -57,6 +59,12 @@ class _Built:
     failed: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    row: ExposureRow
+    kept: Planned | None = None
+
+
 @dataclass(frozen=True)
 class CaseDrawn:
     experiment: str
@@ -71,9 +79,16 @@ class CaseDrawn:
 
 class Experimenting:
     def __init__(
-        self, store: SqlStore, resources: Resources, clock: Clock, *, check_seconds: float = CHECK_SECONDS
+        self,
+        store: SqlStore,
+        resources: Resources,
+        clock: Clock,
+        *,
+        embedder: Embedder | None = None,
+        check_seconds: float = CHECK_SECONDS,
     ) -> None:
         self._store, self._resources, self._clock, self._check_seconds = store, resources, clock, check_seconds
+        self._embedder = embedder
         self.watching = Watching(store)
         self.on_shadow: Callable[[Experiment, Answered, Setup], None] | None = None
         """Takes a turn that is to have a shadow; must return at once."""
@@ -83,7 +98,7 @@ class Experimenting:
         self._built: dict[int, _Built] = {}
         self._building = asyncio.Lock()
         self._began: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._waiting: deque[ExposureRow] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[_Waiting] = deque(maxlen=MOST_WAITING)
 
     # --- which are live ---------------------------------------------------------------------------------------------
 
@@ -201,24 +216,40 @@ class Experimenting:
 
     # --- what is written down ---------------------------------------------------------------------------------------
 
-    def note(self, row: ExposureRow) -> None:
+    def note(self, row: ExposureRow, kept: Planned | None = None) -> None:
+        """`kept`: what was planned and answered, to be compared by meaning when it is written."""
         if len(self._waiting) == MOST_WAITING:
             log.warning("too many exposures wait to be written; the oldest is left out")
-        self._waiting.append(row)
+        self._waiting.append(_Waiting(row, kept if self._embedder else None))
 
     async def flush(self) -> int:
         """Write what turns came to since the last time, a few at a time: others wait for the same database. What cannot
         be written now is tried again later."""
         written = 0
         while self._waiting:
-            rows = [self._waiting.popleft() for _ in range(min(AT_ONCE, len(self._waiting)))]
+            some = [self._waiting.popleft() for _ in range(min(AT_ONCE, len(self._waiting)))]
             try:
-                written += await self._store.tx(experiments.expose, rows)
-            except StoreError as problem:
+                some = await self._compared(some)
+                written += await self._store.tx(experiments.expose, [one.row for one in some])
+            except BaseException as problem:
+                self._waiting.extendleft(reversed(some))
+                if not isinstance(problem, StoreError):
+                    raise
                 log.warning("exposures not written", extra={"problem": problem.code})
-                self._waiting.extendleft(reversed(rows))
                 break
         return written
+
+    async def _compared(self, some: list[_Waiting]) -> list[_Waiting]:
+        """With how alike plans and answers are in meaning, where that can be told."""
+        pairs = [one.kept for one in some if one.kept]
+        if self._embedder is None or not pairs:
+            return some
+        try:
+            alike = iter(await by_meaning(pairs, self._embedder))
+        except ModelError as problem:
+            log.warning("plans and answers not compared by meaning", extra={"problem": problem.code})
+            return [_Waiting(one.row) for one in some]
+        return [_Waiting(replace(one.row, similarity=next(alike))) if one.kept else one for one in some]
 
     async def close(self) -> None:
         with contextlib.suppress(CircumspectError):
@@ -291,7 +322,7 @@ class Trial:
         if result.turn != self.incoming.turn or opened is None or opened.answered is not None:
             return  # it was answered before and counted then, or nothing of it is stored
         if self.experiment and self.drawn and self.drawn.counted:
-            usage = result.usage
+            usage, kept = result.usage, planned(result)
             self._owner.note(
                 ExposureRow(
                     tenant=self.incoming.tenant,
@@ -310,7 +341,9 @@ class Trial:
                     calls=len(usage.calls),
                     prompts=prompts_of(result),
                     at=self.incoming.at.timestamp(),
-                )
+                    consistency=by_words(kept.plan, kept.answer) if kept else None,
+                ),
+                kept,
             )
         if self.shadow and self._owner.on_shadow and self.watch:
             answered = Answered(self.incoming, opened, self.watch.history, result, seconds, self.setup.policy)

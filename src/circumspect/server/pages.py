@@ -21,15 +21,14 @@ from circumspect.models.pair import Pair
 from circumspect.policy.reasoning.reasoned import Reasoning
 from circumspect.ports import Model
 from circumspect.server.directory import Directory
-from circumspect.stores import SqlStore
 from circumspect.tenants.file import BrowserSection
 from circumspect.turn import TenantId
 from circumspect.work import Setup
 
 
 class Pages:
-    def __init__(self, directory: Directory, store: SqlStore, settings: Settings) -> None:
-        self._directory, self._library, self._settings = directory, Library(store), settings
+    def __init__(self, directory: Directory, library: Library, settings: Settings) -> None:
+        self._directory, self._library, self._settings = directory, library, settings
         # Of the tenant's own setup only a trace is kept: what belongs to it is closed when nobody holds it any more.
         self._kept: dict[TenantId, tuple[weakref.ref[Setup], Setup]] = {}
 

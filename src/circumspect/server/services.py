@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
+from circumspect.knowledge.search import Library
+from circumspect.knowledge.semantic import open_embedder
 from circumspect.lab.trials.resources import StoredResources
 from circumspect.models.opening import OFFLINE
 from circumspect.ports import Clock, Ids, Model
@@ -32,6 +34,7 @@ from circumspect.turn import TenantId
 class Services:
     settings: Settings
     store: SqlStore
+    library: Library
     directory: Directory
     pages: Pages
     vault: Vault
@@ -60,23 +63,24 @@ async def open_services(
         opened.push_async_callback(store.close)
         limiter = open_limiter(settings)
         opened.push_async_callback(limiter.close)
-        directory = Directory(store, settings, vault, clock, ids)
+        library = Library(store, embedder=open_embedder(settings.embeddings) if settings.embeddings else None)
+        directory = Directory(store, settings, vault, clock, ids, library=library)
         opened.push_async_callback(directory.close)
-        resources = StoredResources(store)
+        resources = StoredResources(store, library)
         opened.push_async_callback(resources.close)
-        experimenting = Experimenting(store, resources, clock)
+        experimenting = Experimenting(store, resources, clock, embedder=library.embedder)
         opened.push_async_callback(experimenting.close)
         shadowing = Shadowing(store, experimenting, clock, ids)
         opened.push_async_callback(shadowing.close)
         turns = Turns(metrics, experimenting)
         opened.push_async_callback(turns.drain, settings.drain_seconds)
-        pages = Pages(directory, store, settings)
+        pages = Pages(directory, library, settings)
         computing = asyncio.Semaphore(1)
         evaluations = Running(store, clock, ids, computing)
         opened.push_async_callback(evaluations.close)
         yield Services(
-            settings, store, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations, computing,
-            experimenting, shadowing,
+            settings, store, library, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations,
+            computing, experimenting, shadowing,
         )  # fmt: skip
 
 

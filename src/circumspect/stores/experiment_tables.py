@@ -68,6 +68,8 @@ exposures = sa.Table(
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("prompts", Document),
     sa.Column("at", sa.Double, nullable=False),
+    sa.Column("consistency", sa.Double),
+    sa.Column("similarity", sa.Double),
     sa.ForeignKeyConstraint(
         ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),

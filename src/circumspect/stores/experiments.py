@@ -73,17 +73,21 @@ class ExposureRow:
     seconds: float = 0.0
     calls: int = 0
     prompts: tuple[str, ...] = ()
+    consistency: float | None = None
+    """How far the answer keeps to its plan, by words; None where nothing was planned."""
+    similarity: float | None = None
+    """The same by meaning; None also where nothing can tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The units of one arm in one period, by metric: their sum and the sum of their squares."""
+    """The units of one arm in one period. By metric: how many have a value, its sum, the sum of its squares."""
 
     arm: str
     period: int
     units: int
     turns: int
-    totals: dict[str, tuple[float, float]]
+    totals: dict[str, tuple[int, float, float]]
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------
@@ -176,9 +180,9 @@ def _values(row: ExperimentRow) -> dict[str, Any]:
 _AT_ONCE = 200
 _EXPOSE = sql("""
     INSERT INTO exposures (tenant, experiment, turn, conversation, case_id, arm, period, fell_back, outcome, denied,
-                           corrected, cost_usd, tokens, seconds, calls, prompts, at)
+                           corrected, cost_usd, tokens, seconds, calls, prompts, consistency, similarity, at)
     VALUES (:tenant, :experiment, :turn, :conversation, :case_id, :arm, :period, :fell_back, :outcome, :denied,
-            :corrected, :cost_usd, :tokens, :seconds, :calls, :prompts, :at)
+            :corrected, :cost_usd, :tokens, :seconds, :calls, :prompts, :consistency, :similarity, :at)
     ON CONFLICT (tenant, experiment, turn) DO NOTHING
 """)
 
@@ -243,6 +247,8 @@ def sums(
         "seconds": sa.func.avg(row.seconds),
         "calls": sa.func.sum(row.calls * 1.0),
         "turns": sa.func.count() * 1.0,
+        "consistency": sa.func.avg(row.consistency),
+        "similarity": sa.func.avg(row.similarity),
     }
     measures = {name: value for name, value in measures.items() if only is None or name in only or name == "turns"}
     unit = sa.func.coalesce(row.conversation, row.case_id)
@@ -257,10 +263,13 @@ def sums(
     added: list[Any] = []
     for name in measures:
         value = sa.cast(each.c[name], sa.Double)
-        added += [sa.func.sum(value), sa.func.sum(value * value)]
+        added += [sa.func.count(value), sa.func.sum(value), sa.func.sum(value * value)]
     query = sa.select(each.c.arm, each.c.period, sa.func.count(), *added).group_by(each.c.arm, each.c.period)
     found = []
     for arm, period, count, *values in connection.execute(query.order_by(each.c.arm, each.c.period)):
-        pairs = {name: (float(values[2 * at]), float(values[2 * at + 1])) for at, name in enumerate(measures)}
-        found.append(Sums(arm, period, count, int(pairs["turns"][0]), pairs))
+        totals = {
+            name: (number, float(total or 0), float(squares or 0))
+            for name, number, total, squares in zip(measures, values[::3], values[1::3], values[2::3], strict=True)
+        }
+        found.append(Sums(arm, period, count, int(totals["turns"][1]), totals))
     return found

@@ -130,6 +130,18 @@ def set_vectors(connection: sa.Connection, tenant: str, embedder: str, vectors: 
         )
 
 
+def without_vectors(connection: sa.Connection, embedder: str, limit: int) -> dict[str, list[int]]:
+    """Passages that this embedder has not seen, by tenant."""
+    p = passages.c
+    rows = connection.execute(
+        sa.select(p.tenant, p.id).where(p.embedder.is_distinct_from(embedder)).order_by(p.id).limit(limit)
+    )
+    waiting: dict[str, list[int]] = {}
+    for tenant, id_ in rows:
+        waiting.setdefault(tenant, []).append(id_)
+    return waiting
+
+
 # --- reading --------------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ import circumspect.stores.review_tables  # noqa: F401  puts its tables on the me
 from circumspect.errors import StoreError
 from circumspect.stores.engine import Database, explained
 
-HEAD = "0005"
+HEAD = "0006"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
 

@@ -11,7 +11,6 @@ from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.steps.retrieve import Search
-from circumspect.stores import SqlStore
 from circumspect.tenants.file import UnderstandingSection
 from circumspect.turn import Business
 
@@ -25,7 +24,7 @@ class Configured:
     searches: tuple[Search, ...]
 
 
-def configured(section: UnderstandingSection, business: Business, store: SqlStore) -> Configured:
+def configured(section: UnderstandingSection, business: Business, library: Library) -> Configured:
     """Raises `ConfigError` for a guardian that cannot be had."""
     understanding = Understanding(
         decide=section.profile == "service",
@@ -36,4 +35,4 @@ def configured(section: UnderstandingSection, business: Business, store: SqlStor
         shown=section.shown,
     )
     guardian = None if section.guardian == NOBODY else open_guardian(section.guardian)
-    return Configured(understanding, guardian, (Library(store), BusinessTexts(business)))
+    return Configured(understanding, guardian, (library, BusinessTexts(business)))

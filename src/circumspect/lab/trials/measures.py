@@ -52,6 +52,8 @@ METRICS: Mapping[str, Metric] = {
         Metric("seconds", "mean", "lower"),
         Metric("calls", "mean", "lower"),
         Metric("turns", "mean", "lower"),
+        Metric("consistency", "mean", "higher"),
+        Metric("similarity", "mean", "higher"),
     )
 }
 MEANINGS: Mapping[str, str] = {
@@ -69,6 +71,8 @@ MEANINGS: Mapping[str, str] = {
     "seconds": "a turn, on average",
     "calls": "model calls, all turns",
     "turns": "how many turns it took",
+    "consistency": "how far answers keep to their plans by their words (ROUGE-L), where something was planned",
+    "similarity": "the same by meaning (cosine of embeddings), where there is an embeddings endpoint",
 }
 QUIET_SECONDS = 1800.0
 _PLAN = ("metric", "method", "alpha", "horizon", "minimum", "effect", "guards", "quiet_seconds", "climb")
@@ -151,7 +155,7 @@ def data(experiment: Experiment, sums: Sequence[Sums]) -> Mapping[str, Mapping[s
     for arm in experiment.arms:
         own = {one.period: one for one in sums if one.arm == arm.name}
         found[arm.name] = {
-            name: tuple(ArmData(own[at].units, *own[at].totals[name]) if at in own else ArmData() for at in periods)
+            name: tuple(ArmData(*own[at].totals[name]) if at in own else ArmData() for at in periods)
             for name in counted
         }
     return found

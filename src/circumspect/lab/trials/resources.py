@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping
 
 from circumspect.errors import ConfigError
+from circumspect.knowledge.search import Library
 from circumspect.lab.trials.variants import Understander
 from circumspect.models import open_model
 from circumspect.policy.file import Policy
@@ -20,8 +21,8 @@ from circumspect.turn import Business, TenantId, ToolSpec
 
 
 class StoredResources:
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
+    def __init__(self, store: SqlStore, library: Library | None = None) -> None:
+        self._store, self._library = store, library or Library(store)
         self._models: dict[str, Model] = {}
         self._opening = asyncio.Lock()
 
@@ -56,7 +57,7 @@ class StoredResources:
         from circumspect.tenants.understanding import configured
 
         section = UnderstandingSection(profile="service" if service else "guided")
-        made = configured(section, business, self._store)
+        made = configured(section, business, self._library)
         return Understander(made.understanding, made.guardian, made.searches)
 
     async def close(self) -> None:
