@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Page as Tab
 
 QUIET = 0.2
+LOOKS = 4
+"""So often has to have been looked since something was written: where a page gets no time, its clocks stand still too."""
 MOST = 5.0
 UNREAD = 0.5
 """A script that looks only at the status never reads the answer, which then never ends: it is given this long."""
@@ -23,18 +25,19 @@ _ENDLESS = frozenset(("eventsource", "websocket", "media", "ping", "manifest"))
 
 # Attributes that animations write ("style", "class") are not looked at: they never stop.
 _REST = """
-([quiet, most]) => new Promise((resolve) => {
+([quiet, enough, most]) => new Promise((resolve) => {
   const started = performance.now();
-  let last = started;
+  let last = started, looks = 0;
   const told = ["hidden", "open", "disabled", "value", "aria-busy", "aria-expanded", "aria-hidden", "aria-selected",
                 "aria-checked", "aria-pressed", "aria-invalid", "aria-current"];
-  const watch = new MutationObserver(() => { last = performance.now(); });
+  const watch = new MutationObserver(() => { last = performance.now(); looks = 0; });
   watch.observe(document, { subtree: true, childList: true, characterData: true, attributes: true,
                             attributeFilter: told });
   const look = () => {
     const now = performance.now();
     const busy = document.readyState === "loading" || document.querySelector("[aria-busy=true]") !== null;
-    const rested = now - last >= quiet && !busy;
+    const rested = now - last >= quiet && looks >= enough && !busy;
+    looks += 1;
     if (rested || now - started > most) { watch.disconnect(); resolve(rested); } else setTimeout(look, 25);
   };
   look();
@@ -79,7 +82,7 @@ async def settled(tab: Tab, requests: Requests, most: float = MOST) -> bool:
         asked = requests.asked
         try:
             await tab.wait_for_load_state("domcontentloaded", timeout=left * 1000)
-            rested = await asyncio.wait_for(tab.evaluate(_REST, [QUIET * 1000, left * 1000]), left + 1)
+            rested = await asyncio.wait_for(tab.evaluate(_REST, [QUIET * 1000, LOOKS, left * 1000]), left + 1)
         except (Error, TimeoutError):
             # The page went away under the script: the next one is waited for.
             if tab.is_closed():
