@@ -64,6 +64,11 @@ class Element:
     """Id of the element that `aria-controls` or `aria-owns` names, where that is on the page."""
 
     @property
+    def called(self) -> str:
+        """What a person is told that it is: its name, or what else can be said of a thing without one."""
+        return self.name or self.description or f"{self.role} {self.id}"
+
+    @property
     def line(self) -> str:
         return self.line_on("")
 

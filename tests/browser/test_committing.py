@@ -82,6 +82,14 @@ def test_what_opens_or_unfolds_does_not_commit() -> None:
     assert not on(Element("b1", "checkbox", "Send reminders", checked=False))
 
 
+def test_an_icon_that_does_not_say_what_it_does_is_asked_about() -> None:
+    assert on(button(""))
+    assert on(Element("l1", "link", "", href="https://shop.example/cart#"))
+    assert not on(Element("b1", "button", "", description="Show more"))
+    assert not on(Element("b1", "button", "", haspopup="menu"))
+    assert not on(Element("l1", "link", "", href="https://shop.example/items/3"))
+
+
 def test_a_menu_item_commits_like_a_button() -> None:
     menu = Element("m1", "menu", "Actions")
     assert on(Element("i1", "menuitem", "Delete", inside="m1"), menu)

@@ -82,6 +82,17 @@ async def test_a_click_that_commits_is_asked_about_whatever_the_model_calls_it(t
         assert done.action.call.arguments == pending.call.arguments
 
 
+async def test_an_icon_without_a_name_is_asked_about_and_said_to_have_none(tmp_path: Path) -> None:
+    page = replace(DASHBOARD, elements=(*DASHBOARD.elements, Element("i7", "button")))
+    async with browsing(tmp_path, does("click", element="i7")) as (setup, _):
+        asked = await step(setup, page, TASK)
+        assert asked.action is None
+        assert "button i7" in asked.result.reply
+        done = await step(setup, page, "yes", session=asked.session)
+        assert done.action is not None
+        assert done.action.call.arguments["element"] == "i7"
+
+
 async def test_a_yes_is_not_good_for_a_button_that_says_something_else_by_now(tmp_path: Path) -> None:
     page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
     changed = replace(page, elements=(FORM, *page.elements[1:3], replace(SAVE, name="Delete all patients")))

@@ -28,6 +28,8 @@ _HARMLESS = _FIELDS | {
     "alert",
 }
 """Roles that a click only puts into another state, or does nothing to."""
+_ACTING = frozenset(("button", "link", "menuitem"))
+"""Roles of things that do something. One that does not say what is a dustbin as easily as a magnifying glass."""
 _ITEMS = frozenset(("row", "listitem", "gridcell", "treeitem", "option"))
 
 
@@ -38,6 +40,8 @@ def commits(element: Element, page: Page) -> bool:
         return False
     if element.role == "link" and not leads_nowhere(element.href):
         return mentions("commits", name) and _acts_when_opened(element.href)
+    if not name:
+        return element.role in _ACTING
     if is_wholly("dismisses", name) or is_wholly("searches", name):
         return False
     if submits(element) and (_method(element, page) == "post" or mentions("saves", name)):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 QUIET = 0.2
 LOOKS = 4
-"""So often has to have been looked since something was written: where a page gets no time, its clocks stand still too."""
+"""So often must have been looked since something was written: a page that gets no time writes nothing either."""
 MOST = 5.0
 UNREAD = 0.5
 """A script that looks only at the status never reads the answer, which then never ends: it is given this long."""

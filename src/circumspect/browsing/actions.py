@@ -151,7 +151,7 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
         tool = "submit" if commits(element, page) else "click"
     shown = {
         "element": element.id,
-        "name": element.name,
+        "name": element.called,
         "role": element.role,
         "on": page.url.split("?")[0].split("#")[0],
     }

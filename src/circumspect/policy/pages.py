@@ -42,7 +42,7 @@ def the_element_is_there(facts: Facts) -> Verdict:
     if element is None:
         return Deny(f"There is no element '{_short(wanted)}' on the page. Use an id from the list.")
     name = facts.call.arguments.get("name")
-    if isinstance(name, str) and name != element.name:
+    if isinstance(name, str) and name != element.called:
         return Deny("The element is called something else by now. Look at the page again.")
     if element.disabled:
         return Deny(f"The element '{element.id}' is disabled. Something else has to be done first.")
