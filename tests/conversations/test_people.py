@@ -8,7 +8,8 @@ from circumspect import tool
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
-from circumspect.stores import people
+from circumspect.stores import access, people
+from circumspect.stores.approvals import get_approval
 from circumspect.turn import TurnId
 
 POLICY = """
@@ -65,6 +66,28 @@ async def test_what_a_colleague_approves_runs_once_and_the_user_is_told(bank):
     again = await decide(bank, intent, "approve")
     assert (again.outcome, again.reply, bank.sent) == ("asked", "", [("DE77", 500)])
     assert ReasonCode.PENDING_INTENT_MISSING in again.reason_codes
+
+
+async def test_what_a_colleague_decides_is_in_the_log_as_soon_as_it_is_recorded(bank):
+    """Whoever runs the turn: the line comes with the record itself. Who is too late settles nothing, and is in it too."""
+    intent = await waiting(bank)
+    done = await decide(bank, intent, "approve")
+    late = await decide(bank, intent, "deny", by="eli")
+    store = (await bank.agent.open()).ports.store
+    logged = {row.operator: row for row in await store.tx(access.list_actions, subject=intent)}
+    assert logged.keys() == {"dora", "eli"}
+    assert (logged["dora"].action, logged["dora"].tenant) == ("approve", bank.agent.tenant.id)
+    assert logged["dora"].detail == {"tool": "wire", "outcome": "acted", "turn": done.turn}
+    assert (logged["eli"].action, logged["eli"].detail["outcome"]) == ("deny", late.outcome)
+    assert (await store.tx(get_approval, None, intent)).settled_by == "dora"
+
+
+async def test_what_users_decide_for_themselves_is_not_in_the_log(chat):
+    asked = await chat.user("cancel order 12345")
+    store = (await chat.agent.open()).ports.store
+    done = await chat.agent.decide(asked.pending.id, "approve", by="user", conversation=chat.name)
+    assert done.outcome == "acted"
+    assert await store.tx(access.list_actions) == []
 
 
 async def test_the_users_own_yes_is_no_approval(bank):

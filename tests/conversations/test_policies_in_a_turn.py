@@ -201,3 +201,4 @@ async def test_a_critical_look_that_fails_ends_with_a_person(shop, tmp_path):
     turn = await chat.user("when are you free on monday?")
     assert (turn.outcome, len(await chat.executions("find_slots"))) == ("failed", 1)
     assert ReasonCode.ESCALATED_TO_HUMAN in turn.reason_codes
+    assert "A colleague has been told" in turn.reply

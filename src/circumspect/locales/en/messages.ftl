@@ -40,6 +40,7 @@ escalated-after-action = I have handed the rest over to a colleague, who will ge
 done = Done: { $action }.
 tool-failed = I tried to { $action }, but it did not work. Nothing was changed.
 tool-refused = I tried to { $action }, but it was refused: { $problem }
+colleague-told = A colleague has been told and will get back to you here.
 outcome-unknown = I tried to { $action } and did not get a clear answer, so I do not know whether it went through. I will not try again by myself: a colleague will check and get back to you.
 not-verified = I tried to { $action }. The system reported success, but I cannot see the effect. A colleague will check and get back to you.
 under-way = I am still waiting for the outcome of an earlier step ({ $action }). A colleague has been told; I will not start it a second time.
