@@ -225,8 +225,9 @@ def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
         case "failed":
             problem = wording.shown(ended.error)
             text = phrased or desk.say("tool-refused", action=desk.action(ended), problem=problem)
-            escalation = _critical(ended, desk)
-            return Reply("failed", f"{text} {desk.say('colleague-told')}" if escalation else text, escalation=escalation)
+            if escalation := _critical(ended, desk):
+                text = f"{text} {desk.say('colleague-told')}"
+            return Reply("failed", text, escalation=escalation)
         case _:
             text = desk.say("outcome-unknown", action=desk.action(ended))
             return Reply("escalated", text)
