@@ -156,7 +156,7 @@ async def _turn(
     opened = Opened("token", "adaptive", language, tuple(history[-5:]), len(history), None)
     screened = Screened(incoming, opened, language, classify(text))
     business, notes, counted = BUSINESSES[language], Notes(), Counting(model)
-    understood = await understand(screened, business, tools, {}, SERVICE, notes, counted, RuleGuardian())
+    understood = await understand(screened, business, tools, None, SERVICE, notes, counted, RuleGuardian())
     found = None
     if understood.ends is None:
         found = await retrieve(understood, business, tools, {}, (), SERVICE, notes, [library])

@@ -10,11 +10,11 @@ setting everything is kept in `.circumspect/circumspect.db` below the working di
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
@@ -26,6 +26,7 @@ from circumspect.policy.rules import RULES
 from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
 from circumspect.profiles import PROFILES
 from circumspect.turn import (
+    LANGUAGES,
     Business,
     ConversationId,
     Decided,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from circumspect.tools import Tool
 
 DEFAULT_DATABASE = "sqlite:///.circumspect/circumspect.db"
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 class Agent:
@@ -64,7 +66,7 @@ class Agent:
         tools: Tools | Iterable[Tool] = (),
         policy: Policy | Path | str | None = None,
         model: Model | str | None = None,
-        database: Store | str = DEFAULT_DATABASE,
+        database: Store | Path | str = DEFAULT_DATABASE,
         business: Business | None = None,
         mode: Mode | None = None,
         language: Language | None = None,
@@ -77,20 +79,19 @@ class Agent:
         ids: Ids | None = None,
     ) -> None:
         from circumspect.models import open_model
-        from circumspect.tools import Toolset
 
         self.tenant = _tenant(tenant, business, mode, language)
-        self._toolset: Tools = tools if not isinstance(tools, Iterable) else Toolset(tools)
+        self._toolset = _toolset(tools)
         for spec in self._toolset.specs().values():
             validator(spec)
         self.policy = _policy(policy, self._toolset)
         self._model = open_model(model)
-        self._rules = (*RULES, *rules)
+        self._rules = (*RULES, *_rules(rules))
         self._profiles = {**PROFILES, **(profiles or {})}
         self._understanding = _understanding(understanding)
         self._guardian, self._documents = guardian, tuple(documents)
         self._clock, self._ids = clock or SystemClock(), ids or RandomIds()
-        self._database = database
+        self._database = str(database) if isinstance(database, Path) else database
         self._setup: Setup | None = None
         self._opening = asyncio.Lock()
         self._owned: SqlStore | None = None
@@ -107,11 +108,17 @@ class Agent:
         key: str | None = None,
         principal: str = "user",
         language: Language | None = None,
+        person: str | None = None,
         listener: Listener | None = None,
     ) -> TurnResult:
         """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing. A
-        `listener` hears the reply while it is written, and every line of the journal."""
-        incoming = replace(self._incoming(conversation, text), key=key, principal=principal, language=language)
+        `listener` hears the reply while it is written, and every line of the journal. `person` is your own id of the
+        end user; a conversation keeps the first it is given."""
+        if not isinstance(text, str) or not isinstance(conversation, str):
+            raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
+        _known("language", language, LANGUAGES)
+        incoming = self._incoming(conversation, text)
+        incoming = replace(incoming, key=key, principal=principal, language=language, person=person)
         return await run_turn(incoming, self._setup or await self.open(), listener)
 
     async def decide(
@@ -213,6 +220,10 @@ def _is_running() -> bool:
 
 def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, language: Language | None) -> Tenant:
     made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant))
+    if not made.id:
+        raise ConfigError("The tenant has no id.", fix='Give it one: Agent("support", …).')
+    _known("mode", mode or made.plan.mode, MODES)
+    _known("language", language or made.language, LANGUAGES)
     if business:
         made = replace(made, business=business)
     if mode and mode != made.plan.mode:
@@ -225,7 +236,31 @@ def _understanding(wanted: Understanding | Literal["guided", "service"] | None) 
         return wanted
     from circumspect.policy.understanding.understood import GUIDED, SERVICE
 
+    _known("understanding", wanted, ("guided", "service"))
     return SERVICE if wanted == "service" else GUIDED
+
+
+def _known(name: str, value: str | None, known: Iterable[str]) -> None:
+    if value is not None and value not in known:
+        raise ConfigError(f"There is no {name} {value!r}.", fix=f"Use {' or '.join(map(repr, known))}.")
+
+
+def _toolset(tools: Tools | Iterable[Tool]) -> Tools:
+    from circumspect.tools import Toolset
+
+    if isinstance(tools, Iterable):
+        return Toolset(tools)
+    if not hasattr(tools, "specs"):
+        raise ConfigError(f"{tools!r} is not a list of tools.", fix="Put it into brackets: tools=[…].")
+    return tools
+
+
+def _rules(rules: Iterable[object]) -> Iterator[Rule]:
+    for one in rules:
+        if not isinstance(one, Rule):
+            name = getattr(one, "__name__", repr(one))
+            raise ConfigError(f"{name} is not a rule.", fix="Decorate the function with @rule(ReasonCode.…).")
+        yield one
 
 
 def _policy(policy: Policy | Path | str | None, tools: Tools) -> Policy:

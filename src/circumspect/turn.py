@@ -356,6 +356,8 @@ class Opened:
     """Calls of earlier turns that were started and whose outcome is not known."""
     paused_by: str = ""
     """The person who took the conversation over; the agent does not answer while they have it."""
+    person: str | None = None
+    """The tenant's own id of the end user whose conversation this is: the first that it was given."""
     answered: TurnResult | None = None
     """Set when this very turn (by the client's key) was answered before."""
 

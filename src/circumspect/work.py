@@ -29,6 +29,7 @@ from circumspect.steps.phrase import phrase
 from circumspect.steps.reason import Models, reason
 from circumspect.steps.reason import Search as WebSearch
 from circumspect.steps.recall import at_hand, needs_more, recall
+from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
 from circumspect.steps.reply import Desk
 from circumspect.steps.retrieve import Search, passages, retrieve
@@ -147,9 +148,17 @@ class Work:
             )
             earlier = earlier_sources(said)
         return await understand(
-            self.screened, setup.tenant.business, self.tools, {}, settings, self.notes, setup.ports.model,
+            self.screened, setup.tenant.business, self.tools, self.recognise, settings, self.notes, setup.ports.model,
             setup.guardian, earlier,
         )  # fmt: skip
+
+    async def recognise(self) -> Mapping[str, str]:
+        """What is known about the person whose conversation this is; nothing where the tenant has nobody to ask."""
+        setup, ports, settings = self.setup, self.setup.ports, self._understanding
+        if settings is None or (customer := settings.customer) is None:
+            return {}
+        spec, policy = self.tools.get(customer.tool), setup.policy.of(customer.tool, setup.tenant.id)
+        return await recognise(self.screened, customer, spec, policy, self.notes, ports.tools, ports.clock, ports.ids)
 
     @property
     def _understanding(self) -> Understanding | None:
@@ -164,8 +173,8 @@ class Work:
         incoming, setup, settings = self.screened.incoming, self.setup, self._understanding
         assert settings is not None
         ran = await setup.ports.store.executions(incoming.tenant, incoming.conversation)
-        business = setup.tenant.business
-        return await retrieve(understood, business, self.tools, {}, ran, settings, self.notes, setup.searches)
+        business, known = setup.tenant.business, understood.known
+        return await retrieve(understood, business, self.tools, known, ran, settings, self.notes, setup.searches)
 
     async def reason(self) -> Reasoned | None:
         """On a page, before anything is done about new words of the user: is what it takes known? None elsewhere."""

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from circumspect.errors import ModelGarbled
+from circumspect.errors import ModelGarbled, ModelRefused
 from circumspect.policy.reading import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -55,6 +55,10 @@ async def draft(
     reply = await (_streamed(request, model, hear) if hear else model.complete(request))
     notes.spent(reply.usage)
     _bounded(len(reply.text))
+    if reply.finish == "filtered" and not reply.text.strip():
+        raise ModelRefused("The provider's filter kept the answer back.", fix="Ask in other words, or another model.")
+    if reply.finish == "length":
+        notes.write("notice", "the model's reply was cut off at its length limit")
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)

@@ -203,7 +203,7 @@ def _confidence(case: _Case, sources: Sequence[Source], *, needed: bool, penalty
     context = Context(
         clarity=analysis.intent_confidence if analysis else 1.0,
         exchanges=sum(message.role == "user" for message in screened.opened.history),
-        known=len(case.known) + (screened.incoming.person is not None),
+        known=len(case.known) + (screened.opened.person is not None),
         wanted=wanted,
         given=given,
     )

@@ -11,9 +11,10 @@ profile `service` with a decision for a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
@@ -30,7 +31,9 @@ from circumspect.turn import (
     Gathered,
     JsonObject,
     Message,
+    ModelReply,
     ModelRequest,
+    ModelUsage,
     Notes,
     Said,
     Screened,
@@ -40,20 +43,22 @@ from circumspect.turn import (
 from circumspect.wording import LANGUAGE_NAMES, compact
 
 SURE, FOR_A_PERSON = 0.95, 0.3
+Recognise = Callable[[], Awaitable[Mapping[str, str]]]
 
 
 async def understand(
     screened: Screened,
     business: Business,
     tools: Mapping[str, ToolSpec],
-    known: Mapping[str, str],
+    recognise: Recognise | None,
     settings: Understanding,
     notes: Notes,
     model: Model,
     guardian: Guardian | None,
     earlier: Sequence[str] = (),
 ) -> Understood:
-    """`known` is what is known about the customer; `earlier` are titles of documents that answers were made from."""
+    """`recognise` finds out what is known about the customer, and is asked only where the model is to decide; `earlier`
+    are titles of documents that answers were made from."""
     text, language = screened.incoming.text, screened.language
     screening = await _screening(text, screened, settings, notes, guardian)
     if screening is None:
@@ -71,10 +76,10 @@ async def understand(
     if talk := _by_itself(screened):
         decision = by_code("REASON_ONLY", SURE, f"Small talk: {talk}.") if settings.decide else None
         return _written(_with(understood, decision=decision), business, notes)
-    request = _request(screened, business, tools, known, screening, settings, earlier)
-    reply = await model.complete(request)
-    notes.spent(reply.usage)
-    notes.write("model", reply.text, meta={"prompt": request.prompt_id, "purpose": request.purpose})
+    if settings.decide and recognise:
+        understood = replace(understood, known=await recognise())
+    request = _request(screened, business, tools, understood.known, screening, settings, earlier)
+    reply = await _filled_in(request, notes, model)
     analysis = read_analysis(reply)
     if analysis is None:
         notes.write("understanding", "the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
@@ -86,8 +91,24 @@ async def understand(
     return _written(_with(understood, routed, analysis, decision), business, notes, settings)
 
 
+async def _filled_in(request: ModelRequest, notes: Notes, model: Model) -> ModelReply:
+    """An answer that does not fit the form is an empty form: the model is well, only its words were wrong."""
+    try:
+        reply = await model.complete(request)
+    except ModelGarbled as problem:
+        reply = ModelReply("", problem.usage or ModelUsage(model.name))
+        notes.write("notice", problem.problem)
+    notes.spent(reply.usage)
+    notes.write("model", reply.text, meta={"prompt": request.prompt_id, "purpose": request.purpose})
+    return reply
+
+
 def placed(understood: Understood, gathered: Gathered) -> Gathered:
-    """What the next draft is made from, with the analysis in its place after the user's message."""
+    """What the next draft is made from: with what is known about the customer, and the analysis in its place after the
+    user's message."""
+    facts = "\n".join(f"{name}: {synthetic.as_data(value)}" for name, value in understood.known.items())
+    if facts:
+        gathered = replace(gathered, blocks=(*gathered.blocks, Block("customer", facts)))
     return replace(gathered, messages=(*gathered.messages, *understood.context)) if understood.context else gathered
 
 

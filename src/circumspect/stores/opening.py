@@ -35,7 +35,7 @@ _CLAIM = sql("""
         updated_at = excluded.updated_at
     WHERE conversations.lease_token IS NULL OR conversations.lease_until <= excluded.updated_at
        OR conversations.lease_until > :impossible
-    RETURNING mode, language, next_seq, turn, intent, calls, paused_by
+    RETURNING mode, language, next_seq, turn, intent, calls, paused_by, person
 """)
 
 _HISTORY = sql(f"""
@@ -120,7 +120,7 @@ def open_turn(
         raise ConversationBusy(
             "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
         )
-    mode, language, next_seq, claimed_turn, intent, calls, paused_by = claimed
+    mode, language, next_seq, claimed_turn, intent, calls, paused_by, person = claimed
     if claimed_turn != incoming.turn:
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
@@ -157,6 +157,7 @@ def open_turn(
         intent=None if asked is None else codec.intent(asked),
         unsettled=tuple(codec.execution(row) for row in unsettled),
         paused_by=paused_by or "",
+        person=person,
     )
 
 

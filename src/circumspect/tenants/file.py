@@ -150,6 +150,19 @@ class WidgetSection(Section):
     """Sites that may show the chat: `https://shop.example`, `https://*.shop.example`. Without any, none may."""
 
 
+class CustomerSection(Section):
+    """Where the person of a conversation is looked up before a decision."""
+
+    tool: Name = "find_lead"
+    """A tool that only reads."""
+    parameter: Name = "email"
+    """Takes the conversation's `person`."""
+    at: Annotated[str, Field(max_length=200)] = "lead"
+    """Where in the result the person stands, by keys with dots between; empty for the result itself."""
+    fields: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)] = ("name", "company", "status")
+    """What becomes known. The agent may say it to that person."""
+
+
 class UnderstandingSection(Section):
     """How messages are understood before anything is drafted."""
 
@@ -172,6 +185,8 @@ class UnderstandingSection(Section):
     """service: from this confidence on an answer is given."""
     escalate_below: Annotated[float, Field(ge=0, le=1)] = 0.5
     """service: below this confidence a person is asked."""
+    customer: CustomerSection | None = None
+    """service: the person of a conversation is looked up before a decision. Without it, nobody is."""
 
 
 class BrowserSection(Section):

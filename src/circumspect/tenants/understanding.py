@@ -9,6 +9,7 @@ from circumspect.knowledge.business_texts import BusinessTexts
 from circumspect.knowledge.search import Library
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
+from circumspect.policy.understanding.customer import Customer
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.steps.retrieve import Search
 from circumspect.tenants.file import UnderstandingSection
@@ -33,6 +34,7 @@ def configured(section: UnderstandingSection, business: Business, library: Libra
         fail_closed=section.fail_closed,
         synthetic_share=section.synthetic_share,
         shown=section.shown,
+        customer=Customer(**section.customer.model_dump()) if section.customer else None,
     )
     guardian = None if section.guardian == NOBODY else open_guardian(section.guardian)
     return Configured(understanding, guardian, (library, BusinessTexts(business)))

@@ -12,6 +12,7 @@ from typing import Literal
 
 from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
 from circumspect.policy.understanding.confidence import Bands, Confidence
+from circumspect.policy.understanding.customer import Customer
 from circumspect.policy.understanding.decision import Decision
 from circumspect.policy.understanding.topics import ExtraTopic, Topic
 from circumspect.reasons import ReasonCode
@@ -39,6 +40,8 @@ class Understanding:
     """Documents, by name or pattern, that count for less than the others (0 to 1)."""
     history: int = 5
     passages: int = 5
+    customer: Customer | None = None
+    """Where the person of a conversation is looked up before a decision; None leaves that out."""
 
 
 GUIDED = Understanding()
@@ -57,6 +60,8 @@ class Understood:
     """None where nobody was asked to decide: the profile `guided`."""
     categories: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Facts about the person whose conversation this is, where a decision was made with them."""
     reason: ReasonCode | None = None
     """Why the turn ends here, where it does."""
     response: str = ""
