@@ -129,7 +129,7 @@ class Settings(BaseSettings):
     model: str = Field("offline", min_length=1)
     """The model of tenants that name none."""
     model_seconds: float = Field(60, ge=1, le=3_600)
-    """How long an answer of a model is waited for, all tries included; then the next one is asked, or the turn fails."""
+    """How many seconds an answer of a model is waited for, all tries included: 1 to 3600."""
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = None
     """Seals the tenants' secrets; several with commas, the newest first."""
     public_url: Annotated[str, _url("https", "http")] | None = None

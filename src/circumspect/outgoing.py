@@ -12,6 +12,7 @@ because a limit on the size of an answer means nothing before it is unpacked.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.cookiejar
 import ipaddress
 import logging
@@ -29,7 +30,7 @@ import httpx2
 
 from circumspect.errors import ConfigError, ToolError
 
-__all__ = ["Allowed", "BlockedAddress", "Sealed", "UnusableAnswer", "check_url", "client", "seal"]
+__all__ = ["Allowed", "BlockedAddress", "Sealed", "UnusableAnswer", "check_target", "check_url", "client", "seal"]
 
 MAX_BYTES = 2_000_000
 Address = IPv4Address | IPv6Address
@@ -106,7 +107,8 @@ class Allowed:
         if not listed and not _public(found):
             raise BlockedAddress(
                 f"'{host}' leads to an address that is not on the public internet.",
-                fix=f"Use a public address, or have an operator add '{host}' to the allowed hosts and networks.",
+                fix=f"Use a public address, or have an operator add '{host}' to the allowed hosts and networks "
+                "(allow_addresses).",
             )
         return address
 
@@ -158,7 +160,7 @@ def check_url(url: str | httpx2.URL, allow: Iterable[str] | Allowed = ()) -> htt
     if parsed.userinfo:
         raise BlockedAddress(
             f"The URL of '{parsed.host}' carries a user name or password.",
-            fix="Take them out of the URL and name a secret under 'auth'.",
+            fix="Take them out of the URL. A tool names a secret under 'auth'; a webhook is signed with its own.",
         )
     if spelled := _spelled_out(parsed.host):
         allowed.check(parsed.host, spelled)
@@ -186,6 +188,28 @@ async def _system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 
+async def _checked_addresses(host: str, port: int, allowed: Allowed, resolve: Resolver) -> list[str]:
+    spelled = _spelled_out(host)
+    try:
+        found = [spelled] if spelled else list(await resolve(host, port))
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"the name cannot be resolved ({type(error).__name__})") from None
+    # One bad address among good ones is a trick or a mistake; neither is worth connecting for.
+    return [allowed.check(host, address) for address in found]
+
+
+async def check_target(
+    url: str, allow: Iterable[str] | Allowed = (), *, resolve: Resolver = _system_resolver
+) -> httpx2.URL:
+    """The URL, if a client that allows the same would call it now. Nothing is sent. A name that cannot be resolved here
+    passes: it may be known where the call is made."""
+    allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
+    checked = check_url(url, allowed)
+    with contextlib.suppress(httpcore2.ConnectError):
+        await _checked_addresses(checked.host, checked.port or 443, allowed, resolve)
+    return checked
+
+
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
     """Resolves, checks, and connects to what was checked."""
 
@@ -204,7 +228,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                addresses = await self._addresses(host, port)
+                addresses = await _checked_addresses(host, port, self._allowed, self._resolve)
                 problem: Exception = httpcore2.ConnectError("no address")
                 for address in addresses:
                     try:
@@ -214,15 +238,6 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
                 raise problem
         except TimeoutError:
             raise httpcore2.ConnectTimeout("the connection was not made in time") from None
-
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        spelled = _spelled_out(host)
-        try:
-            found = [spelled] if spelled else list(await self._resolve(host, port))
-        except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError(f"the name cannot be resolved ({type(error).__name__})") from None
-        # One bad address among good ones is a trick or a mistake; neither is worth connecting for.
-        return [self._allowed.check(host, address) for address in found]
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None

@@ -77,6 +77,23 @@ def test_a_secret_is_read_and_never_printed(run, write, monkeypatch, folder):
     assert b"s3cret" not in (folder / ".circumspect" / "circumspect.db").read_bytes()
 
 
+def test_a_webhook_that_the_server_will_refuse_is_warned_of(run, write, monkeypatch):
+    """By its address or by where its name leads; a name that nobody knows here may be known where the server runs."""
+    monkeypatch.setenv("HOOK", "s3cret-token")
+    urls = ("http://127.0.0.1:9/a", "http://localhost:9/b", "https://ops:pw@example.invalid/c", "https://h.invalid/d")
+    hooks = "".join(f"    - {{url: '{url}', secret: hook}}\n" for url in urls)
+    file = write(f"{SMALL}secrets: {{hook: {{env: HOOK}}}}\nnotify:\n  webhooks:\n{hooks}")
+    told = run("apply", file, "--dry-run")
+    assert told.code == 0
+    lines = told.err.splitlines()
+    assert [line.partition(": this")[0] for line in lines] == [f"warning: {file}:{number}" for number in (6, 7, 8)]
+    assert all("will not be called" in line for line in lines)
+    assert "add 'localhost' to the allowed hosts and networks (allow_addresses)" in lines[1]
+    assert "pw" not in told.err
+    monkeypatch.setenv("CIRCUMSPECT_ALLOW_ADDRESSES", "127.0.0.1,localhost")
+    assert len(run("apply", file).err.splitlines()) == 1
+
+
 def test_tools_are_found_in_the_folder_where_the_command_is_run(run, write):
     write("from circumspect import tool\n\n@tool\ndef cli_found(): 'Look.'\n", "tools_of_the_cli_test.py")
     ran = run("apply", write(SMALL + "tools: [{python: 'tools_of_the_cli_test:cli_found'}]\n"))

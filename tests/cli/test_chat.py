@@ -100,6 +100,13 @@ def test_debug_shows_assessment_policy_critique_and_reasons(run):
         assert word in shown, shown
 
 
+def test_a_model_that_does_not_answer_is_told_to_whoever_runs_the_command(chat):
+    ran = chat("hello", options=("--model", "openai:x@http://127.0.0.1:1/v1"))
+    assert [turn["outcome"] for turn in ran.turns] == ["failed"]
+    assert ran.code == 1
+    assert "circumspect doctor --online --model openai:x@http://127.0.0.1:1/v1" in ran.err
+
+
 # --- slash commands from a pipe ---------------------------------------------------------------------------------------
 
 

@@ -210,6 +210,7 @@ async def test_a_model_is_asked_only_online(monkeypatch):
     online = await findings(Settings(model="openai:gpt-4o@http://127.0.0.1:1/v1"), online=True)
     (asked,) = [one for one in online if one.check == "model"]
     assert asked.state == "wrong"
+    assert "raise model_seconds" in asked.fix
     assert "hunter2" not in asked.said + asked.fix
     assert (await found("model", model="nonsense")).state == "wrong"
 

@@ -64,6 +64,21 @@ def test_json_has_a_line_for_each_result_and_a_summary(run: Run) -> None:
     assert summary["summary"] == {"results": 2, "MET": 1, "NOT_MET": 0, "UNCERTAIN": 1, "tokens": 0, "cost_usd": 0.0}
 
 
+def test_a_byte_order_mark_and_the_line_ends_of_windows_change_nothing(run: Run, files: Path) -> None:
+    for name in ("early.json", "criteria.yaml"):
+        text = (files / name).read_text().replace("\n", "\r\n")
+        (files / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert run("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1").code == 0
+
+
+def test_a_model_that_fails_is_told_even_though_the_heuristic_answers(run: Run) -> None:
+    given = ("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1")
+    ran = run(*given, "--model", "openai:x@http://127.0.0.1:1/v1")
+    assert ran.code == 0
+    assert "The model failed on 1 of 1" in ran.err
+    assert "did not answer" in ran.err
+
+
 def test_the_page_has_the_quote_marked(run: Run, files: Path) -> None:
     ran = run("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--html", "page.html")
     assert "Wrote page.html" in ran.err
@@ -93,6 +108,15 @@ def test_mistakes_are_told_with_what_to_do(run: Run, files: Path) -> None:
     run("evaluate", "early.json", "policy.md", "policy.md", "--criteria", "criteria.yaml").refused("policy.md")
     (files / "broken.json").write_text('{"id": "x", "fact": {}}')
     run("evaluate", "broken.json", "policy.md", "--criteria", "criteria.yaml").refused("broken.json", "'fact'")
+    (files / "latin.json").write_bytes('{"id": "café"}'.encode("latin-1"))
+    run("evaluate", "latin.json", "policy.md", "--criteria", "criteria.yaml").refused("latin.json is not UTF-8 text")
+    (files / "none.jsonl").write_text("\n")
+    run("evaluate", "none.jsonl", "policy.md", "--criteria", "criteria.yaml").refused("none.jsonl has no cases")
+    (files / "deep.yaml").write_text("[" * 5000)
+    run("evaluate", "early.json", "policy.md", "--criteria", "deep.yaml").refused("deep.yaml is nested too deeply")
+    (files / "prompt.md").write_text(" \n")
+    run(*given, "--prompt", "prompt.md").refused("prompt.md is empty")
+    run(*given, "--html", "nowhere/page.html").refused("nowhere/page.html: No such file or directory")
     (files / "scan.pdf").write_bytes(b"\x89PNG")
     run("evaluate", "early.json", "scan.pdf", "--criteria", "criteria.yaml").refused("scan.pdf")
     (files / "other.yaml").write_text("criteria:\n  - {id: A, text: t, policy: another}\n")

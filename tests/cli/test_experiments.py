@@ -30,6 +30,7 @@ def test_an_experiment_from_its_making_to_its_end(run):
     arm = 'careful={"thresholds": {"critique_below": 0.9}}'
     made = run("experiments", "create", "careful", "--tenant", "shop", "--arm", arm, "--plan", '{"metric": "wrong"}')
     assert made.code == 0, made.err
+    assert f"experiments start {made.out.split()[0]} --share" in made.out  # names need not be unique
     assert "10 %" in run("experiments", "start", "careful").out
     run("experiments", "start", "careful").refused("running")
     assert "50 %" in run("experiments", "share", "careful", "0.5").out
@@ -43,7 +44,7 @@ def test_an_experiment_from_its_making_to_its_end(run):
     assert [(one["name"], one["state"], one["winner"]) for one in listed] == [("careful", "finished", "control")]
 
 
-def test_what_cannot_be_is_refused_in_words(run):
+def test_what_cannot_be_is_refused_in_words(run, folder):
     create = ("experiments", "create", "x", "--tenant", "shop", "--arm")
     run(*create, 'new={"modle": "x"}').refused("modle", "model")
     run(*create, "new={").refused("JSON")
@@ -51,6 +52,10 @@ def test_what_cannot_be_is_refused_in_words(run):
     run(*create, "new", "--plan", '{"metric": "joy"}').refused("metric")
     run("experiments", "create", "x", "--tenant", "nobody", "--arm", "new").refused("nobody")
     run("experiments", "stop", "nothing").refused("nothing", "list")
+    run("prompts", "list", "nothing").refused("no prompt 'nothing'")
+    run("prompts", "list", "--tenant", "nobody").refused("no tenant 'nobody'")
+    (folder / "latin.md").write_bytes(b"caf\xe9")
+    run("prompts", "add", "critique", "latin.md", "--tenant", "shop").refused("latin.md is not UTF-8 text (byte 3)")
 
 
 def test_a_shadow_says_how_often_it_did_the_same(run):

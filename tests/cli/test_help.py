@@ -37,6 +37,7 @@ def test_the_version_is_told(run):
     ("arguments", "words"),
     [
         (("nonsense",), ("No such command 'nonsense'",)),
+        (("polcy",), ("Did you mean", "'policy'")),
         (("--nonsense",), ("No such option", "--nonsense")),
         (("--log-level", "loud", "chat"), ("'loud' is not one of", "debug")),
         (("db", "nonsense"), ("No such command 'nonsense'",)),

@@ -87,6 +87,13 @@ def test_a_scope_that_does_not_exist_is_told(run):
     run("keys", "create", "--tenant", "shop", "--scope", "everything").refused("'everything' is not one of", "chat")
 
 
+def test_a_key_that_stands_in_web_pages_may_do_nothing_else(run):
+    said = ("keys", "create", "--tenant", "shop", "--scope", "widget")
+    run(*said, "--scope", "read").refused("anybody can read it", "one with widget alone")
+    assert run(*said).code == 0
+    assert rows("SELECT scopes FROM api_keys") == [('["widget"]',)]
+
+
 def test_keys_are_listed_with_what_became_of_them(run):
     first, second = (
         json.loads(run("keys", "create", "--tenant", name, "--json").out)["id"] for name in ("shop", "other")

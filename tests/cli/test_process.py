@@ -64,8 +64,16 @@ def test_a_reader_that_goes_away_ends_it_quietly(spawned):
         process.stdin.write(b"hello\n" * 20)
         process.stdin.close()
     assert b"Traceback" not in process.stderr.read()
-    assert process.wait(PATIENCE) != 0
+    assert process.wait(PATIENCE) == 141  # and not 1, which says that a check found something
     process.stdin = process.stdout = None
+
+
+def test_a_full_disk_is_told_and_not_a_traceback(folder):
+    command = f"{sys.executable} -c 'from circumspect.cli import main; main()' policy schema > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: No space left on device.\n  Check ")
+    assert "Exception ignored" not in done.stderr
 
 
 def test_closed_standard_input_is_told_and_not_a_traceback(folder):

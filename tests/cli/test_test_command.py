@@ -111,6 +111,7 @@ def test_a_reason_can_be_expected_too(fixtures, run):
 
 def test_held_out_fixtures_are_counted_apart(fixtures, run):
     put(fixtures)
+    run("test", "--split", "held").refused("--split held")
     put(fixtures, "apart", held=True)
     ran = run("test", "--json")
     assert ran.turns[-1]["summary"] == {"train": {"passed": 1, "failed": 0}, "held": {"passed": 1, "failed": 0}}
@@ -161,6 +162,11 @@ def test_half_a_fixture_fails_instead_of_passing_for_a_whole_one(fixtures, run, 
     assert ran.code == 1, ran.out
     assert said in ran.out
     assert "Traceback" not in ran.err
+
+
+def test_what_is_wrong_and_what_to_do_are_two_sentences(fixtures, run):
+    put(fixtures, policy="other.yaml")
+    assert "there is no policy other.yaml beside it. Put it there, or give --policy." in run("test").out
 
 
 def test_a_file_that_is_no_yaml_fails_and_the_others_run(fixtures, run):
@@ -413,4 +419,24 @@ def test_the_report_names_answers_that_a_person_should_have_given(folder, run):
     _store(folder, [LabelRow(SHOP, "l", "c3", turn, "thumbs_down", None, None, None, None, "train", "key:k", 1.0)])
     ran = run("calibrate", "--tenant", "shop")
     assert "Answers that a person should have given: 1 of 1" in ran.out
-    assert f"c3  {turn}: thumbs down" in ran.out
+    assert f"c3  {turn}: thumbs down, by a user" in ran.out
+
+
+def test_what_visitors_like_moves_no_suggestion_unless_you_let_it(outcomes, run):
+    [before] = run("calibrate", "--tenant", "shop", "--json").turns
+    assert before["labels_by"] == {"outcomes": 600, "colleagues": 0, "users": 1}
+    liked = [
+        LabelRow(SHOP, f"l{n}", f"v{n}", "t", "thumbs_up", "refund", "act", 0.9, None, split_of(SHOP, f"v{n}"), by, 1.0)
+        for n, by in enumerate(["key:widget"] * 300 + ["noa"] * 2)
+    ]
+    _store(outcomes, liked[:300])
+    [after] = run("calibrate", "--tenant", "shop", "--json").turns
+    assert after == {**before, "left_out": 300, "answers_known": 901}
+    _store(outcomes, liked[300:])
+    [after] = run("calibrate", "--tenant", "shop", "--labels-by", "everyone", "--json").turns
+    assert after["labels_by"] == {"outcomes": 600, "colleagues": 2, "users": 301}
+    assert (after["left_out"], after["labels"]["thumbs_up"]) == (0, 302)
+    assert after["calibrated"] != before["calibrated"]
+    said = run("calibrate", "--tenant", "shop").out
+    assert "By whom: 600 outcomes, 2 colleagues, 1 users" in said
+    assert "300 thumbs and corrections of users and visitors do not count" in said

@@ -112,6 +112,7 @@ def test_a_file_that_cannot_be_read_is_told(folder, content, word):
         ("rate_per_minute", 0), ("max_body_bytes", 10), ("drain_seconds", -1), ("trusted_proxies", "proxy.example"),
         ("smtp_url", "mail.example"), ("mail_from", "shop"), ("mail_from", "a@b\nBcc: c@d"), ("secret_key", "short"),
         ("secret_key", f"{SECRET},short"), ("secret_key", ","), ("demo", "perhaps"), ("metrics_token", "short"),
+        ("model_seconds", 0), ("model_seconds", 3601), ("model_seconds", "nan"), ("model_seconds", "inf"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_is_refused_by_its_name(name, value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -14,10 +15,11 @@ from tests.console.building import SAME, Browsing, ConsoleHouse, overflow, serio
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.console.charts import Range, intervals
-from circumspect.console.comparing import fingerprint, sayings
+from circumspect.console.comparing import sayings
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, read_arms, set_share, start, stop
 from circumspect.prompts import shipped
+from circumspect.server.matching import fingerprint
 from circumspect.stores import SqlStore, access, experiments
 from circumspect.stores.access import LogRow
 from circumspect.stores.experiment_tables import prompt_versions
@@ -89,9 +91,10 @@ def test_the_page_says_what_the_api_says(house: ConsoleHouse) -> None:
         calls = arm["metrics"]["calls"]
         assert f"{name} {calls['n']} {calls['mean']:.2f} {calls['low']:.2f} … {calls['high']:.2f}" in said
         assert f"{name}: {calls['mean']:.2f} ({calls['low']:.2f} … {calls['high']:.2f})" in unescape(page.text), "chart"
-    assert found["results"]["next"]["careful"]["why"] in said
+    assert found["results"]["next"]["careful"]["why"] == "Guards hold; 0 units seen at 0 %; calls: no difference yet."
+    assert "Guards hold; 0 units seen at 0%; Model calls: no difference yet." in said
     assert "you may look as often as you like" in said
-    assert "at most 20.0% worse than control" in said
+    assert "at most 20.0 pp worse than control" in said
     assert "Share set to 50%" in said
     assert "Threshold critique_below 0.95" in said
     (version,) = re.findall(r'href="(/prompt-versions/shop\?id=critique[^"]+)"', page.text)
@@ -126,8 +129,12 @@ def test_an_arm_that_a_guard_stopped_is_told_with_the_guards_reason(house: Conso
     assert house.stored(harm) == 1
     with house.visitor("rita") as visitor:
         for path in ("/experiments?tenant=shop-he", f"/experiments/{id_}"):
-            assert "Stopped by a guard rules failed is 0.5 after 80 units" in text(visitor.get(path)), path
+            assert "Stopped by a guard rules Failed: 50.0% after 80 units; control has" in text(visitor.get(path))
         said = text(visitor.get(f"/experiments/{id_}"))
+        visitor.cookies.set("circumspect_language", "ru")
+        russian = text(visitor.get(f"/experiments/{id_}"))
+    assert "С ошибкой: 50,0% после 80 единиц; у контроля 0,0%." in russian
+    assert "units" not in russian
     assert "has stopped it" in said
     assert "by itself A guard stopped rules" in said
 
@@ -257,6 +264,24 @@ def test_two_people_who_press_at_once_do_it_once(house: ConsoleHouse, running: s
         answers = list(people.map(lambda _: press(house, running, "stop", seen=now), range(2)))
     assert sorted(one.status_code for one in answers) == [303, 409]
     assert [row.action for row in logged(house, running)].count("stop_experiment") == 1
+
+
+def test_of_two_people_who_set_different_shares_at_once_one_is_told(house: ConsoleHouse, running: str) -> None:
+    for time in range(1, 5):
+        with house.visitor("root") as visitor:
+            now = seen(visitor.get(f"/experiments/{running}"))
+        both, shares = Barrier(2), (time / 10 + 0.1, time / 10 + 0.15)
+
+        def widen(share: float, now: str = now, both: Barrier = both) -> tuple[float, httpx.Response]:
+            both.wait()
+            return share, press(house, running, "share", seen=now, share=share)
+
+        with ThreadPoolExecutor(2) as people:
+            answers = sorted(people.map(widen, shares), key=lambda one: one[1].status_code)
+        assert [one.status_code for _, one in answers] == [303, 409]
+        (share, _), (_, told) = answers
+        assert stated(house, running)["share"] == share
+        assert "It has changed since you looked" in text(told)
 
 
 def test_what_cannot_be_done_now_is_said_with_the_reason(house: ConsoleHouse, running: str) -> None:

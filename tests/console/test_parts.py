@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from importlib import resources
 from pathlib import Path
 
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 import circumspect.console
 from circumspect.console.charts import Series, Span, donut, line, stacked, ticks, waterfall
 from circumspect.console.i18n import Words, keys, preferred
-from circumspect.console.rendering import environment, link
+from circumspect.console.rendering import environment, link, pretty, visible
+from circumspect.console.sentences import told
+from circumspect.lab.trials.estimates import ArmData
+from circumspect.lab.trials.measures import METRICS
+from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
+from circumspect.lab.trials.statistics import Guard, Plan, Split, Stop, compare
+from circumspect.turn import LANGUAGES
 
 ROOT = Path(circumspect.console.__file__).parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -130,3 +137,37 @@ def test_the_language_is_what_was_chosen_else_what_the_browser_asks_for(
 
 def test_an_address_leaves_out_what_says_nothing_and_escapes_the_rest() -> None:
     assert link("/x", {"a": "", "b": None, "c": "ü&?"}, d=1) == "/x?c=%C3%BC%26%3F&d=1"
+
+
+def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
+    failed, half = METRICS["failed"], (ArmData(900, 450.0, 450.0),)
+    worse, better = (compare(half, (ArmData(900, many, many),), failed, Plan()) for many in (880.0, 20.0))
+    guards = (Guard(failed, bound=0.3), Guard(failed, worse_by=0.2), Guard(failed))
+    stops = [Stop(guard, 0.1, 0.5, 80, 0.001) for guard in guards]
+    week = timedelta(days=8)
+    steps = [
+        next_step(Rollout(10, stopped=True), None, None),
+        next_step(Rollout(10), None, stops[0]),
+        next_step(Rollout(10), worse, None),
+        next_step(Rollout(100), better, None),
+        next_step(Rollout(10, held=True), better, None),
+        next_step(Rollout(10, split=Split({}, 0.0)), better, None),
+        next_step(Rollout(10, units=3), better, None),
+        next_step(Rollout(10, units=600, time=timedelta(hours=5)), better, None),
+        next_step(Rollout(10, units=600, time=week, unseen=("failed", "wrong")), better, None),
+        next_step(Rollout(50, units=2000, time=week), None, None),
+        next_step(Rollout(50, units=2000, time=week), better, None),
+    ]
+    assert len({step.why for step in steps}) == len(_TABLE), "each line of the ladder speaks once"
+    for why in (*(step.why for step in steps), *(stop.why for stop in stops)):
+        for language in LANGUAGES:
+            said = told(why, Words(language))
+            assert not said.english, why
+            assert language == "en" or not re.search("unit|guard|control|person", said.text), said
+    assert told("Something new.", Words("he")).english
+
+
+def test_marks_that_turn_letters_around_are_spelt_out() -> None:
+    assert visible("\u202ecancel\u202c it") == "\\u202ecancel\\u202c it"
+    assert visible("\u2068isolated\u2069") == "\u2068isolated\u2069"
+    assert pretty({"order": "\u202e54321\u2066"}) == '{\n  "order": "\\u202e54321\\u2066"\n}'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -104,8 +106,47 @@ def test_what_somebody_else_has_is_told_and_stays_theirs(house: ConsoleHouse) ->
         answer = root.post(f"/escalations/{escalation}/take", headers=SAME)
         assert answer.status_code == 409
         assert "noa" in answer.text
-        assert root.post(f"/escalations/{escalation}/reply", data={"content": "x"}, headers=SAME).status_code == 409
+        assert "/take" not in answer.text, "a button that cannot work, or a way back to nowhere"
+        refused = root.post(f"/escalations/{escalation}/reply", data={"content": "<i>kept"}, headers=SAME)
+        assert refused.status_code == 409
+        assert "noa has it now" in refused.text
+        assert "&lt;i&gt;kept</textarea>" in refused.text
         noa.post(f"/escalations/{escalation}/resolve", headers=SAME)
+        assert "noa has resolved it meanwhile" in root.post(f"/escalations/{escalation}/take", headers=SAME).text
+
+
+def test_a_second_press_of_the_button_says_nothing_twice(house: ConsoleHouse) -> None:
+    key = house.key("shop")
+    conversation = house.conversation(key)
+    say(key, conversation, "What are your opening hours?")
+
+    def said() -> list[str]:
+        told = key.get(f"/v1/conversations/{conversation}/messages").json()["items"]
+        return [one["content"] for one in told if one["by"] == "person"]
+
+    with house.visitor("noa") as noa:
+        to = noa.post(f"/conversations/shop/{conversation}/take", headers=SAME).headers["location"].split("?")[0]
+        after = re.search(r'name="after" value="(\d+)"', noa.get(to).text)
+        assert after is not None
+        form = {"content": "One moment.\r\nNoa", "after": after[1]}
+        for _ in range(2):
+            assert noa.post(f"{to}/reply", data=form, headers=SAME).status_code == 303
+        assert len(said()) == 1
+        again = re.search(r'name="after" value="(\d+)"', noa.get(to).text)
+        assert again is not None
+        noa.post(f"{to}/reply", data={**form, "after": again[1]}, headers=SAME)
+        assert len(said()) == 2, "the same words may be said again by who has seen the first"
+        assert noa.post(f"{to}/reply", data={"content": "a\0b"}, headers=SAME).status_code == 422
+        noa.post(f"{to}/resolve", headers=SAME)
+
+
+def test_the_list_and_the_page_say_what_a_call_was_and_what_to_do(house: ConsoleHouse) -> None:
+    escalation, _ = handed_over(house, "shop-he")
+    with house.visitor("noa") as noa, house.visitor("rita") as rita:
+        for path in ("/escalations", f"/escalations/{escalation}"):
+            assert "order_id = <bdi>12" in noa.get(path).text, path
+        assert "Look it up in the system behind the tool." in noa.get(f"/escalations/{escalation}").text
+        assert "Look it up" not in rita.get(f"/escalations/{escalation}").text
 
 
 def test_a_new_escalation_appears_and_is_counted_while_one_looks(browsing: Browsing, house: ConsoleHouse) -> None:
@@ -157,6 +198,7 @@ def test_arguments_that_cannot_be_read_change_nothing(house: ConsoleHouse, argum
         said = {"hash": hash_, "arguments": arguments}
         answer = visitor.post(f"/approvals/{approval}/edit", data=said, headers=SAME)
         assert answer.status_code in (400, 422)
+        assert arguments in unescape(answer.text), "what was written is not lost"
         assert visitor.get(f"/v1/approvals/{approval}").json()["state"] == "pending"
 
 
@@ -166,3 +208,10 @@ def test_a_decision_on_something_else_than_was_shown_is_refused(house: ConsoleHo
         answer = visitor.post(f"/approvals/{approval}/approve", data={"hash": "something else"}, headers=SAME)
         assert answer.status_code == 409
         assert visitor.get(f"/v1/approvals/{approval}").json()["state"] == "pending"
+        hash_ = visitor.get(f"/v1/approvals/{approval}").json()["hash"]
+        assert visitor.post(f"/approvals/{approval}/deny", data={"hash": hash_}, headers=SAME).status_code == 303
+    with house.visitor("root") as late:
+        answer = late.post(f"/approvals/{approval}/approve", data={"hash": hash_}, headers=SAME)
+        assert answer.status_code == 409
+        assert "noa has decided it meanwhile" in answer.text
+        assert "Exactly this was asked for" in answer.text

@@ -86,6 +86,34 @@ def test_an_expired_sign_in_sends_htmx_to_the_sign_in_page_instead_of_swapping_i
         assert not answer.content
 
 
+def test_what_was_written_when_the_sign_in_ended_is_given_back(house: ConsoleHouse) -> None:
+    words = {"content": "a careful <answer>", "after": "7"}
+    with house.visitor("") as visitor:
+        answer = visitor.post("/escalations/esc_1/reply", data=words, headers=SAME)
+        assert answer.status_code == 401
+        assert 'action="/escalations/esc_1/reply"' in answer.text
+        assert "a careful &lt;answer&gt;</textarea>" in answer.text
+        assert '<input type="hidden" name="after" value="7">' in answer.text
+        elsewhere = visitor.post("/escalations/esc_1/reply", data=words, headers={"Sec-Fetch-Site": "cross-site"})
+        assert elsewhere.status_code == 303
+        assert "careful" not in elsewhere.text
+        beside = visitor.post("/escalations/esc_1/reply", data=words, headers={**SAME, "HX-Request": "true"})
+        assert beside.status_code == 401
+        assert "Nothing was done" in beside.text
+
+
+def test_problems_are_told_in_the_language_of_the_page(house: ConsoleHouse) -> None:
+    with house.visitor("root") as root:
+        root.cookies.set("circumspect_language", "he")
+        missing = root.get("/conversations/shop/nobody")
+        assert missing.status_code == 404
+        assert "אין כאן דבר" in missing.text
+        assert "no such" not in missing.text
+        for path in ("/usage.csv?tenant=%00", "/usage.csv?tenant=%D7%90"):
+            assert root.get(path).status_code == 422
+        assert root.get("/conversations?on=9999-12-31").status_code == 200
+
+
 def test_the_language_is_chosen_and_kept(browsing: Browsing) -> None:
     with browsing.as_("noa") as page:
         page.goto("/conversations")

@@ -170,6 +170,17 @@ def test_a_key_that_cannot_be_is_refused_with_words(house: ConsoleHouse, wrong: 
     assert keys_of(house) == before
 
 
+def test_a_key_that_stands_in_web_pages_may_do_nothing_else(house: ConsoleHouse) -> None:
+    before = keys_of(house)
+    with house.visitor("root") as visitor:
+        for scopes in (["chat", "widget"], list(access.SCOPES)):
+            said = {"name": "page", "scopes": scopes, "days": ""}
+            answer = visitor.post("/tenants/shop/keys", data=said, headers=SAME)
+            assert answer.status_code == 422
+            assert "anybody can read it" in answer.text
+    assert keys_of(house) == before
+
+
 def test_only_admins_see_tenants(house: ConsoleHouse) -> None:
     for name in ("noa", "rita"):
         with house.visitor(name) as visitor:

@@ -14,7 +14,7 @@ from tests.console.building import Browsing, ConsoleHouse, overflow, serious
 
 from circumspect.console.i18n import Words
 from circumspect.console.pages.usage import Total, _charts, totals
-from circumspect.server.schemas import UsageRowShown
+from circumspect.server.schemas.admin import UsageRowShown
 from circumspect.stores import SqlStore
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.tables import usage

@@ -315,9 +315,11 @@ def test_a_site_that_is_not_allowed_cannot_show_the_chat(browser: Any, house: Wi
         with visiting(browser, site, expected=("frame-ancestors", "violates", "Refused")) as page:
             page.goto(site.page("shop-ru", "ru"))
             page.wait_for_selector("[data-circumspect=widget]", state="attached")
-            with page.expect_event("framenavigated"):
+            with page.expect_console_message(lambda said: "widget.origins" in said.text) as told:
                 page.mouse.click(1280 - 48, 800 - 48)
+            assert told.value.type == "warning"
             assert not any(frame.url.startswith(house.url) for frame in page.frames)
+            assert page.locator("[data-circumspect=widget]").count() == 0, "a button that opens an empty page"
     finally:
         site.allow(site.url, tenant="shop-ru")
 

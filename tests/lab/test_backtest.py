@@ -519,6 +519,8 @@ async def test_a_policy_that_names_no_tool_of_the_tenant_is_refused_too(cancelle
 async def test_an_empty_database_is_said_to_be_empty(command):
     ran = await command("--policy", SHOP)
     assert (ran.code, ran.out) == (0, "There are no stored conversations.\n")
+    ran = await command("--policy", SHOP, "--since", "2030-01-01")
+    assert ran.out == "There are no stored conversations since then.\n"
     ran = await command("--policy", SHOP, "--json", "--fail-on", "any")
     assert (ran.code, ran.rows[0]["calls"]) == (0, 0)
 

@@ -30,9 +30,9 @@ tools:
 """
 
 
-async def labels(chat, since=None) -> list[Label]:
+async def labels(chat, since=None, **more) -> list[Label]:
     setup = await chat.agent.open()
-    return await setup.ports.store.tx(lambda connection: list(gather(connection, SHOP, since)))
+    return await setup.ports.store.tx(lambda connection: list(gather(connection, SHOP, since, **more)))
 
 
 async def write(chat, turn: str, kind: str, **more) -> None:
@@ -262,6 +262,29 @@ async def test_what_somebody_said_about_an_escalation_counts_more_than_how_it_wa
     [label] = await labels(chat)
 
     assert (label.kind, label.right) == ("thumbs_up", True)
+
+
+async def test_where_only_colleagues_count_a_visitors_thumb_neither_judges_nor_silences(chat):
+    """D11: anybody can open a widget."""
+    answer = await chat.user("what are your opening hours?").is_answered()
+    handed = await chat.user("what is your phone number?")
+    await write(chat, answer.turn, "thumbs_up", decision="answer", confidence=0.9)
+    await write(chat, answer.turn, "thumbs_down", decision="answer", confidence=0.9, by="noa")
+    await write(chat, handed.turn, "thumbs_up", decision="escalate")
+    await escalation(chat, handed.turn)
+    asked = await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("no")
+
+    everyone, colleagues = await labels(chat), await labels(chat, whose="colleagues")
+
+    refused = ("deny", asked.turn, "users")
+    assert {(one.kind, one.turn, one.group) for one in everyone} == {
+        ("thumbs_up", answer.turn, "users"), ("thumbs_down", answer.turn, "colleagues"),
+        ("thumbs_up", handed.turn, "users"), refused,
+    }  # fmt: skip
+    assert {(one.kind, one.turn, one.group) for one in colleagues} == {
+        ("thumbs_down", answer.turn, "colleagues"), ("outcome", handed.turn, "outcomes"), refused,
+    }  # fmt: skip
 
 
 async def test_an_open_escalation_and_one_about_a_call_say_nothing(chat):

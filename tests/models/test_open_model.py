@@ -33,6 +33,7 @@ LOCAL = "http://127.0.0.1:8080/v1"
             f"openai:m@{LOCAL};schema=prompted;key=MY_KEY",
             Spec("openai", "m", LOCAL, Facts(schema="prompted"), "MY_KEY"),
         ),
+        (f"openai:m@{LOCAL};timeout=180", Spec("openai", "m", LOCAL, timeout=180.0)),
         ("google:model@2024", Spec("google", "model@2024")),
     ],
 )
@@ -43,6 +44,7 @@ def test_a_name_is_read(text: str, spec: Spec) -> None:
 @pytest.mark.parametrize(
     "text",
     ["gpt-4o", "openai:", ":gpt-4o", "openai", f"openai:m@{LOCAL};tools=magic", f"openai:m@{LOCAL};temperature=2",
+     f"openai:m@{LOCAL};timeout=0", f"openai:m@{LOCAL};timeout=-1", f"openai:m@{LOCAL};timeout=long",
      "openai:m;key=not a name", "openai:m@http://", "openai:m@http://host:99999/v1", "openai:m@http://[::1/v1"],
 )  # fmt: skip
 def test_a_name_that_is_not_understood_says_how_to_write_it(text: str) -> None:

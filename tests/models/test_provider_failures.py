@@ -82,6 +82,23 @@ async def test_a_conversation_too_long_for_the_model_says_so(server: ProviderSer
         await opened("openai").complete(asks())
 
 
+async def test_a_conversation_too_long_for_ones_own_server_says_by_how_much(
+    server: ProviderServer, opened: Open
+) -> None:
+    said = b'{"error":{"code":400,"message":"request (6019 tokens) exceeds the available context size (4096 tokens)"'
+    server.plays(Raw(said + b',"type":"exceed_context_size_error","n_prompt_tokens":6019,"n_ctx":4096}}', status=400))
+    with pytest.raises(ModelRefused, match="too long") as caught:
+        await opened("openai").complete(asks())
+    assert "6019" in caught.value.fix
+
+
+async def test_the_time_a_call_may_take_can_be_in_the_models_name(server: ProviderServer, opened: Open) -> None:
+    server.plays(Silent())
+    with pytest.raises(ModelUnavailable, match=r"in time \(0\.2 s\)") as caught:
+        await opened("openai", ";timeout=0.2").complete(asks())
+    assert ";timeout=" in caught.value.fix
+
+
 async def test_waits_grow_and_differ(server: ProviderServer, opened: Open, waits: list[float]) -> None:
     model = opened("openai", tries=5)
     for _ in range(2):
@@ -151,8 +168,9 @@ async def test_nobody_at_the_address(waits: list[float], provider: str) -> None:
         url = gone.url
     model = open_model(f"{provider}:some-model@{url}/v1", settings=ProviderSettings(sleep=wait))
     assert isinstance(model, ProviderModel)
-    with pytest.raises(ModelUnavailable, match="the connection failed"):
+    with pytest.raises(ModelUnavailable, match="the connection failed") as caught:
         await model.complete(asks())
+    assert "server runs" in caught.value.fix
     assert len(waits) == 2
     await model.aclose()
 

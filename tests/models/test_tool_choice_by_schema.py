@@ -12,6 +12,7 @@ from tests.models.wire_formats import Answer
 from circumspect.errors import ModelGarbled
 from circumspect.models import Facts
 from circumspect.models.schema_driven import choice_schema, driven, undriven
+from circumspect.policy.reading.assessment import read
 from circumspect.turn import Json, ModelReply, ModelUsage, Said, ToolCall, ToolSpec
 
 STATUS = ToolSpec("get_status", "Where is it?", CANCEL.parameters)
@@ -122,3 +123,56 @@ def test_driving_leaves_a_request_without_tools_as_it_is() -> None:
     assert driven(request) == request
     reply = ModelReply("hi", ModelUsage("m"))
     assert undriven(reply, request) == reply
+
+
+# --- the self-assessment, and forms -----------------------------------------------------------------------------------
+
+ASSESSED = "Be kind. End with <assessment>{…}</assessment>."
+ASSESSMENT: dict[str, Json] = {
+    "confidence": 8, "tool_call": "cancel_order", "tool_params": {"order_id": "12345"}, "missing_params": [],
+    "is_destructive": True, "needs_confirmation": True, "needs_more_context": [],
+}  # fmt: skip
+
+
+async def test_a_self_assessment_comes_through_a_schema_and_is_read_as_a_block(
+    server: ProviderServer, opened: Open
+) -> None:
+    server.plays(said(reply="Shall I cancel it?", assessment=ASSESSMENT))
+    model = opened("openai", ";tools=json_schema;schema=native")
+    reply = await model.complete(asks("cancel 12345", instructions=ASSESSED))
+    words, assessment = read(reply.text)
+    assert words == "Shall I cancel it?"
+    assert (assessment.tool_call, assessment.tool_params) == ("cancel_order", {"order_id": "12345"})
+    form = server.last["response_format"]["json_schema"]["schema"]["properties"]["assessment"]
+    assert form["required"] == list(ASSESSMENT)
+
+
+async def test_a_self_assessment_is_not_streamed_as_json(server: ProviderServer, opened: Open) -> None:
+    server.plays(said(reply="Shall I?", assessment=ASSESSMENT))
+    model = opened("openai", ";tools=json_schema;schema=native")
+    pieces = [piece async for piece in model.stream(asks(instructions=ASSESSED))]
+    assert all(not str(piece).startswith("{") for piece in pieces if isinstance(piece, str))
+
+
+async def test_words_without_an_assessment_are_passed_on_and_half_an_object_is_not(
+    server: ProviderServer, opened: Open
+) -> None:
+    server.plays(Answer("We open at nine."), *[Answer('{"reply": "We open at', finish="length")] * 2)
+    model = opened("openai", ";tools=json_schema;schema=native")
+    assert (await model.complete(asks(instructions=ASSESSED))).text == "We open at nine."
+    with pytest.raises(ModelGarbled):
+        await model.complete(asks(instructions=ASSESSED))
+
+
+async def test_a_model_with_tools_of_its_own_is_asked_for_the_block_in_words(
+    server: ProviderServer, opened: Open
+) -> None:
+    await opened("openai").complete(asks(instructions=ASSESSED))
+    assert "response_format" not in server.last
+
+
+async def test_what_a_form_says_about_its_fields_is_in_the_instructions(server: ProviderServer, opened: Open) -> None:
+    schema = {"type": "object", "properties": {"topic": {"type": "string", "description": "Two to five words."}}}
+    server.plays(said(topic="opening hours"))
+    await opened("openai", ";tools=json_schema;schema=native").complete(asks(schema=schema))
+    assert "- topic: Two to five words." in server.last["messages"][0]["content"]

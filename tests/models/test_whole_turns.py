@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.models.conftest import Open
 from tests.models.provider_server import ProviderServer, Silent, Status
 from tests.models.wire_formats import Answer
@@ -80,3 +81,35 @@ async def test_a_provider_that_never_answers_ends_in_time(
     async with agent(opened(provider, timeout=0.3), tmp_path) as one:
         turn = await one.turn("hello")
     assert turn.outcome == "failed"
+
+
+@pytest.mark.parametrize("form", ["no idea", '{"user_intent": "To know the price.", "intent_confidence": 8}'])
+async def test_a_form_that_does_not_fit_leaves_a_guided_turn_without_an_analysis(
+    server: ProviderServer, opened: Open, tmp_path: Path, form: str
+) -> None:
+    server.plays(Answer(form), Answer(form), Answer(says("It costs 5 a month.")))
+    async with agent(opened("openai"), tmp_path, understanding="guided") as one:
+        turn = await one.turn("What does your service cost a month?")
+    assert (turn.outcome, turn.reply) == ("answered", "It costs 5 a month.")
+    assert ReasonCode.ANALYSIS_UNREADABLE in turn.reason_codes
+    assert len(server.requests) == 3
+
+
+async def test_a_reply_that_was_cut_off_says_so_in_the_journal(
+    server: ProviderServer, opened: Open, tmp_path: Path
+) -> None:
+    server.plays(Answer("Our opening hours are these: on Monday from nine to", finish="length"))
+    async with agent(opened("openai"), tmp_path) as one:
+        turn = await one.turn("When are you open?")
+    assert turn.outcome == "answered"
+    assert any("cut off" in entry.content for entry in turn.entries)
+
+
+async def test_a_reply_that_the_provider_kept_back_is_a_failure_and_no_question(
+    server: ProviderServer, opened: Open, provider: str, tmp_path: Path
+) -> None:
+    server.plays(Answer("", finish="filtered"))
+    async with agent(opened(provider), tmp_path) as one:
+        turn = await one.turn("When are you open?")
+    assert turn.outcome == "failed"
+    assert ReasonCode.MODEL_FAILED in turn.reason_codes

@@ -21,7 +21,7 @@ EVIL = "<script>alert(\"x\")</script> & 'quoted' </pre>"
 def test_the_table_shows_verdict_quote_place_and_facts(shelf: Shelf) -> None:
     text = "\n".join(lines([heuristic(case(), IN_TIME, shelf)], {"K-1": IN_TIME}))
     for piece in ("✓ MET", "K-1", RULE[:40], "handbook.md, 1 Time limits › 1.1 Claims for a trip", "claim.submitted = 2026-04-05",
-                  "1 criteria: 1 met, 0 not met, 0 uncertain"):  # fmt: skip
+                  "1 criterion: 1 met, 0 not met, 0 uncertain"):  # fmt: skip
         assert piece in text, piece
 
 

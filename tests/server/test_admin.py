@@ -78,6 +78,17 @@ def test_a_key_works_until_it_is_revoked_and_is_shown_once(house: House) -> None
     is_a_problem(client.post(f"/v1/admin/keys/{rotated['id']}/rotate", json={}), 409)
 
 
+def test_a_key_that_stands_in_web_pages_may_do_nothing_else(house: House) -> None:
+    client = house.key("shop", "admin")
+    alone = client.post("/v1/admin/keys", json={"name": "page", "scopes": ["widget", "widget"]})
+    assert alone.json()["scopes"] == ["widget"]
+    before = client.get("/v1/admin/keys").json()
+    for scopes in (["widget", "chat"], ["chat", "read", "manage", "admin", "widget"]):
+        refused = client.post("/v1/admin/keys", json={"name": "page", "scopes": scopes})
+        assert "one with widget alone" in is_a_problem(refused, 422, "mixed_scopes")["fix"]
+    assert client.get("/v1/admin/keys").json() == before
+
+
 def test_usage_is_counted_and_comes_as_json_or_as_a_table(both: House) -> None:
     client = both.key()
     talk = both.conversation(client)

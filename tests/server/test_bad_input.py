@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from contextlib import suppress
 
@@ -14,13 +15,15 @@ from tests.server.house import House, is_a_problem, say
 from circumspect.server.problems import HttpProblem
 from circumspect.server.requests import read_json
 
+JSON = "application/json"
+
 
 @pytest.fixture(scope="module")
 def talk(house: House) -> str:
     return house.conversation(house.key())
 
 
-def post(house: House, talk: str, body: bytes, kind: str = "application/json") -> httpx.Response:
+def post(house: House, talk: str, body: bytes, kind: str = JSON) -> httpx.Response:
     return house.key().post(f"/v1/conversations/{talk}/messages", content=body, headers={"Content-Type": kind})
 
 
@@ -71,6 +74,51 @@ def test_a_field_that_is_wrong_is_named(house: House, talk: str, body: bytes) ->
     is_a_problem(post(house, talk, body), 422, "invalid")
 
 
+def test_a_body_is_not_read_before_it_is_known_whose_it_is(house: House) -> None:
+    for path, operations in house.app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            if "requestBody" in operation and operation["security"]:
+                there = re.sub(r"{\w+}", "0123456789abcdef", path)
+                answer = house.client().request(method, there, content=b"{", headers={"Content-Type": JSON})
+                is_a_problem(answer, 401, "not_signed_in")
+    for client, status in ((house.client(), 401), (house.key("shop", "read"), 403)):
+        answer = client.post("/v1/conversations", content=b"[" * 990_000, headers={"Content-Type": JSON})
+        is_a_problem(answer, status)
+
+
+def test_whoever_has_no_key_may_not_send_more_than_others(house: House) -> None:
+    pieces = (b"x" * 100_000 for _ in range(20))
+    answer = house.client().post("/v1/conversations", content=pieces, headers={"Content-Type": JSON})
+    is_a_problem(answer, 413)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"content": "a\\u0000b"}', "content: must not hold a NUL character"),
+        (b'{"content": "hi", "person": "a b"}', "person: may hold letters, digits and"),
+        (b'{"content": ' + b"[" * 5000 + b"]" * 5000 + b"}", "nested deeper than 100 levels"),
+    ],
+    ids=lambda value: repr(value[:30]),
+)
+def test_what_is_wrong_is_said_in_words(house: House, talk: str, body: bytes, words: str) -> None:
+    assert words in post(house, talk, body).json()["problem"]
+
+
+def test_a_header_that_is_wrong_is_named(house: House, talk: str) -> None:
+    headers = {"Idempotency-Key": "k" * 4000}
+    answer = house.key().post(f"/v1/conversations/{talk}/messages", json={"content": "hi"}, headers=headers)
+    assert "header.Idempotency-Key: " in is_a_problem(answer, 422)["problem"]
+
+
+def test_a_path_says_which_methods_it_has(house: House) -> None:
+    refused = house.key().patch("/v1/conversations")
+    is_a_problem(refused, 405)
+    assert refused.headers["allow"] == "HEAD, GET, POST"
+    head = house.key().head("/v1/conversations")
+    assert (head.status_code, head.content) == (200, b"")
+
+
 def test_what_was_sent_is_not_sent_back(house: House, talk: str) -> None:
     answer = post(house, talk, b'{"content": ["my-secret-words"], "my-secret-field": 1}')
     assert "my-secret-words" not in answer.text
@@ -102,7 +150,7 @@ def test_a_long_message_is_answered_not_refused(house: House, talk: str) -> None
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_other_kinds_of_body_are_refused(house: House, talk: str, kind: str) -> None:
     answer = post(house, talk, b'{"content": "hi"}', kind)
-    is_a_problem(answer, 422)
+    assert "Content-Type: application/json" in is_a_problem(answer, 415, "unsupported_media_type")["fix"]
 
 
 @pytest.mark.parametrize(

@@ -278,13 +278,25 @@ def test_messages_that_cannot_be_read_are_refused(house, messages):
 
 
 def test_an_unknown_model_is_not_there(house):
-    with pytest.raises(openai.NotFoundError):
+    with pytest.raises(openai.NotFoundError, match=r"no such model\. Use the model 'circumspect'") as refused:
         client(house).chat.completions.create(model="gpt-99", messages=HELLO)
+    assert (refused.value.code, refused.value.type) == ("model_not_found", "invalid_request_error")
+
+
+def test_what_is_wrong_is_told_where_the_official_client_looks(house):
+    with pytest.raises(openai.UnprocessableEntityError, match=r"body\.n: "):
+        client(house).chat.completions.create(model="circumspect", messages=HELLO, n=3)
+    with pytest.raises(openai.PermissionDeniedError, match="lacks the scope chat"):
+        openai.OpenAI(
+            base_url=f"{house.url}/v1", api_key=house.token("shop", "read"), http_client=house.client(), max_retries=0
+        ).models.list()
+    plain = house.key("shop").post("/v1/chat/completions", json={"model": "gpt-99", "messages": HELLO})
+    is_a_problem(plain, 404, "model_not_found")
 
 
 def test_a_wrong_key_is_refused_in_a_way_the_client_understands(house):
     stranger = openai.OpenAI(base_url=f"{house.url}/v1", api_key="csk_x_y", http_client=house.client(), max_retries=0)
-    with pytest.raises(openai.AuthenticationError):
+    with pytest.raises(openai.AuthenticationError, match="The API key is not valid"):
         stranger.chat.completions.create(model="circumspect", messages=HELLO)
 
 

@@ -72,6 +72,26 @@ def test_the_same_key_gets_the_same_answer_and_runs_nothing(both: House) -> None
     assert [one["role"] for one in said] == ["user", "assistant"]
 
 
+def test_a_key_that_was_used_for_other_words_is_refused(both: House) -> None:
+    client = both.key()
+    talk = both.conversation(client)
+    say(client, talk, "what are your opening hours?", **{"Idempotency-Key": "k-1"})
+    for accept in ("application/json", "text/event-stream"):
+        headers = {"Idempotency-Key": "k-1", "Accept": accept}
+        other = client.post(f"/v1/conversations/{talk}/messages", json={"content": "cancel it"}, headers=headers)
+        if accept == "application/json":
+            assert "new Idempotency-Key" in is_a_problem(other, 422, "key_reused")["fix"]
+        else:
+            assert events(other)[-1][1]["code"] == "key_reused"
+    said = client.get(f"/v1/conversations/{talk}/messages").json()["items"]
+    assert [one["role"] for one in said] == ["user", "assistant"]
+
+
+def test_a_conversation_that_is_not_there_yet_is_to_be_made(house: House) -> None:
+    answer = house.key().post("/v1/conversations/visit-99/messages", json={"content": "hello"})
+    assert "POST /v1/conversations" in is_a_problem(answer, 404, "not_found")["fix"]
+
+
 def test_messages_to_one_conversation_are_answered_one_after_the_other(both: House) -> None:
     client = both.key()
     talk = both.conversation(client)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import socket
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Callable
@@ -15,14 +16,14 @@ import pytest
 
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.config import Settings
-from circumspect.errors import UnknownTenant
+from circumspect.errors import ModelUnavailable, UnknownTenant
 from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
 from circumspect.server.applying import apply_file, apply_samples
 from circumspect.server.directory import Directory, TenantUnavailable, data_directory
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, access, policies, tenants
-from circumspect.turn import Business, ConversationId, Incoming, Tenant, TenantId, TurnId
+from circumspect.turn import Business, ConversationId, Incoming, ModelRequest, Said, Tenant, TenantId, TurnId
 
 SHOP = TenantId("shop")
 SMALL = "id: shop\nbusiness: {name: The Shop}\n"
@@ -70,6 +71,17 @@ async def test_a_sample_shop_that_was_stored_cancels_an_order(directory, store, 
     told = await say(directory, "where is my order 12345", clock)
     assert "cancelled" in told.reply
     assert (Path(settings.database.removeprefix("sqlite:///")).parent / "sample-shop.db").is_file()
+
+
+async def test_a_model_is_waited_for_as_long_as_the_settings_say(store, settings, clock):
+    patience = settings.model_copy(update={"model_seconds": 1.0})
+    directory = Directory(store, patience, open_vault(settings), clock, RandomIds())
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        model = await directory.model(f"openai:slow@http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        async with asyncio.timeout(20):
+            with pytest.raises(ModelUnavailable, match="no answer in time"):
+                await model.complete(ModelRequest("draft", "t", "Answer.", (Said("user", "hi"),)))
+        await directory.close()
 
 
 async def test_every_tenant_that_is_served_has_a_setup(directory, store, settings, clock):

@@ -213,6 +213,7 @@ def test_annotations_may_name_types_of_the_function_that_defines_the_tool() -> N
         ({"recovery": "blind", "lookup": lambda key, arguments: None}, "lookup is given"),
         ({"timeout": 0}, "timeout is 0"),
         ({"timeout": float("nan")}, "timeout is nan"),
+        ({"timeout": "10"}, "timeout is '10'"),
         ({"name": "cancel order"}, "cannot be the name"),
         ({"name": "отмена"}, "cannot be the name"),
         ({"phrases": {"de": "stornieren"}}, "no language 'de'"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -50,6 +52,19 @@ class Verbs(click.Group):
         command: click.Command = getattr(import_module(f"circumspect.cli.{module}"), name)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            raise click.NoSuchCommand(args[0], possibilities=VERBS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Left to click, it would end with 1, which says that a check found something.
+            _give_up_output()
+            sys.exit(141)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
@@ -83,7 +98,7 @@ def cli(log_level: str) -> None:
 def main() -> NoReturn:
     """Run the command. A user's mistake ends in one message and exit code 2, never in a traceback."""
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="circumspect", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("Interrupted.", err=True)
         sys.exit(130)
@@ -97,7 +112,21 @@ def main() -> NoReturn:
         for line in getattr(problem, "findings", ()):
             click.echo(f"  {line}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+    except OSError as problem:
+        if problem.strerror is None:
+            raise
+        logging.getLogger(__name__).debug("The command ended in an error of the system.", exc_info=True)
+        _give_up_output()
+        said = f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
+        click.echo(f"Error: {said}.", err=True)
+        click.echo("  Check the path, that you may read or write there, and that there is room.", err=True)
+        sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _give_up_output() -> None:
+    """What is still buffered cannot be written; Python would try once more at the end, and complain aloud."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -109,7 +109,6 @@ def _decide(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    from circumspect.stores import access
     from circumspect.stores.approvals import get_approval
     from circumspect.turn import Decided, Incoming, TurnId
 
@@ -118,24 +117,13 @@ def _decide(
     async def body(services: Services) -> TurnResult:
         waiting = (await services.store.tx(get_approval, None, approval_id)).intent
         setup = await services.directory.setup(waiting.tenant)
-        now = services.clock.now()
         incoming = Incoming(
             tenant=waiting.tenant,
             conversation=waiting.conversation,
             turn=TurnId(services.ids.new("turn")),
             text="",
-            at=now,
+            at=services.clock.now(),
             errand=Decided(waiting.id, decision, who, arguments),
-        )
-        await services.store.tx(
-            access.log_action,
-            id=services.ids.new("act"),
-            at=now,
-            operator=who,
-            action=f"approval_{decision}",
-            tenant=waiting.tenant,
-            subject=waiting.id,
-            detail={"tool": waiting.call.tool},
         )
         return await services.turns.take(incoming, setup)
 

@@ -14,7 +14,7 @@ import click
 
 from circumspect.cli.dividing import Division, dividing, rows_of
 from circumspect.cli.moment import moment
-from circumspect.errors import CircumspectError
+from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
     from circumspect.lab.transcripts.audit import Row
@@ -55,7 +55,8 @@ def audit(
     """What would have been held, and why. No model is asked and nothing is run.
 
     PATHS are transcripts: .jsonl, .jsonl.gz or .json with OpenAI chat messages, tau-bench results, OpenAI Agents or
-    LangChain message dumps. What cannot be read is reported with its line, skipped and counted.
+    LangChain message dumps. What cannot be read is reported with its line, skipped and counted; the exit code is 2 when
+    nothing is left to rule on.
 
     \b
     circumspect policy init transcripts.jsonl --out policy.yaml
@@ -108,6 +109,16 @@ def audit(
         click.echo(f"Wrote {html_path}.", err=True)
     if incomplete:
         raise incomplete
+    if summary.problem_counts and not summary.calls and not summary.claim_count:
+        raise ConfigError(
+            "There was nothing to rule on, and not everything could be read.",
+            fix="Give transcripts as UTF-8 text with one conversation a line, or a JSON document: docs/audit.md.",
+        )
+    if score and not score.verdicts and summary.calls:
+        raise ConfigError(
+            "None of the calls has a label, so nothing could be scored.",
+            fix='Write "label": {"expected": "PROCEED"} (or HOLD, ASK_USER, BLOCK), or give --label-file.',
+        )
     if fail_on and any(summary.verdicts[word] for word in STRICTNESS[STRICTNESS.index(fail_on) :]):
         sys.exit(1)
 
@@ -132,6 +143,10 @@ def _rows(
     from circumspect.lab.batch.audits import Order, audit_of, row_of
     from circumspect.policy.load import text_of
 
+    if any(not path.is_file() for path in paths):
+        raise ConfigError(
+            "A pipe is read once, and by one.", fix="Save it as a file, or leave --jobs and the like out."
+        )
     text = text_of(policy_path) if policy_path else None
     job = audit_of(Order(tuple(str(path.resolve()) for path in paths), text, specs, at))
     with rows_of(job, division, "bytes", shown=shown) as rows:

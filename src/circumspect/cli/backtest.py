@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from circumspect.cli.dividing import Division, dividing, rows_of
 from circumspect.cli.moment import moment
@@ -194,7 +193,9 @@ async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
 
 async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mapping[str, ToolSpec]:
     """The tools enabled for the tenant: from the file, or as they were when an agent last opened the database."""
-    specs = _read(path) if path else await store.tool_specs(tenant)
+    from circumspect.lab.transcripts.transcripts import specs_from
+
+    specs = specs_from(path) if path else await store.tool_specs(tenant)
     if not specs:
         raise ConfigError(
             f"The database does not know the tools of tenant '{tenant}'.",
@@ -203,15 +204,6 @@ async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mappin
     known = await store.get_tenant(tenant)
     enabled = known.tools if known else None
     return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
-
-
-def _read(path: Path) -> Mapping[str, ToolSpec]:
-    from circumspect.lab.transcripts.tool_defs import BadTools, specs_of
-
-    try:
-        return specs_of(orjson.loads(path.read_bytes()))
-    except (BadTools, orjson.JSONDecodeError) as problem:
-        raise ConfigError(f"{path} holds no tool definitions: {problem}", fix="Give OpenAI tool definitions.") from None
 
 
 # --- the report -----------------------------------------------------------------------------------------------------
@@ -234,9 +226,8 @@ def _overview(summary: Summary, wanted: Wanted, console: Console) -> None:
 
     if not summary.calls:
         talks = _many(summary.conversations, "stored conversation")
-        console.print(
-            f"No call was proposed in {talks}." if summary.conversations else "There are no stored conversations."
-        )
+        none = "There are no stored conversations" + (" since then." if wanted.since else ".")
+        console.print(f"No call was proposed in {talks}." if summary.conversations else none)
         return
     first, last = (at.strftime("%Y-%m-%d") if at else "" for at in (summary.first, summary.last))
     span = first if first == last else f"{first} to {last}"

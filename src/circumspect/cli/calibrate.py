@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from circumspect.lab.learning.calibration import Fit
     from circumspect.lab.learning.calibration_report import Report
+    from circumspect.lab.learning.outcomes import Whose
     from circumspect.policy.file import Policy
     from circumspect.policy.understanding.confidence import Bands
     from circumspect.turn import TenantId, ToolSpec
@@ -48,6 +49,14 @@ OUT = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Suggest for at most this share of wrong decisions.",
 )
+@click.option(
+    "--labels-by",
+    "whose",
+    type=click.Choice(["colleagues", "everyone"]),
+    default="colleagues",
+    show_default=True,
+    help="Whose thumbs and corrections count; everyone's are also those of users, and of visitors of a widget.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", "html_path", type=OUT, metavar="FILE", help="Also write a page with reliability diagrams.")
 @click.option("--maps", "maps_path", type=OUT, metavar="FILE", help="Also write the maps that help, as JSON.")
@@ -57,6 +66,7 @@ def calibrate(
     database: str,
     policy_path: Path | None,
     error: float,
+    whose: Whose,
     as_json: bool,
     html_path: Path | None,
     maps_path: Path | None,
@@ -72,6 +82,7 @@ def calibrate(
     \b
     circumspect calibrate --tenant shop
     circumspect calibrate --tenant shop --since 2026-03-01 --html calibration.html
+    circumspect calibrate --tenant shop --labels-by everyone
     """
     from circumspect.lab.learning.calibration import calibration_of
     from circumspect.lab.learning.calibration_report import lines, page
@@ -81,7 +92,8 @@ def calibrate(
 
     policy = load(policy_path) if policy_path else None
     report = read_from(
-        database, lambda connection: _report(connection, TenantId(tenant), since, policy=policy, error=error)
+        database,
+        lambda connection: _report(connection, TenantId(tenant), since, whose=whose, policy=policy, error=error),
     )
     if as_json:
         click.echo(compact(report.to_json()))
@@ -99,17 +111,25 @@ def calibrate(
 
 
 def _report(
-    connection: sa.Connection, tenant: TenantId, since: datetime | None, *, policy: Policy | None, error: float
+    connection: sa.Connection,
+    tenant: TenantId,
+    since: datetime | None,
+    *,
+    whose: Whose,
+    policy: Policy | None,
+    error: float,
 ) -> Report:
     from circumspect.lab.learning import suggestions
     from circumspect.lab.learning.calibration import fit
     from circumspect.lab.learning.calibration_report import Report
-    from circumspect.lab.learning.outcomes import gather, handing_over, observations
+    from circumspect.lab.learning.outcomes import every, handing_over, heard, observations
     from circumspect.stores import admin
 
     if admin.get_tenant(connection, tenant) is None and not admin.get_tools(connection, tenant):
         raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
-    found = list(gather(connection, tenant, since))
+    said = list(every(connection, tenant, since))
+    # A complaint is for a person to read, whoever made it; only what is measured depends on who counts.
+    found, complete = heard(said, whose), heard(said, "everyone")
     fits, few = fit(observations(found))
     caps = suggestions.caps(fits, _caps(connection, tenant, policy, fits), error)
     answers = next((one for one in fits if one.key == ("", "answer")), None)
@@ -117,10 +137,13 @@ def _report(
     return Report(
         tenant=tenant,
         kinds=Counter(one.kind for one in found),
+        by=Counter(one.group for one in found),
+        whose=whose,
+        left_out=sum(one.opinion for one in said) - sum(one.opinion for one in found),
         unstated=sum(one.confidence is None for one in found),
         fits=fits,
         few=few,
-        handing=handing_over(found),
+        handing=handing_over(complete),
         caps=caps,
         bands=suggestions.bands(answers, bands, error) if answers and bands else None,
         error=error,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shlex
 import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ import click
 
 from circumspect.cli.moment import moment
 from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.reasons import ReasonCode
 from circumspect.turn import LANGUAGES, Language, Mode, TurnResult
 
 if TYPE_CHECKING:
@@ -72,13 +74,13 @@ def chat(**options: Any) -> None:
 
     In a terminal: a coloured chat; /help lists what else can be typed. With standard input not a terminal, one message
     a line is read and answered; with --json each answer is one JSON object with turn_id, outcome, reply, reason_codes,
-    pending and usage.
+    pending and usage. The exit code is then 1 when a message could not be answered: no model, no database.
 
     \b
     circumspect chat --tenant shop-ru
     printf 'cancel order 12345\\nyes\\n' | circumspect chat --json
     """
-    asyncio.run(_talk(Session(**options)))
+    sys.exit(asyncio.run(_talk(Session(**options))))
 
 
 @click.command()
@@ -88,7 +90,7 @@ def demo(**options: Any) -> None:
 
     The same as `chat`, except that the shop opens anew each time: order 12345 can be cancelled again.
     """
-    asyncio.run(_talk(Session(**options, new_shop=True)))
+    sys.exit(asyncio.run(_talk(Session(**options, new_shop=True))))
 
 
 @dataclass(frozen=True)
@@ -147,24 +149,24 @@ def _folder(database: str) -> Path | None:
     return Path(".circumspect") if "://" in path else Path(path).parent
 
 
-async def _talk(session: Session) -> None:
+async def _talk(session: Session) -> int:
     session = session if session.conversation else session.fresh()
     if sys.stdin is None:
         raise ConfigError("Standard input is closed.", fix="Type in a terminal, or pipe one message a line into it.")
     if sys.stdin.isatty() and not session.as_json:
         await _in_terminal(session)
-    else:
-        await _from_pipe(session)
+        return 0
+    return await _from_pipe(session)
 
 
-async def _from_pipe(session: Session) -> None:
-    agent = session.agent()
+async def _from_pipe(session: Session) -> int:
+    agent, code = session.agent(), 0
     try:
         for raw in sys.stdin.buffer:
             line = raw.decode("utf-8", "replace").strip("\r\n")
             if line.startswith("/") and (command := line.split()[0]) in {name.split()[0] for name in COMMANDS}:
                 if command == "/quit":
-                    return
+                    break
                 changed = _changed(session, line)
                 if changed != session and (changed.tenant, changed.mode) != (session.tenant, session.mode):
                     await agent.close()
@@ -182,8 +184,12 @@ async def _from_pipe(session: Session) -> None:
                     from circumspect.cli.debug import show
 
                     show(turn, _console())
+            if why := _unanswered(turn, session):
+                click.echo(why, err=True)
+                code = 1
     finally:
         await agent.close()
+    return code
 
 
 async def _in_terminal(session: Session) -> None:
@@ -234,10 +240,24 @@ async def _answer(agent: Agent, line: str, session: Session, console: Console) -
     console.print(
         Text("agent › ", style=f"bold {COLOURS[turn.outcome]}").append(Text(turn.reply, style="not bold default"))
     )
+    if why := _unanswered(turn, session):
+        console.print(Text(why, style="red"))
 
 
 async def _turn(agent: Agent, line: str, session: Session) -> TurnResult:
     return await agent.turn(line, conversation=session.conversation or "chat", language=session.lang)
+
+
+def _unanswered(turn: TurnResult, session: Session) -> str:
+    """For whoever runs the command: what broke. The reply is for the tenant's users, and does not say."""
+    broken = {ReasonCode.MODEL_FAILED, ReasonCode.STORE_FAILED, ReasonCode.INTERNAL_ERROR}
+    code = next((one for one in turn.reason_codes if one in broken), None)
+    if turn.outcome != "failed" or code is None:
+        return ""
+    from circumspect import locales
+
+    asked = f" Ask it by itself: circumspect doctor --online --model {shlex.quote(session.model or '…')}"
+    return f"{code}: {locales.meaning(code)}{asked if code is ReasonCode.MODEL_FAILED else ''}"
 
 
 def _changed(session: Session, line: str, console: Console | None = None) -> Session:

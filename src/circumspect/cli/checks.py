@@ -21,7 +21,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from circumspect.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, near
-from circumspect.errors import CircumspectError, StoreError
+from circumspect.errors import CircumspectError, ModelUnavailable, StoreError
 
 State = Literal["ok", "warning", "wrong"]
 PATIENCE = 15.0
@@ -44,12 +44,13 @@ async def findings(settings: Settings, *, online: bool) -> list[Finding]:
     found = list(unknown_variables())
     for name, check in CHECKS.items():
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(_patience(name, settings)):
                 one = await check(settings, online)
         except CircumspectError as problem:
             one = Finding(name, "wrong", problem.problem, problem.fix)
         except TimeoutError:
-            one = Finding(name, "wrong", f"It did not answer within {PATIENCE:g} seconds.", "Check that it runs.")
+            seconds = _patience(name, settings)
+            one = Finding(name, "wrong", f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
         except ModuleNotFoundError as missing:
             one = Finding(
                 name, "wrong", f"The package {missing.name} is not installed.", "pip install 'circumspect[server]'"
@@ -60,6 +61,11 @@ async def findings(settings: Settings, *, online: bool) -> list[Finding]:
         if one is not None:
             found.append(one)
     return found
+
+
+def _patience(name: str, settings: Settings) -> float:
+    """A model is waited for as the server waits, and gives up by itself; the second more is to hear it do so."""
+    return max(PATIENCE, settings.model_seconds + 1) if name == "model" else PATIENCE
 
 
 def unknown_variables() -> Iterator[Finding]:
@@ -182,17 +188,21 @@ async def _redis(settings: Settings, online: bool) -> Finding | None:
 
 
 async def _model(settings: Settings, online: bool) -> Finding:
-    from circumspect.models import open_model
+    from circumspect.models import ProviderSettings, open_model
     from circumspect.turn import ModelRequest, Said
 
-    model = open_model(settings.model)
+    model = open_model(settings.model, settings=ProviderSettings(timeout=settings.model_seconds))
     if settings.model == "offline":
         said = "The offline demo model answers. It is no language model."
         return Finding("model", "warning" if not settings.demo else "ok", said, "Name one with --model openai:gpt-4o.")
     if not online:
         return Finding("model", "ok", f"{model.name} is configured; --online asks it something.")
     question = ModelRequest("draft", "doctor", "Answer with one word.", (Said("user", "Say ok."),), max_tokens=16)
-    reply = await model.complete(question)
+    try:
+        reply = await model.complete(question)
+    except ModelUnavailable as problem:
+        longer = f"If it only needs longer than {settings.model_seconds:g} s, raise model_seconds."
+        return Finding("model", "wrong", problem.problem, f"{problem.fix} {longer}")
     return Finding("model", "ok", f"{reply.usage.model or model.name} answers.")
 
 

@@ -17,6 +17,7 @@ from circumspect.cli.stored import need_packages, say, table
 @click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
 @click.option("--redis", help="redis:// URL instead of the one in the settings.")
 @click.option("--model", help="Model instead of the one in the settings.")
+@click.option("--model-seconds", type=float, help="How long it is waited for, instead of what the settings say.")
 @click.option("--host", help="Address instead of the one in the settings.")
 @click.option("--port", type=int, help="Port instead of the one in the settings.")
 @click.option("--online", is_flag=True, help="Also ask the model something. This costs a few tokens.")

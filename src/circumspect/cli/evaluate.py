@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from circumspect.cli.dividing import Division, dividing, engine_of
+from circumspect.cli.reading import read_text
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -150,7 +151,12 @@ def _chosen(criteria: Criteria, only: tuple[str, ...]) -> Criteria:
 def _prompt(path: Path | None) -> Prompt | None:
     from circumspect.prompts import Prompt as Words
 
-    return Words(path.stem, path.read_text("utf-8").strip()) if path else None
+    if path is None:
+        return None
+    text = read_text(path).strip()
+    if not text:
+        raise ConfigError(f"{path} is empty.", fix="Say in it what the model should do, or leave --prompt out.")
+    return Words(path.stem, text)
 
 
 def _named(controller: str, name: str | None) -> str | None:
@@ -217,6 +223,10 @@ async def _singly(
                 click.echo(line)
         if reviewing.model is None:
             click.echo("No model was asked. With --model the criteria are read, not only compared.", err=True)
+    failed = [result for result in results if result.controller == "heuristic"] if reviewing.model else []
+    if failed:
+        why = next((step.text for step in failed[0].trace if step.reason), "")
+        click.echo(f"The model failed on {len(failed)} of {len(results)}; they were only compared. {why}", err=True)
     if html_path:
         used = {citation.document for result in results for citation in result.citations}
         shown = {name: one for name, one in shelf.documents.items() if name in used}

@@ -99,7 +99,7 @@ def create(
         return await services.store.tx(conducting.create, made, written)
 
     made = _with_services(body, database, config)
-    say(as_json, _shown(made), f"{made.id} is made. Start it: circumspect experiments start {made.name} --share 0.1")
+    say(as_json, _shown(made), f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1")
 
 
 @experiments.command()

@@ -55,14 +55,14 @@ def create(
     circumspect keys create --tenant shop
     circumspect keys create --tenant shop --name dashboard --scope read --scope manage --expires 90d
     """
-    from circumspect.server.credentials import hashed, new_key
+    from circumspect.server.credentials import checked_scopes, hashed, new_key
     from circumspect.stores import access
     from circumspect.stores.access import KeyRow
     from circumspect.turn import TenantId
 
     now = time()
     id_, key = new_key()
-    wanted = tuple(dict.fromkeys(scopes)) or ("chat",)
+    wanted = checked_scopes(scopes) or ("chat",)
     row = KeyRow(id_, TenantId(tenant), name, wanted, now, None if expires is None else now + expires)
 
     def made(connection: sa.Connection) -> None:

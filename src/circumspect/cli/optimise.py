@@ -15,7 +15,8 @@ import click
 
 from circumspect.cli.dividing import Division, dividing, engine_held
 from circumspect.cli.moment import moment
-from circumspect.cli.reading import read_from
+from circumspect.cli.optimise_forget import forget
+from circumspect.cli.reading import read_from, read_text
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ NOTE = "It holds the cases as they were sent: personal data. Look through them b
 @click.group()
 def optimise() -> None:
     """Improve a prompt on labelled cases."""
+
+
+optimise.add_command(forget)
 
 
 @optimise.command()
@@ -115,7 +119,7 @@ def review(
     found; 2 an error.
 
     A dataset made from stored reviews holds the cases as they were sent, names and all. Look through it before you
-    commit or share it, and delete it when the cases are deleted.
+    commit or share it; `optimise forget` deletes what was deleted on the server.
 
     \b
     circumspect optimise review --from-store --tenant shop --write dataset
@@ -143,7 +147,7 @@ def review(
     if ":" in metric:
         sys.path.insert(0, str(Path.cwd()))
     find_metric(metric)
-    text = start.read_text("utf-8") if start else ""
+    text = read_text(start) if start else ""
     plan = Plan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency)
     dataset = read_dataset(folder)
     check(plan, dataset)

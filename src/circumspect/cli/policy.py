@@ -129,9 +129,6 @@ def init(paths: tuple[Path, ...], out: Path | None) -> None:
 def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:
     if path is None:
         return None
-    from circumspect.lab.transcripts.tool_defs import BadTools, specs_of
+    from circumspect.lab.transcripts.transcripts import specs_from
 
-    try:
-        return specs_of(orjson.loads(path.read_bytes()))
-    except (BadTools, orjson.JSONDecodeError) as problem:
-        raise ConfigError(f"{path} holds no tool definitions: {problem}", fix="Give OpenAI tool definitions.") from None
+    return specs_from(path)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.reading import read_text
 from circumspect.cli.stored import login, need_packages, say, stored, table, with_store
-from circumspect.errors import ConfigError
+from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,8 @@ def list_(name: str | None, tenant: str | None, database: str | None, config: Pa
     """All prompts, or the versions of one."""
     from circumspect.prompts import FIXED, names, shipped
 
+    if name is not None and name not in names():
+        raise _unknown(name)
     found = [_ours(shipped(one)) for one in names() if one not in FIXED and name in (None, one)]
     if tenant is not None:
         found += [_theirs(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)]
@@ -101,7 +104,7 @@ def add(
     from circumspect.stores import prompts as rows
     from circumspect.turn import TenantId
 
-    made = version(name, file.read_text("utf-8"))
+    made = version(name, read_text(file))
     if made.id == shipped(name).id:
         raise ConfigError("This is the text that comes with the package.", fix="Change it first.")
     now, log = SystemClock().now(), RandomIds().new("act")
@@ -133,7 +136,7 @@ def _text(id_: str, tenant: str | None, database: str | None, config: Path | Non
 
     name = id_.rpartition("@")[0] or id_
     if name not in names():
-        raise ConfigError(f"There is no prompt '{name}'.", fix="`circumspect prompts list` shows them.")
+        raise _unknown(name)
     ours = shipped(name)
     if id_ in (name, ours.id):
         return ours
@@ -141,6 +144,10 @@ def _text(id_: str, tenant: str | None, database: str | None, config: Path | Non
     if row is None:
         raise ConfigError(f"'{tenant}' has no version {id_}.", fix="`circumspect prompts list --tenant …` shows them.")
     return Prompt(row.name, row.text)
+
+
+def _unknown(name: str) -> ConfigError:
+    return ConfigError(f"There is no prompt '{name}'.", fix="`circumspect prompts list` shows them.")
 
 
 def _needed(tenant: str | None) -> str:
@@ -153,6 +160,8 @@ async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[Prom
     from circumspect.stores import prompts as rows
     from circumspect.turn import TenantId
 
+    if await store.get_tenant(TenantId(tenant)) is None:
+        raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
     return await store.tx(rows.listed, TenantId(tenant), name)
 
 

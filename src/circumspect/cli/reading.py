@@ -1,6 +1,6 @@
-"""What commands that only read a database share: it is opened as it is, neither made nor brought up to date.
+"""What commands share that read: a database, opened as it is, neither made nor brought up to date; a text file.
 
-Nobody who writes to it has to wait, however long the reading takes."""
+Nobody who writes to the database has to wait, however long the reading takes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 T = TypeVar("T")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, with or without a byte order mark."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ConfigError(
+            f"{path} is not UTF-8 text (byte {problem.start}).",
+            fix="Save it as UTF-8, or check that it is the right file.",
+        ) from None
 
 
 def read_from(database: str, body: Callable[[sa.Connection], T]) -> T:

@@ -47,6 +47,11 @@ KEEP_ALIVE_SECONDS = 75
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.  [default: 8000]")
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes; several want PostgreSQL.  [default: 1]")
 @click.option("--model", help="Model of tenants that name none.  [default: offline]")
+@click.option(
+    "--model-seconds",
+    type=click.FloatRange(1, 3600),
+    help="How long an answer of a model is waited for, all tries included.  [default: 60]",
+)
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
 @click.pass_context
 def serve(context: click.Context, /, config: Path | None, **options: Any) -> None:

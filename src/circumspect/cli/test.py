@@ -86,6 +86,8 @@ def test(
     if not root.exists():
         raise ConfigError(f"There is no folder {root}.", fix="Name the one with your fixtures.")
     results = _run(root, policy_path, split)
+    if not results:
+        raise ConfigError(f"None of the fixtures in {root} is for --split {split}.", fix="Leave --split out.")
     _show(results, as_json)
     sys.exit(0 if all(one.passed for one in results) else 1)
 
@@ -195,9 +197,11 @@ def _write(found: _Found, folder: Path, as_json: bool) -> None:
     if as_json:
         click.echo(compact(told))
     else:
-        click.echo(f"{len(found.fixtures)} fixtures in {folder}, {new} of them new, {apart} held out.")
-        if found.counted.about_words:
-            click.echo(f"{found.counted.about_words} overrides are about words: no call was proposed, so no fixture.")
+        count, words = len(found.fixtures), found.counted.about_words
+        click.echo(f"{count} fixture{'s' * (count != 1)} in {folder}, {new} of them new, {apart} held out.")
+        if words:
+            many = "override is" if words == 1 else "overrides are"
+            click.echo(f"{words} {many} about words: no call was proposed, so no fixture.")
         if not policy.exists():
             click.echo(f"The database keeps no policy of this tenant: put yours into {policy}, or give --policy.")
         click.echo(NOTE, err=True)

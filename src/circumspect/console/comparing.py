@@ -6,13 +6,13 @@ person reads them: what was planned first, what is guarded next, the rest last.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from circumspect.console.charts import Chart, Range, intervals
 from circumspect.console.i18n import Words
+from circumspect.console.sentences import DECISIONS, Sentence, amount, points, told
 from circumspect.lab.trials.estimates import whole
 from circumspect.lab.trials.experiments import CONTROL, Arm, Experiment
 from circumspect.lab.trials.measures import METRICS, Measuring, Report, data, stops
@@ -22,14 +22,13 @@ from circumspect.stores.codec import dumps
 from circumspect.stores.experiments import Sums
 
 LADDER = (0.1, 0.5, 1.0)
-_DECISIONS = {"better": "better", "worse": "worse", "no difference": "none", "no difference yet": "yet"}
 _LOOKS = {"better": "success", "worse": "failed", "guard": "failed", "stopped": "asked", "rolled_out": "success"}
 _DID = ("create_experiment", "start_experiment", "set_share", "stop_experiment", "finish_experiment", "stop_arm")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing to be said: `kind` names the sentence, `why` is the lab's own and English."""
+    """One thing to be said: `kind` names the sentence; `why` is the lab's own where a guard spoke, else a person's."""
 
     kind: str
     arm: str = ""
@@ -50,22 +49,11 @@ def sayings(experiment: Experiment, comparisons: Mapping[str, Comparison]) -> li
     if experiment.state == "stopped" and not stopped:
         stopped = [Said("stopped", why=experiment.note)]
     decided = [
-        Said(_DECISIONS[comparisons[arm.name].decision], arm.name)
+        Said(DECISIONS[comparisons[arm.name].decision], arm.name)
         for arm in experiment.treatments
         if not arm.stopped and arm.name in comparisons
     ]
     return [*stopped, *decided]
-
-
-def fingerprint(experiment: Experiment) -> str:
-    """Of all that somebody looks at before they press a button."""
-    seen = [
-        experiment.state,
-        [[one.at, one.share] for one in experiment.shares],
-        [arm.stopped for arm in experiment.arms],
-        experiment.winner,
-    ]
-    return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
 
 
 # --- what an arm changes --------------------------------------------------------------------------------------------
@@ -119,6 +107,8 @@ class MetricShown:
     name: str
     planned: bool
     guarded: bool
+    shares: bool
+    """Whether it is a share of units, whose differences are points."""
     chart: Chart
     lines: tuple[ArmLine, ...]
 
@@ -131,23 +121,12 @@ def measured(experiment: Experiment, measuring: Measuring, report: Report, words
             metric.name,
             metric is measuring.metric,
             metric.name in watched,
+            metric.kind == "proportion",
             _chart(experiment, report, metric, words),
             tuple(_line(arm.name, report, metric, words) for arm in experiment.arms),
         )
         for metric in order
     ]
-
-
-def amount(value: float | None, metric: Metric, words: Words, *, sign: bool = False) -> str:
-    if value is None:
-        return "–"
-    if metric.kind == "proportion":
-        text = words.percent(value, 1)
-    elif metric.name == "cost":
-        text = words.money(value)
-    else:
-        text = words.number(value, 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2)
-    return f"+{text}" if sign and value > 0 else text
 
 
 def _chart(experiment: Experiment, report: Report, metric: Metric, words: Words) -> Chart:
@@ -170,7 +149,7 @@ def _line(arm: str, report: Report, metric: Metric, words: Words) -> ArmLine:
     said = compared.to_json()
     difference = amount(compared.difference, metric, words, sign=True)
     between = _between(said["low"], said["high"], metric, words, sign=True)
-    return ArmLine(arm, found["n"], value, limits, difference, between, _DECISIONS[compared.decision])
+    return ArmLine(arm, found["n"], value, limits, difference, between, DECISIONS[compared.decision])
 
 
 def _interval(report: Report, arm: str, metric: Metric) -> Any:
@@ -226,7 +205,7 @@ def guarding(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums],
                 GuardLine(
                     metric.name,
                     arm.name,
-                    amount(_allowed(guard), metric, words),
+                    _allowed(guard, words),
                     guard.bound is not None,
                     amount(new.mean if new.n else None, metric, words),
                     amount(old.mean if old.n else None, metric, words),
@@ -237,8 +216,14 @@ def guarding(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums],
     return lines
 
 
-def _allowed(guard: Guard) -> float:
-    return guard.worse_by if guard.bound is None else guard.bound
+def _allowed(guard: Guard, words: Words) -> str:
+    if guard.bound is not None:
+        return amount(guard.bound, guard.metric, words)
+    return (
+        points(guard.worse_by, words)
+        if guard.metric.kind == "proportion"
+        else amount(guard.worse_by, guard.metric, words)
+    )
 
 
 # --- history --------------------------------------------------------------------------------------------------------
@@ -249,12 +234,18 @@ class Happened:
     at: float
     by: str
     text: str
-    why: str
+    why: Sentence
 
 
 def history(rows: Sequence[LogRow], words: Words) -> list[Happened]:
     """What the log of operators has about it, the newest first."""
-    return [Happened(row.at, row.operator, _did(row, words), str(row.detail.get("why") or "")) for row in rows]
+    return [Happened(row.at, row.operator, _did(row, words), _why(row, words)) for row in rows]
+
+
+def _why(row: LogRow, words: Words) -> Sentence:
+    """A guard's reason in words of ours; what a person wrote stays as it is."""
+    why = str(row.detail.get("why") or "")
+    return told(why, words) if row.action == "stop_arm" else Sentence(why)
 
 
 def _did(row: LogRow, words: Words) -> str:

@@ -94,9 +94,9 @@ def _period(wanted: Wanted, now: datetime) -> tuple[float, float]:
     if wanted.on:
         try:
             day = datetime.fromisoformat(f"{wanted.on}T00:00:00+00:00")
-        except ValueError:
+            return day.timestamp(), (day + timedelta(days=1)).timestamp()
+        except (ValueError, OverflowError):
             return 0.0, 0.0
-        return day.timestamp(), (day + timedelta(days=1)).timestamp()
     return ((now - timedelta(days=wanted.days)).timestamp(), 0.0) if wanted.days else (0.0, 0.0)
 
 

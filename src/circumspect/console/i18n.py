@@ -67,18 +67,20 @@ class Words:
     def percent(self, share: float | None, digits: int = 0) -> str:
         if share is None:
             return "–"
-        return str(format_percent(share, format="0" + ("." + "0" * digits if digits else "") + "%", locale="en"))
+        pattern = "0" + ("." + "0" * digits if digits else "") + "%"
+        return str(format_percent(share, format=pattern, locale=self.language))
 
     def money(self, dollars: float) -> str:
         """Small amounts keep the digits that say something."""
         digits = 2 if dollars == 0 or abs(dollars) >= 1 else 4 if abs(dollars) >= 0.01 else 6
-        return str(format_currency(dollars, "USD", format=f"$0.{'0' * digits}", locale="en", currency_digits=False))
+        pattern = f"$0.{'0' * digits}"
+        return str(format_currency(dollars, "USD", format=pattern, locale=self.language, currency_digits=False))
 
     def day(self, at: datetime | date) -> str:
         return str(format_date(at, "d MMM", locale=self.language))
 
     def moment(self, at: datetime) -> str:
-        return str(format_datetime(at.astimezone(UTC), "d MMM y, HH:mm", tzinfo=UTC, locale=self.language))
+        return str(format_datetime(at.astimezone(UTC), "d MMM y, HH:mm 'UTC'", tzinfo=UTC, locale=self.language))
 
     def clock(self, at: datetime) -> str:
         return f"{at.astimezone(UTC):%H:%M}"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -24,6 +25,9 @@ from circumspect.console.figures import category
 from circumspect.console.i18n import NAMES, Words
 from circumspect.console.navigation import entries
 from circumspect.stores.codec import dumps
+
+_OVERRIDES = re.compile("[\u202a-\u202e]")
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def page(
@@ -69,8 +73,14 @@ def _spoken(words: Words) -> dict[str, Any]:
 
 
 def _here(request: Request) -> str:
-    query = request.url.query
-    return request.url.path + (f"?{query}" if query else "")
+    """Where the page can be asked for again: what answers a change is seen from the page that the change came from."""
+    url = request.url
+    if request.method != "GET":
+        came = urlsplit(request.headers.get("referer", ""))
+        url = (
+            url.replace(path=came.path or "/", query=came.query) if came.netloc == url.netloc else url.replace(path="/")
+        )
+    return url.path + (f"?{url.query}" if url.query else "")
 
 
 @cache
@@ -83,7 +93,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(static=static, languages=NAMES, version=__version__, link=link)
-    made.filters.update(pretty=pretty, words=_words)
+    made.filters.update(pretty=pretty, words=_words, visible=visible, exact=exact)
     return made
 
 
@@ -102,7 +112,21 @@ def link(path: str, given: Mapping[str, Any] | None = None, /, **more: Any) -> s
 
 def pretty(value: Any) -> str:
     """JSON as a person reads it."""
-    return json.dumps(json.loads(dumps(value)), ensure_ascii=False, indent=2)
+    return exact(json.dumps(json.loads(dumps(value)), ensure_ascii=False, indent=2))
+
+
+def visible(text: str) -> str:
+    """Text without what turns letters around: nobody shows an operator other words than were said."""
+    return _OVERRIDES.sub(_spelt, text)
+
+
+def exact(text: str) -> str:
+    """A value as it is: every mark that moves letters is spelt out, as JSON would."""
+    return _MARKS.sub(_spelt, text)
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _words(name: str) -> str:

@@ -8,6 +8,7 @@ who want the other; it and every further prefix of pydantic-ai's (`groq:`, `mist
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.exceptions import UserError
@@ -31,12 +32,15 @@ _NO_KEY = "not-needed"
 def connect(spec: Spec, settings: ProviderSettings) -> ProviderModel:
     """The model that `spec` names. Raises `ConfigError` when it cannot be reached as configured."""
     if settings.base_url is not None and spec.base_url is None:
-        spec = Spec(spec.provider, spec.model, checked_url(settings.base_url), spec.facts, spec.key_variable)
+        spec = replace(spec, base_url=checked_url(settings.base_url))
+    if spec.timeout is not None:
+        settings = replace(settings, timeout=spec.timeout)
     facts = spec.facts.or_else(settings.facts).or_else(
         known_facts(spec.provider, spec.model, own_url=spec.base_url is not None)
     )
     key, hint = _key(spec, settings)
-    named = Named(spec.name, hint, key)
+    patience = min(settings.try_timeout or settings.timeout, settings.timeout)
+    named = Named(spec.name, hint, key, own_server=spec.base_url is not None, patience=patience)
 
     def opened() -> Connection:
         match spec.provider:

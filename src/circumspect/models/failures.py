@@ -20,7 +20,10 @@ NEVER, ONCE, ALWAYS = 1, 2, 1_000_000
 """How many tries in all a failure is worth."""
 
 _KEY = re.compile(r"(?i)\b(?:bearer\s+\S+|(?:sk|pk|rk|gsk|xai|key|api|token)[-_][A-Za-z0-9*._-]{6,})")
+_LATER = "Try again later, or add a fallback model."
 _LONGEST = 300
+_LLAMA_TOO_LONG = "exceed_context_size_error"
+"""What llama.cpp's server calls it; pydantic-ai knows the other names."""
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
 
 
@@ -41,6 +44,10 @@ class Named:
     name: str
     key_hint: str
     secret: str | None = field(default=None, repr=False)
+    own_server: bool = False
+    """It was named by its address: whoever reads the message is probably the one who runs it."""
+    patience: float | None = None
+    """How many seconds one try may take."""
 
 
 def failure_of(error: Exception, named: Named) -> Failure:
@@ -64,7 +71,7 @@ def failure_of(error: Exception, named: Named) -> Failure:
         case wire.UnexpectedModelBehavior():
             return _garbled(named)
         case TimeoutError() | httpx2.HTTPError() | OSError():
-            return _unavailable(named, "the connection failed")
+            return _unreachable(named)
     # A body of the wrong shape surfaces as whatever the SDK stumbled over.
     return _garbled(named, type(error).__name__)
 
@@ -72,9 +79,9 @@ def failure_of(error: Exception, named: Named) -> Failure:
 def _api_failure(error: wire.ModelAPIError, named: Named) -> Failure:
     match error:
         case wire.ModelRequestTimeout() | wire.ModelTimeoutError():
-            return _unavailable(named, "no answer in time")
+            return _too_slow(named)
         case wire.ModelConnectionError():
-            return _unavailable(named, "the connection failed")
+            return _unreachable(named)
         case wire.ModelQuotaExceededError():
             return _refused(named, f"The account for {named.name} has used up its quota.", "Check its billing page.")
         case wire.ModelRateLimitError():
@@ -88,7 +95,9 @@ def _api_failure(error: wire.ModelAPIError, named: Named) -> Failure:
             fix = f"Did you mean {suggested}?" if suggested else "Check the model's name and address."
             return _refused(named, f"{named.name} does not exist there.", fix)
         case wire.ModelContextWindowExceededError():
-            return _refused(named, f"The conversation is too long for {named.name}.", "Choose a larger model.")
+            return _too_long(error, named)
+        case wire.ModelHTTPError() if _kind(error) == _LLAMA_TOO_LONG:
+            return _too_long(error, named)
         case wire.ModelRequestRejectedError():
             return _refused(named, f"{named.name} rejected the request.", _said(error, named))
         case wire.ModelHTTPError() if error.status_code < 500 and error.status_code not in _WORTH_ANOTHER_TRY:
@@ -102,9 +111,28 @@ def _api_failure(error: wire.ModelAPIError, named: Named) -> Failure:
     return _unavailable(named, "the answer broke off", error.retry_after)
 
 
-def _unavailable(named: Named, why: str, retry_after: float | None = None) -> Failure:
-    error = ModelUnavailable(f"{named.name} did not answer: {why}.", fix="Try again later, or add a fallback model.")
+def _unavailable(named: Named, why: str, retry_after: float | None = None, fix: str = _LATER) -> Failure:
+    error = ModelUnavailable(f"{named.name} did not answer: {why}.", fix=fix)
     return Failure(error, worth=ALWAYS, retry_after=retry_after)
+
+
+def _too_slow(named: Named) -> Failure:
+    waited = f" ({named.patience:g} s)" if named.patience else ""
+    fix = "Try again later, add a fallback model, or allow more time with ;timeout=SECONDS after the model's name."
+    return _unavailable(named, f"no answer in time{waited}", fix=fix)
+
+
+def _unreachable(named: Named) -> Failure:
+    check = "Check that a server runs at that address, or add a fallback model."
+    return _unavailable(named, "the connection failed", fix=check if named.own_server else _LATER)
+
+
+def _too_long(error: wire.ModelAPIError, named: Named) -> Failure:
+    fix = (
+        "Choose a larger model, or give the server a larger context." if named.own_server else "Choose a larger model."
+    )
+    said = _said(error, named) if named.own_server else ""
+    return _refused(named, f"The conversation is too long for {named.name}.", f"{fix} {said}".strip())
 
 
 def _refused(named: Named, problem: str, fix: str) -> Failure:
@@ -116,10 +144,18 @@ def _garbled(named: Named, why: str = "no valid body") -> Failure:
     return Failure(ModelGarbled(problem, fix="Check the model's address."), worth=ALWAYS)
 
 
+def _kind(error: wire.ModelHTTPError) -> object:
+    return _told(error).get("type")
+
+
+def _told(error: wire.ModelAPIError) -> dict[str, object]:
+    body = error.body.get("error", error.body) if isinstance(error.body, dict) else error.body
+    return body if isinstance(body, dict) else {}
+
+
 def _said(error: wire.ModelAPIError, named: Named) -> str:
     """The provider's own explanation."""
-    body = error.body.get("error", error.body) if isinstance(error.body, dict) else error.body
-    message = body.get("message") if isinstance(body, dict) else None
+    message = _told(error).get("message")
     return f"It said: {_words(message, named)}" if isinstance(message, str) else "Check the request and the model."
 
 

@@ -97,7 +97,7 @@ class ProviderModel:
         return replace(reply, usage=_after(tally.usage, started))
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
-        if self._facts.tools == "json_schema" and request.tools:
+        if self._facts.tools == "json_schema" and schema_driven.is_driven(request):
             # What such a model streams is the inside of a JSON object, and that is not for anyone's eyes.
             reply = await self.complete(request)
             if reply.text:
@@ -178,7 +178,7 @@ class ProviderModel:
         tally.paid(self._usage(response, prepared))
         said = translate.read(response)
         reply = ModelReply(said.text, tally.usage, said.calls, said.finish)
-        if prepared.sent is not prepared.request and prepared.request.tools:
+        if prepared.sent is not prepared.request and schema_driven.is_driven(prepared.request):
             return schema_driven.undriven(reply, prepared.request)
         return translate.checked(reply, prepared.request)
 

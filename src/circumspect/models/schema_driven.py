@@ -5,6 +5,9 @@ The model is shown the tools in its instructions and made to answer with one obj
 results of the conversation so far are written as plain messages of the same shape, for chat templates that know no
 tool roles.
 
+Such models are small, and small models forget the self-assessment that some instructions ask for at the end of a reply.
+So that goes through a schema too, `{"reply": …, "assessment": {…}}`, and is read back into words and a block.
+
 The one choice that may surprise: `arguments` is any object, not the tool's own schema. A grammar that makes a required
 argument mandatory makes a model that does not know it invent one; left free, it leaves it out, and code asks the user.
 """
@@ -27,12 +30,52 @@ leave out what you were not told. Without a tool, "tool" is null and "arguments"
 ## Tools
 """
 
+_HOW_ASSESSED = """\
+## How to answer
+Answer with one JSON object and nothing else: {"reply": what you say to the user, "assessment": the self-assessment, \
+with all its keys}."""
+
+_OPEN, _CLOSE = "<assessment>", "</assessment>"
+_NAMES: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}, "maxItems": 10}
+_ASSESSMENT: Mapping[str, Json] = {
+    "confidence": {"type": "integer", "minimum": 1, "maximum": 10},
+    "tool_call": {"type": ["string", "null"]},
+    "tool_params": {"type": "object"},
+    "missing_params": _NAMES,
+    "is_destructive": {"type": "boolean"},
+    "needs_confirmation": {"type": "boolean"},
+    "needs_more_context": _NAMES,
+}
+_ASSESSED: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {
+        "reply": {"type": "string"},
+        "assessment": {
+            "type": "object",
+            "properties": _ASSESSMENT,
+            "required": list(_ASSESSMENT),
+            "additionalProperties": False,
+        },
+    },
+    "required": ["reply", "assessment"],
+    "additionalProperties": False,
+}
+
+
+def is_driven(request: ModelRequest) -> bool:
+    """Whether what the model answers is an object of ours rather than what was asked for."""
+    return bool(request.tools) or _is_assessed(request)
+
 
 def driven(request: ModelRequest) -> ModelRequest:
     """The same request for a server that takes no tools: they are in the instructions, the choice is in the schema."""
     messages = tuple(_plain(said) for said in request.messages)
+    if _is_assessed(request):
+        instructions = f"{request.instructions}\n\n{_HOW_ASSESSED}"
+        return replace(request, instructions=instructions, messages=messages, schema=_ASSESSED)
     if not request.tools:
-        return replace(request, messages=messages)
+        instructions = f"{request.instructions}{_form_told(request.schema)}"
+        return replace(request, instructions=instructions, messages=messages)
     tools = "\n".join(_described(tool) for tool in request.tools)
     return replace(
         request,
@@ -62,8 +105,10 @@ def undriven(reply: ModelReply, request: ModelRequest) -> ModelReply:
 
     A tool's name is passed on as it is, known or not: saying no to it is policy's work.
     """
-    if not request.tools or reply.finish == "filtered":
+    if not is_driven(request) or reply.finish == "filtered":
         return reply
+    if _is_assessed(request):
+        return _with_block(reply)
     try:
         answer = read_object(unfenced(reply.text))
     except Unreadable as why:
@@ -80,6 +125,34 @@ def undriven(reply: ModelReply, request: ModelRequest) -> ModelReply:
         return replace(reply, text=text)
     call = ToolCall(tool, arguments, id=f"call_{len(request.messages)}")
     return replace(reply, text=text, calls=(call,), finish="tool_calls")
+
+
+def _is_assessed(request: ModelRequest) -> bool:
+    return request.schema is None and not request.tools and _OPEN in request.instructions
+
+
+def _form_told(schema: Mapping[str, Json] | None) -> str:
+    """What a form says about its fields. Such servers make a grammar of a schema and show the model none of it."""
+    fields = schema.get("properties") if schema else None
+    if not isinstance(fields, Mapping):
+        return ""
+    said = {name: one.get("description") for name, one in fields.items() if isinstance(one, Mapping)}
+    told = "\n".join(f"- {name}: {text}" for name, text in said.items() if text)
+    return f"\n\n## The fields of the form\n{told}" if told else ""
+
+
+def _with_block(reply: ModelReply) -> ModelReply:
+    """Words with an assessment behind them. Words alone are passed on as they are: whoever reads them copes."""
+    text = unfenced(reply.text).strip()
+    if not text.startswith("{"):
+        return reply
+    try:
+        answer = read_object(text)
+    except Unreadable as why:
+        raise ModelGarbled(f"The model's answer cannot be read: {why}.") from None
+    words = answer.get("reply", "")
+    block = f"{_OPEN}\n{compact(answer.get('assessment'))}\n{_CLOSE}" if "assessment" in answer else ""
+    return replace(reply, text=f"{words if isinstance(words, str) else compact(words)}\n\n{block}".strip())
 
 
 def _plain(said: Said) -> Said:

@@ -4,7 +4,8 @@
     openai:qwen2.5-coder@http://127.0.0.1:8080/v1;tools=json_schema
     openai:gpt-4o,anthropic:claude-sonnet-4-5
 
-Options: `tools=native|json_schema`, `schema=native|prompted`, `key=NAME_OF_AN_ENVIRONMENT_VARIABLE`.
+Options: `tools=native|json_schema`, `schema=native|prompted`, `key=NAME_OF_AN_ENVIRONMENT_VARIABLE`,
+`timeout=SECONDS`, which a model on a slow machine needs wherever only its name can be given.
 
 The one choice that may surprise: a key given for a provider's own address is never sent to another one. A server named
 by URL gets the key that `key=` (or a setting) names, or none.
@@ -13,7 +14,7 @@ by URL gets the key that `key=` (or a setting) names, or none.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from circumspect.errors import ConfigError
@@ -24,6 +25,7 @@ _SHAPE = (
 )
 _BEFORE_URL = re.compile(r"@(?=https?://)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECONDS = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Spec:
     base_url: str | None = None
     facts: Facts = UNKNOWN
     key_variable: str | None = None
+    timeout: float | None = None
 
     @property
     def name(self) -> str:
@@ -56,8 +59,10 @@ def parse(text: str) -> Spec:
     provider, model = provider.strip().lower(), model.strip()
     if not (colon and provider and model):
         raise ConfigError(f"{name!r} is not the name of a model.", fix=_SHAPE)
-    facts, variable = _options(text, options)
-    return Spec(provider, model, checked_url(url[0]) if url else None, facts, variable)
+    spec = Spec(provider, model, checked_url(url[0]) if url else None)
+    for option in filter(None, options):
+        spec = _with_option(spec, option)
+    return spec
 
 
 def checked_url(url: str) -> str:
@@ -77,19 +82,19 @@ def checked_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
-def _options(text: str, options: list[str]) -> tuple[Facts, str | None]:
-    facts, variable = UNKNOWN, None
-    for option in filter(None, options):
-        key, _, value = (part.strip() for part in option.partition("="))
-        if key == "tools" and value in TOOL_CHANNELS:
-            facts = facts.or_else(Facts(tools="json_schema" if value == "json_schema" else "native"))
-        elif key == "schema" and value in SCHEMA_CHANNELS:
-            facts = facts.or_else(Facts(schema="prompted" if value == "prompted" else "native"))
-        elif key == "key" and _VARIABLE.fullmatch(value):
-            variable = value
-        else:
-            raise ConfigError(
-                f"Option {key!r} of a model's name is not understood.",
-                fix="Use ;tools=native|json_schema, ;schema=native|prompted or ;key=ENVIRONMENT_VARIABLE.",
-            )
-    return facts, variable
+def _with_option(spec: Spec, option: str) -> Spec:
+    key, _, value = (part.strip() for part in option.partition("="))
+    if key == "tools" and value in TOOL_CHANNELS:
+        tools = Facts(tools="json_schema" if value == "json_schema" else "native")
+        return replace(spec, facts=spec.facts.or_else(tools))
+    if key == "schema" and value in SCHEMA_CHANNELS:
+        schema = Facts(schema="prompted" if value == "prompted" else "native")
+        return replace(spec, facts=spec.facts.or_else(schema))
+    if key == "key" and _VARIABLE.fullmatch(value):
+        return replace(spec, key_variable=value)
+    if key == "timeout" and _SECONDS.fullmatch(value) and float(value) > 0:
+        return replace(spec, timeout=float(value))
+    raise ConfigError(
+        f"Option {key!r} of a model's name is not understood.",
+        fix="Use ;tools=native|json_schema, ;schema=native|prompted, ;key=ENVIRONMENT_VARIABLE or ;timeout=SECONDS.",
+    )

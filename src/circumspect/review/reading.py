@@ -72,12 +72,14 @@ def read_cases(path: Path) -> Iterator[Case]:
                 )
             seen[case.id] = where
             yield case
+    if not seen:
+        raise ConfigError(f"{path} has no cases in it.", fix="A case is a JSON object with an id and facts.")
 
 
 def _values(file: Path) -> Iterator[tuple[str, Any]]:
-    data = _bytes(file)
+    data = _text(file)
     if file.suffix == ".jsonl":
-        for number, line in enumerate(data.splitlines(), 1):
+        for number, line in enumerate(data.split("\n"), 1):
             if line.strip():
                 yield f"{file}:{number}", _json(line, f"{file}:{number}")
         return
@@ -161,13 +163,15 @@ def read_criteria(path: Path) -> Criteria:
         import yaml
 
         try:
-            value = yaml.safe_load(_bytes(path))
-        except (yaml.YAMLError, UnicodeDecodeError) as problem:
+            value = yaml.safe_load(_text(path))
+        except yaml.YAMLError as problem:
             raise ConfigError(f"{path} is not valid YAML: {problem}", fix="Correct it.") from None
+        except RecursionError:
+            raise ConfigError(f"{path} is nested too deeply.", fix="Write a list under 'criteria:'.") from None
     elif path.suffix == ".jsonl":
         value = [one for _, one in _values(path)]
     else:
-        value = _json(_bytes(path), str(path))
+        value = _json(_text(path), str(path))
     return criteria_of(value, str(path))
 
 
@@ -233,7 +237,14 @@ def _bytes(path: Path) -> bytes:
         raise ConfigError(f"{path} cannot be read: {problem.strerror}.", fix="Check the path.") from None
 
 
-def _json(data: bytes, where: str) -> Any:
+def _text(path: Path) -> str:
+    try:
+        return _bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ConfigError(f"{path} is not UTF-8 text (byte {problem.start}).", fix="Save it as UTF-8.") from None
+
+
+def _json(data: str, where: str) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as problem:

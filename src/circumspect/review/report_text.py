@@ -34,8 +34,9 @@ def summary(results: Sequence[Result]) -> str:
     tokens, cost = sum(result.tokens for result in results), sum(result.cost_usd for result in results)
     spent = f"; {tokens:,} tokens, ${cost:.4f}" if tokens else ""
     controllers = " and ".join(sorted({result.controller for result in results}))
+    noun = "criterion" if len(results) == 1 else "criteria"
     return (
-        f"{len(results)} criteria: {counted['MET']} met, {counted['NOT_MET']} not met, "
+        f"{len(results)} {noun}: {counted['MET']} met, {counted['NOT_MET']} not met, "
         f"{counted['UNCERTAIN']} uncertain (controller: {controllers}{spent})"
     )
 

@@ -8,8 +8,9 @@ Routes say what they need and get who it is:
     async def listing(who: Annotated[Principal, Depends(either(scope="manage", roles=("operator",)))]) -> ...
 
 Scopes do not contain one another: a key that configures may not talk unless it says so. The role `admin` may do
-everything. The one choice that may surprise: a key that was verified is remembered for three seconds, so a revoked one
-works that much longer; its end date is looked at every time.
+everything. Each of these is a `Door`, which is asked before the request's body is read: only those who may come in can
+make us read. The one choice that may surprise: a key that was verified is remembered for three seconds, so a revoked
+one works that much longer; its end date is looked at every time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from circumspect.server.services import Services
 
 logger = logging.getLogger("circumspect.server")
+T = TypeVar("T")
 
 COOKIE = "circumspect_session"
 REMEMBERED_SECONDS = 3.0
 _MANY = 10_000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LET_IN = "circumspect.let_in"
 
 
 class NotSignedIn(CircumspectError):
@@ -89,37 +92,46 @@ class Principal:
         return self.tenant_filter is None or tenant in self.tenant_filter
 
 
-CallerOf = Callable[[Request], Awaitable[Caller]]
-OperatorOf = Callable[[Request], Awaitable[Operator]]
-PrincipalOf = Callable[[Request], Awaitable[Principal]]
+@dataclass(frozen=True, eq=False)
+class Door(Generic[T]):
+    """Who may come in, as a route depends on it. It is opened once a request, however often it is asked: the route asks
+    before it reads the body, the framework once more when it calls the route."""
+
+    look: Callable[[Request], Awaitable[T]]
+
+    async def __call__(self, request: Request) -> T:
+        let_in: dict[Door[T], T] = request.scope.setdefault(_LET_IN, {})
+        if self not in let_in:
+            let_in[self] = await self.look(request)
+        return let_in[self]
 
 
-def caller(*scopes: Scope) -> CallerOf:
+def caller(*scopes: Scope) -> Door[Caller]:
     """A tenant's key that has all these scopes; any key, when none is named. Counts against the tenant's rate."""
 
-    async def dependency(request: Request) -> Caller:
+    async def look(request: Request) -> Caller:
         found = await _caller(request, _bearer(request))
         _scoped(found, scopes)
         return found
 
-    return dependency
+    return Door(look)
 
 
-def operator(*roles: Role) -> OperatorOf:
+def operator(*roles: Role) -> Door[Operator]:
     """A signed-in operator with one of these roles, or an admin; any operator, when none is named."""
 
-    async def dependency(request: Request) -> Operator:
+    async def look(request: Request) -> Operator:
         found = await _operator(request)
         _in_role(found, roles)
         return found
 
-    return dependency
+    return Door(look)
 
 
-def either(scope: Scope | None = None, roles: tuple[Role, ...] = ()) -> PrincipalOf:
+def either(scope: Scope | None = None, roles: tuple[Role, ...] = ()) -> Door[Principal]:
     """A key with the scope (any key, when none is named), or an operator with one of the roles, or an admin."""
 
-    async def dependency(request: Request) -> Principal:
+    async def look(request: Request) -> Principal:
         token = _bearer(request)
         if token and token.startswith("csk_"):
             key = await _caller(request, token)
@@ -129,7 +141,7 @@ def either(scope: Scope | None = None, roles: tuple[Role, ...] = ()) -> Principa
         _in_role(person, roles)
         return Principal(person.name, person.tenants, operator=person)
 
-    return dependency
+    return Door(look)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

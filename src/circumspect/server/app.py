@@ -17,7 +17,7 @@ from circumspect.server import problems, telemetry
 from circumspect.server.background import in_background
 from circumspect.server.limits import BodyLimit
 from circumspect.server.metrics import Metrics
-from circumspect.server.requests import RequestLog
+from circumspect.server.requests import HeadAsGet, RequestLog
 from circumspect.server.routes import (
     admin,
     approvals,
@@ -94,6 +94,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     problems.install(app)
     app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
     app.add_middleware(RequestLog, observe=metrics.request)
+    app.add_middleware(HeadAsGet)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -116,7 +117,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            for status in (400, 408, 413) if "requestBody" in operation else ():
+            for status in (400, 408, 413, 415) if "requestBody" in operation else ():
                 operation["responses"].setdefault(str(status), {"description": MEANINGS[status], "content": problem})
             if "security" not in operation:
                 operation["security"] = [] if (method, path) in OPEN else [*KEY, *OPERATOR]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.config import Settings
 from circumspect.errors import CircumspectError, ConfigError
@@ -122,6 +123,7 @@ async def check_file(path: Path, settings: Settings, clock: Clock | None = None)
         policy, more = reading.policy.check(specs if whole else None)
         found += more
     found += _names(reading, file, specs, policy, whole)
+    found += await _webhooks(reading, file, settings)
     documents = await asyncio.to_thread(_documents, reading, found)
     if any(one.is_error for one in found):
         raise refused(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
@@ -160,6 +162,19 @@ async def _specs(
                     found.append(reading.at(("tools", at), problem_, "Take one of them out, or rename it."))
                 specs[one.spec.name] = one.spec
     return specs, whole
+
+
+async def _webhooks(reading: Reading, file: TenantFile, settings: Settings) -> list[Located]:
+    """Those that the server will not call, as its client would tell when it is too late. Warnings: where this command
+    runs, a name may lead elsewhere, and other addresses may be allowed."""
+    found = []
+    for at, webhook in enumerate(file.notify.webhooks):
+        try:
+            await outgoing.check_target(webhook.url, settings.allow_addresses)
+        except outgoing.BlockedAddress as problem:
+            said = f"this webhook will not be called: {problem.problem}"
+            found.append(reading.at(("notify", "webhooks", at, "url"), said, problem.fix, "warning"))
+    return found
 
 
 def _documents(reading: Reading, found: list[Located]) -> tuple[Document, ...]:

@@ -14,13 +14,18 @@ import hmac
 import re
 import secrets
 import unicodedata
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TYPE_CHECKING
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from circumspect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circumspect.stores.access import Scope
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
@@ -30,6 +35,12 @@ _SESSION = re.compile(r"ses_[A-Za-z0-9_-]{43}")
 _hasher = PasswordHasher()
 _threads = ThreadPoolExecutor(2, "passwords")
 """Each check of a password takes a core and 64 MB for a moment; a crowd at the door must not take them all."""
+
+
+class MixedScopes(ConfigError):
+    """A key for web pages that may do something else as well."""
+
+    code = "mixed_scopes"
 
 
 def new_key() -> tuple[str, str]:
@@ -42,6 +53,18 @@ def key_id(token: str) -> str | None:
     """The id in a key; None for what is not written like one."""
     found = _KEY.fullmatch(token)
     return found[1] if found else None
+
+
+def checked_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """What a new key may do, each once. Raises `MixedScopes`: `widget` stands alone."""
+    wanted = tuple(dict.fromkeys(scopes))
+    others = [scope for scope in wanted if scope != "widget"]
+    if others and len(others) < len(wanted):
+        raise MixedScopes(
+            "A key with the scope widget stands in web pages, where anybody can read it, so it may do nothing else.",
+            fix=f"Make two keys: one with widget alone, and one with {' and '.join(others)}.",
+        )
+    return wanted
 
 
 def new_session() -> str:

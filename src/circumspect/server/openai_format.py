@@ -31,6 +31,16 @@ NEUTRAL: Mapping[str, Json] = {
 NAME = r"^[A-Za-z0-9_.-]{1,64}$"
 
 
+ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def with_error(body: Mapping[str, Any], status: int) -> dict[str, Any]:
+    """A problem as we say it, and once more where OpenAI's clients look for words."""
+    kind = ERROR_TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
+    message = f"{body['problem']} {body['fix']}".strip()
+    return {**body, "error": {"message": message, "type": kind, "param": None, "code": body["code"]}}
+
+
 class Lenient(BaseModel):
     """Unknown fields are refused, except where their value says nothing."""
 

@@ -15,11 +15,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from circumspect import errors
 from circumspect.browsing.interacting import NothingToDo
 from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
+from circumspect.server.schemas.bodies import IN_WORDS
 from circumspect.stores.codec import dumps
 from circumspect.stores.people import NotThere, TakenByAnother
 from circumspect.stores.policies import PolicyChanged
@@ -108,6 +110,18 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
+async def response_to(request: Request, error: Exception) -> Response:
+    """What goes out for an error, for those who want to add to it. What nobody foresaw is raised again."""
+    match error:
+        case CircumspectError():
+            return await _ours(request, error)
+        case RequestValidationError():
+            return await _invalid(request, error)
+        case HTTPException():
+            return await _frameworks(request, error)
+    raise error
+
+
 async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, CircumspectError)
     status = status_of(error)
@@ -130,9 +144,13 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _said(one: Mapping[str, Any]) -> str:
-    """Where, and what was expected there. Pieces of the path that the caller made up are left out."""
-    where = [str(part) for part in one.get("loc", ()) if isinstance(part, int) or str(part).isidentifier()]
-    return f"{'.'.join(where)[:120]}: {one.get('msg', 'invalid')}"
+    """Where, and what was expected there. Pieces of the path that the caller made up are left out; the name of a header
+    is ours."""
+    path = one.get("loc", ())
+    ours = path[:2] if path[:1] == ("header",) else ()
+    where = [str(part) for part in path if part in ours or isinstance(part, int) or str(part).isidentifier()]
+    expected = IN_WORDS.get(one.get("ctx", {}).get("pattern", "")) or one.get("msg", "invalid")
+    return f"{'.'.join(where)[:120]}: {expected}"
 
 
 async def _frameworks(request: Request, error: Exception) -> Response:
@@ -142,7 +160,19 @@ async def _frameworks(request: Request, error: Exception) -> Response:
     status = error.status_code
     code, fix = _FRAMEWORK.get(status, (HTTPStatus(status).phrase.lower().replace(" ", "_"), ""))
     phrase = HTTPStatus(status).phrase
-    return problem_response(status, code, f"{phrase}.", fix, headers=error.headers)
+    headers = {**(error.headers or {}), "Allow": _methods(request)} if status == 405 else error.headers
+    return problem_response(status, code, f"{phrase}.", fix, headers=headers)
+
+
+def _methods(request: Request) -> str:
+    """Of all routes with this path: the framework names those of the first one only."""
+
+    def served(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    found = [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if served(method)]
+    return ", ".join(["HEAD", *found] if "GET" in found else found)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

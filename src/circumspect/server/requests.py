@@ -4,8 +4,8 @@ A request's id comes from `X-Request-Id` where that is harmless text, and goes o
 that is written while the request is served carries it, with the tenant once that is known; so does the one line at its
 end. Nothing that a person said is in any of them: the path is logged as its template.
 
-Also here: JSON as we take it. Two values under one name, text that is no Unicode and numbers that are none are refused
-where the standard library would shrug.
+Also here: JSON as we take it, and from whom. Nothing is read before it is known who sends it. Two values under one
+name, text that is no Unicode and numbers that are none are refused where the standard library would shrug.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
@@ -22,10 +23,13 @@ from typing import Any
 import orjson
 from fastapi import Request
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from circumspect.errors import CircumspectError
 from circumspect.logs import JsonFormatter
+from circumspect.server.access import Door
 from circumspect.server.problems import HttpProblem, problem_response
 
 log = logging.getLogger("circumspect.http")
@@ -113,6 +117,18 @@ class RequestLog:
             log.info("request", extra=facts)
 
 
+class HeadAsGet:
+    """A HEAD is a GET whose body the server leaves out: what can be read can be asked about."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # a copy: by its own, the server knows that no body may follow
+        await self.app(scope, receive, send)
+
+
 # --- JSON as we take it ---------------------------------------------------------------------------------------------
 
 
@@ -123,6 +139,8 @@ def read_json(body: bytes) -> Any:
     try:
         orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if "depth" in error.msg:
+            raise _too_deep() from None
         raise HttpProblem(
             400,
             "bad_json",
@@ -137,10 +155,14 @@ def read_json(body: bytes) -> Any:
             400, "bad_json", f"The body cannot be read: {problem}.", fix="Send each name once, and plain values."
         ) from None
     if _depth(value) > DEEPEST:
-        raise HttpProblem(
-            400, "bad_json", f"The body is nested deeper than {DEEPEST} levels.", fix="Send a flatter value."
-        )
+        raise _too_deep()
     return value
+
+
+def _too_deep() -> HttpProblem:
+    return HttpProblem(
+        400, "bad_json", f"The body is nested deeper than {DEEPEST} levels.", fix="Send a flatter value."
+    )
 
 
 class _Twice(ValueError):
@@ -174,14 +196,44 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose JSON body is read by `read_json`. `APIRouter(route_class=StrictRoute)`."""
+    """A route whose JSON body is read by `read_json`, and only when every `Door` it depends on has let the caller in.
+    `APIRouter(route_class=StrictRoute)`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        doors = [one.call for one in self.dependant.dependencies if isinstance(one.call, Door)]
 
         async def strict(request: Request) -> Response:
             if "content-length" in request.headers or "transfer-encoding" in request.headers:
                 request = StrictRequest(request.scope, request.receive)
+                await _let_in(request, doors)
+                if self.body_field and not _is_json(request):
+                    raise HttpProblem(
+                        415,
+                        "unsupported_media_type",
+                        "The body is not sent as JSON.",
+                        fix="Send JSON, with the header `Content-Type: application/json`.",
+                    )
             return await handler(request)
 
         return strict
+
+
+def _is_json(request: Request) -> bool:
+    """Or nothing at all, which is another mistake."""
+    kind, _, form = request.headers.get("content-type", "").partition(";")[0].strip().lower().partition("/")
+    is_json = kind == "application" and (form == "json" or form.endswith("+json"))
+    return is_json or request.headers.get("content-length") == "0"
+
+
+async def _let_in(request: Request, doors: Sequence[Door[Any]]) -> None:
+    try:
+        for door in doors:
+            await door(request)
+    except CircumspectError:
+        # A client that is still sending would lose the answer, so what it sends is taken, within the limits for every
+        # body, and thrown away piece by piece.
+        with suppress(ClientDisconnect):
+            async for _ in request.stream():
+                pass
+        raise

@@ -4,6 +4,8 @@ A turn belongs to no connection. Whoever asked may go away: it is finished and s
 `Idempotency-Key` then gets its result. When the server stops, turns in flight are waited for; one that takes too long
 is broken off, which the pipeline records, so that its key may run it again. The arm of an experiment is drawn here and
 nowhere else, before the turn runs.
+
+A key that comes again with other words is refused: the answer to the first would be taken for an answer to the second.
 """
 
 from __future__ import annotations
@@ -12,19 +14,30 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
+import sqlalchemy as sa
+
+from circumspect.errors import CircumspectError
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
 from circumspect.reasons import ReasonCode
 from circumspect.server import telemetry
 from circumspect.server.experimenting import Experimenting
 from circumspect.server.metrics import Metrics
-from circumspect.turn import Incoming, TurnResult
+from circumspect.stores import SqlStore
+from circumspect.stores.codec import clean
+from circumspect.stores.tables import messages, turns
+from circumspect.turn import Incoming, Proposed, Results, TurnId, TurnResult
 from circumspect.work import Setup
 
 
+class KeyReused(CircumspectError):
+    code = "key_reused"
+    status = 422
+
+
 class Turns:
-    def __init__(self, metrics: Metrics, experimenting: Experimenting | None = None) -> None:
-        self._metrics, self._experimenting = metrics, experimenting
+    def __init__(self, metrics: Metrics, store: SqlStore, experimenting: Experimenting | None = None) -> None:
+        self._metrics, self._store, self._experimenting = metrics, store, experimenting
         self._tasks: set[asyncio.Task[TurnResult]] = set()
         self._late = False
 
@@ -75,13 +88,25 @@ class Turns:
         trial = await self._experimenting.begin(incoming, setup) if self._experimenting else None
         result = await (trial.run(_turn, listener) if trial else _turn(incoming, setup, listener))
         seconds = perf_counter() - began
-        if result.turn == incoming.turn:  # else it was answered before, and counted then
+        if result.turn == incoming.turn:
             self._metrics.turn(incoming.tenant, result, seconds)
+        else:  # it was answered before, and counted then
+            await self._same_words(incoming, result)
         if trial:
             trial.ended(result, seconds)
         if after:
             await after(result)
         return result
+
+    async def _same_words(self, incoming: Incoming, answered: TurnResult) -> None:
+        if isinstance(incoming.errand, Results | Proposed):
+            return  # named by ids, some of which are ours and new each time
+        before = await self._store.tx(_words, answered.turn)
+        if before is not None and before != clean(incoming.note):
+            raise KeyReused(
+                "This Idempotency-Key was sent before, with other words; these were not taken.",
+                fix="Use a new Idempotency-Key for another message, and the same only to send the same again.",
+            )
 
     def _ended(self, task: asyncio.Task[TurnResult]) -> None:
         self._tasks.discard(task)
@@ -96,6 +121,18 @@ async def _turn(incoming: Incoming, setup: Setup, listener: Listener | None) -> 
         result = await run_turn(incoming, telemetry.traced(setup), listener)
         telemetry.describe(span, result)
         return result
+
+
+def _words(connection: sa.Connection, turn: TurnId) -> str | None:
+    """What the turn began with."""
+    first = sa.and_(
+        messages.c.tenant == turns.c.tenant,
+        messages.c.conversation == turns.c.conversation,
+        messages.c.seq == turns.c.first_seq,
+    )
+    query = sa.select(messages.c.content).join_from(turns, messages, first).where(turns.c.id == turn)
+    found: str | None = connection.execute(query).scalar_one_or_none()
+    return found
 
 
 def is_lost(result: TurnResult) -> bool:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from circumspect.server.access import NotPermitted, Principal
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.requests import StrictRoute, about
-from circumspect.server.schemas import ID, TENANT, Problem
+from circumspect.server.schemas.bodies import ID, TENANT, Problem
 from circumspect.server.services import Services
 from circumspect.stores import access
 from circumspect.stores.codec import dumps, moment
@@ -35,6 +35,7 @@ MEANINGS = {
     408: "The body took too long.",
     409: "It is not in a state for this, or somebody was quicker.",
     413: "Too large.",
+    415: "The body is not sent as JSON.",
     422: "A field is missing, unknown or wrong.",
     429: "Too many requests; `Retry-After` says when to come back.",
     503: "The database or the tenant's configuration cannot be used now.",
@@ -69,8 +70,8 @@ SCHEMES = {
 }
 
 
-def resource(tag: str) -> APIRouter:
-    return APIRouter(tags=[tag], route_class=StrictRoute)
+def resource(tag: str, route_class: type[StrictRoute] = StrictRoute) -> APIRouter:
+    return APIRouter(tags=[tag], route_class=route_class)
 
 
 def described(

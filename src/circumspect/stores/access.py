@@ -355,6 +355,10 @@ def log_action(
     )
 
 
+def is_logged(connection: sa.Connection, id_: str) -> bool:
+    return connection.execute(sa.select(operator_log.c.id).where(operator_log.c.id == id_)).first() is not None
+
+
 def list_actions(
     connection: sa.Connection,
     *,

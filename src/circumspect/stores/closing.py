@@ -13,11 +13,11 @@ from datetime import UTC
 import sqlalchemy as sa
 
 from circumspect.ports import Closing
-from circumspect.stores import codec
+from circumspect.stores import access, codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
 from circumspect.stores.statements import Values, insert, run, sql
-from circumspect.stores.tables import messages, tool_executions
+from circumspect.stores.tables import intents, messages, tool_executions
 from circumspect.turn import Decided, Incoming, Intent, JsonObject, ModelUsage, digest
 
 _RENEW = sql("""
@@ -46,7 +46,15 @@ _DENY = sql("""
 _SETTLED_BY = sql("""
     UPDATE intents SET settled_by = :by
     WHERE id = :intent AND tenant = :tenant AND conversation = :conversation AND state <> 'pending'
+      AND settled_by IS NULL
 """)
+
+_APPROVAL = sa.select(intents).where(
+    intents.c.id == sa.bindparam("intent"),
+    intents.c.tenant == sa.bindparam("tenant"),
+    intents.c.conversation == sa.bindparam("conversation"),
+    intents.c.kind == "approval",
+)
 
 _SUPERSEDE = sql("""
     UPDATE intents SET state = 'superseded', settled_at = :now
@@ -126,6 +134,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _ASK, _intent_values(asked))
     if isinstance(incoming.errand, Decided):
         run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
+        _log(connection, closing, incoming.errand)
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
     if calls and not closing.interrupted:
@@ -139,6 +148,29 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
+
+
+def _log(connection: sa.Connection, closing: Closing, decided: Decided) -> None:
+    """What a colleague decided, for the operators' log. A turn that was broken off before anything was settled has
+    decided nothing, and may run again under the same id."""
+    incoming = closing.incoming
+    where = {"intent": decided.intent, "tenant": incoming.tenant, "conversation": incoming.conversation}
+    row = connection.execute(_APPROVAL, where).one_or_none()
+    if row is None or (closing.interrupted and row.state == "pending"):
+        return
+    id_ = f"act_{incoming.turn}"
+    if access.is_logged(connection, id_):
+        return  # when it was broken off after the decision had been taken
+    access.log_action(
+        connection,
+        id=id_,
+        at=closing.at,
+        operator=decided.by,
+        action=decided.decision,
+        tenant=incoming.tenant,
+        subject=decided.intent,
+        detail={"tool": codec.intent(row).call.tool, "outcome": closing.result.outcome, "turn": incoming.turn},
+    )
 
 
 def _common(closing: Closing) -> Values:

@@ -206,8 +206,8 @@ def _check(spec: ToolSpec, signature: Signature, lookup: Lookup | None) -> None:
             f"{spec.name}: there is no recovery '{spec.recovery}'.",
             fix="Use 'keyed', 'local_tx', 'lookup' or 'blind'.",
         )
-    if not spec.timeout > 0:
-        raise ConfigError(f"{spec.name}: the timeout is {spec.timeout} s.", fix="Give a number of seconds above 0.")
+    if not isinstance(spec.timeout, int | float) or not spec.timeout > 0:
+        raise ConfigError(f"{spec.name}: the timeout is {spec.timeout!r} s.", fix="Give a number of seconds above 0.")
     if spec.recovery == "keyed" and not signature.keys:
         raise ConfigError(
             f"{spec.name} promises to honour an idempotency key and takes none.",

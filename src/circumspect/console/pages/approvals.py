@@ -1,11 +1,12 @@
 """Approvals: calls that wait for a colleague. See exactly what will run; approve, deny, or change the arguments.
 
-A changed call is ruled on again before anybody can approve it. Decisions are made by the routes of the API.
+A changed call is ruled on again before anybody can approve it. Decisions are made by the routes of the API. What cannot
+be done any more, or cannot be read, comes back on the page of the approval, as it stands and with what was written.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import orjson
@@ -18,13 +19,13 @@ from circumspect.console.access import Visitor, tenants_of, visitor
 from circumspect.console.figures import category
 from circumspect.console.pages.conversations import shown
 from circumspect.console.reading import read
-from circumspect.console.rendering import answer, page
+from circumspect.console.rendering import answer, page, pretty
 from circumspect.console.story import Story, tell
 from circumspect.server.access import services_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.requests import read_json
 from circumspect.server.routes import approvals as api
-from circumspect.server.schemas import Decision, Edit
+from circumspect.server.schemas.approvals import Decision, Edit
 from circumspect.server.web import IdPath, page_after, paged, visible
 from circumspect.stores import admin, approvals, people
 from circumspect.stores.approvals import Approval
@@ -82,11 +83,26 @@ async def detail(
     approval_id: IdPath,
     outcome: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
+    outcome = outcome if outcome in ("acted", "answered", "asked", "escalated", "blocked", "failed") else ""
+    return await _detail(request, who, approval_id, outcome=outcome)
+
+
+async def _detail(
+    request: Request,
+    who: Visitor,
+    id_: str,
+    *,
+    status: int = 200,
+    outcome: str = "",
+    refused: HttpProblem | None = None,
+    written: str = "",
+) -> Response:
+    """`refused`: why nothing was done, and `written` the arguments that somebody had wanted."""
     services = services_of(request)
     seen = visible(who.principal, None)
 
     def looked_up(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
-        row = approvals.get_approval(connection, seen, approval_id)
+        row = approvals.get_approval(connection, seen, id_)
         intent = row.intent
         found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
         spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
@@ -97,26 +113,35 @@ async def detail(
         request,
         who,
         "approvals/detail.html",
+        status=status,
         live=f"conversation:{found.tenant}/{found.id}",
         row=_shown(row, services.clock.now()),
         spec=spec,
-        written=json.dumps(row.intent.call.arguments, ensure_ascii=False, indent=2),
+        refused=refused,
+        unsent=written,
+        written=written or pretty(row.intent.call.arguments),
         conversation=found,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
-        outcome=outcome if outcome in ("acted", "answered", "asked", "escalated", "blocked", "failed") else "",
+        outcome=outcome,
         **{**await shown(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"), "category": category},
     )
 
 
 @router.post("/approvals/{approval_id}/approve")
 async def approve(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
-    return _went(approval_id, await api.approve(request, who.principal, approval_id, Decision(hash=seen)))
+    async def act() -> Response:
+        return await api.approve(request, who.principal, approval_id, Decision(hash=seen))
+
+    return await _decided(request, who, approval_id, act)
 
 
 @router.post("/approvals/{approval_id}/deny")
 async def deny(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
-    return _went(approval_id, await api.deny(request, who.principal, approval_id, Decision(hash=seen)))
+    async def act() -> Response:
+        return await api.deny(request, who.principal, approval_id, Decision(hash=seen))
+
+    return await _decided(request, who, approval_id, act)
 
 
 @router.post("/approvals/{approval_id}/edit")
@@ -127,10 +152,24 @@ async def edit(
     seen: Shown,
     arguments: Annotated[str, Form(max_length=100_000)],
 ) -> Response:
-    given = read_json(arguments.encode("utf-8", "replace"))
-    if not isinstance(given, dict):
-        raise HttpProblem(422, "invalid", who.words.t("edit-not-object"), fix=who.words.t("edit-not-object-fix"))
-    return _went(approval_id, await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given)))
+    async def act() -> Response:
+        given = read_json(arguments.encode("utf-8", "replace"))
+        if not isinstance(given, dict):
+            raise HttpProblem(422, "invalid", who.words.t("edit-not-object"), fix=who.words.t("edit-not-object-fix"))
+        return await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given))
+
+    return await _decided(request, who, approval_id, act, arguments)
+
+
+async def _decided(
+    request: Request, who: Visitor, id_: str, act: Callable[[], Awaitable[Response]], written: str = ""
+) -> Response:
+    try:
+        return _went(id_, await act())
+    except HttpProblem as problem:
+        if problem.status not in (400, 409, 422):
+            raise
+        return await _detail(request, who, id_, status=problem.status, refused=problem, written=written)
 
 
 def _went(approval_id: str, answered: Response) -> Response:

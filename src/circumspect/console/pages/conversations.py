@@ -20,9 +20,9 @@ from circumspect.console.rendering import answer, page, wants_fragment
 from circumspect.console.story import NOTED, SENTENCES, SETTLED, Story, tell
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import services_of
-from circumspect.server.feedback_schemas import FeedbackGiven
 from circumspect.server.routes import feedback as api
-from circumspect.server.schemas import NO_NUL
+from circumspect.server.schemas.bodies import NO_NUL
+from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.web import IdPath, page_after, paged, visible
 from circumspect.stores import labels
 from circumspect.stores.people import Conversation, Tenants, get_conversation

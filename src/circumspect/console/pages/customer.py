@@ -45,6 +45,8 @@ class CustomerRoute(PageRoute):
 
         async def guarded(request: Request) -> Response:
             response = await handler(request)
+            if response.headers.get("hx-redirect", "").startswith("/login"):
+                return Response(status_code=401, headers={"HX-Redirect": LOGIN})
             if response.status_code != 303 or not response.headers.get("location", "").startswith("/login"):
                 return response
             return RedirectResponse(LOGIN, 303)

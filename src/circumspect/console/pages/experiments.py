@@ -21,7 +21,6 @@ from circumspect.console.comparing import (
     LADDER,
     Said,
     changes,
-    fingerprint,
     guarding,
     history,
     measured,
@@ -30,11 +29,13 @@ from circumspect.console.comparing import (
 )
 from circumspect.console.reading import read
 from circumspect.console.rendering import answer, page
+from circumspect.console.sentences import told
 from circumspect.errors import CircumspectError
 from circumspect.lab.trials.conducting import UnknownExperiment, found, next_steps, reported
 from circumspect.lab.trials.experiments import Experiment, of_row
 from circumspect.lab.trials.measures import planned, read_plan
 from circumspect.server.access import services_of
+from circumspect.server.matching import fingerprint
 from circumspect.server.problems import not_found
 from circumspect.server.routes import prompts as prompts_api
 from circumspect.server.web import IdPath, page_after, paged, visible
@@ -83,6 +84,7 @@ async def listing(request: Request, who: Looking, tenant: TenantAsked = "", afte
         "experiments/_fragment.html",
         rows=shown["items"],
         following=shown["next"],
+        told=lambda sentence: told(sentence, who.words),
         tenant=tenant,
         example=tenant or next(iter(names), "shop"),
         tenants=names,
@@ -184,6 +186,7 @@ def about(experiment: Experiment, log: Sequence[LogRow], there: Collection[str],
         "seen": fingerprint(experiment),
         "ladder": [share for share in LADDER if share != experiment.share],
         "changes": changes,
+        "told": lambda sentence: told(sentence, who.words),
         "there": there,
         "history": history(log, who.words),
         "at": moment_of,

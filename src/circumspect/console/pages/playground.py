@@ -21,8 +21,9 @@ from circumspect.console.story import Story, tell
 from circumspect.server.access import services_of
 from circumspect.server.problems import not_found
 from circumspect.server.requests import about
-from circumspect.server.routes.confirmations import Confirmation, decision
+from circumspect.server.routes.confirmations import decision
 from circumspect.server.routes.conversations import turn_shown
+from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.server.web import IdPath, action, visible

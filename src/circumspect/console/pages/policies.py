@@ -34,7 +34,8 @@ from circumspect.policy.load import check, load
 from circumspect.server.access import services_of
 from circumspect.server.problems import not_found
 from circumspect.server.routes import policies as api
-from circumspect.server.schemas import NO_NUL, TENANT, PolicyPut, RollBack
+from circumspect.server.schemas.bodies import NO_NUL, TENANT
+from circumspect.server.schemas.policies import PolicyPut, RollBack
 from circumspect.server.web import one_tenant
 from circumspect.stores import policies as store
 from circumspect.stores.policies import PolicyChanged, PolicyVersion

@@ -17,10 +17,10 @@ from circumspect.console.reading import read
 from circumspect.console.rendering import page
 from circumspect.prompts import FIXED, names, shipped
 from circumspect.server.access import services_of
-from circumspect.server.experiment_schemas import PROMPT_ID
 from circumspect.server.problems import HttpProblem
 from circumspect.server.routes import prompts as api
-from circumspect.server.schemas import TENANT
+from circumspect.server.schemas.bodies import TENANT
+from circumspect.server.schemas.prompts import PROMPT_ID
 from circumspect.server.web import one_tenant, visible
 from circumspect.stores import prompts
 from circumspect.stores.prompts import PromptRow, Use

@@ -21,10 +21,10 @@ from circumspect.knowledge.tree import Document
 from circumspect.review.serving import read_request, stored_documents
 from circumspect.review.words import STATUSES, Status
 from circumspect.server.access import services_of
-from circumspect.server.feedback_schemas import CorrectionGiven
 from circumspect.server.problems import not_found
 from circumspect.server.routes import corrections as api
-from circumspect.server.schemas import NO_NUL
+from circumspect.server.schemas.bodies import NO_NUL
+from circumspect.server.schemas.corrections import CorrectionGiven
 from circumspect.server.services import Services
 from circumspect.server.web import IdPath, page_after, paged, visible
 from circumspect.stores import corrections, reviews

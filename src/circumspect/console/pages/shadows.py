@@ -32,7 +32,7 @@ from circumspect.console.rendering import answer, page
 from circumspect.lab.trials.experiments import Experiment, of_row
 from circumspect.server.access import services_of
 from circumspect.server.problems import not_found
-from circumspect.server.schemas import ID
+from circumspect.server.schemas.bodies import ID
 from circumspect.server.web import IdPath, page_after, paged, visible
 from circumspect.stores import experiments, shadows
 from circumspect.stores.access import LogRow

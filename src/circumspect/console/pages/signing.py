@@ -14,7 +14,8 @@ from circumspect.console.rendering import page
 from circumspect.errors import CircumspectError
 from circumspect.server.access import NotPermitted, NotSignedIn, from_here, signed_in
 from circumspect.server.problems import status_of
-from circumspect.server.routes.session import Credentials, create_session, delete_session
+from circumspect.server.routes.session import create_session, delete_session
+from circumspect.server.schemas.session import Credentials
 
 router = routing.router()
 YEAR = 365 * 24 * 3600

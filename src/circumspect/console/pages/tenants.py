@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import orjson
 import sqlalchemy as sa
@@ -26,14 +26,17 @@ from circumspect.knowledge.tree import Document
 from circumspect.policy.explain import explain
 from circumspect.policy.file import Policy, ToolPolicy, cap_of, effect_of
 from circumspect.server.access import services_of
+from circumspect.server.credentials import MixedScopes
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.routes import admin as api
 from circumspect.server.routes import keys as keys_api
-from circumspect.server.schemas import TENANT, KeyScope, NewKey, PlanGiven, Rotation, TenantChange
+from circumspect.server.schemas.admin import PlanGiven, TenantChange
+from circumspect.server.schemas.bodies import TENANT
+from circumspect.server.schemas.keys import NewKey, Rotation
 from circumspect.server.web import one_tenant
 from circumspect.stores import access, admin, knowledge
 from circumspect.stores import tenants as store
-from circumspect.stores.access import KeyRow
+from circumspect.stores.access import KeyRow, Scope
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import moment
 from circumspect.stores.tenants import TenantRow
@@ -274,7 +277,7 @@ async def _keys(request: Request, tenant: TenantId, now: float, made: Mapping[st
     return {
         "keys": [(one, one.valid(now)) for one in rows],
         "made": made,
-        "scopes": get_args(KeyScope),
+        "scopes": access.SCOPES,
         "key_tenant": tenant,
         "at": moment,
     }
@@ -294,7 +297,7 @@ async def create_key(
     who: Admin,
     tenant: TenantPath,
     name: Annotated[str, Form(min_length=1, max_length=200, pattern=r"^[^\x00\r\n]*$")],
-    scopes: Annotated[list[KeyScope], Form(min_length=1, max_length=len(get_args(KeyScope)))],
+    scopes: Annotated[list[Scope], Form(min_length=1, max_length=len(access.SCOPES))],
     days: Annotated[str, Form(pattern=r"^[0-9]{0,4}$")] = "",
 ) -> Response:
     """The key is in this answer and nowhere else."""
@@ -304,9 +307,11 @@ async def create_key(
         raise HttpProblem(422, "invalid", who.words.t("key-days-wrong"), fix=who.words.t("key-days-fix"))
     try:
         given = NewKey(name=name, scopes=scopes, expires_in_days=ends, tenant=about)
+        answered = await keys_api.create_key(request, who.principal, given)
     except ValidationError as problem:
         raise RequestValidationError(problem.errors()) from None
-    answered = await keys_api.create_key(request, who.principal, given)
+    except MixedScopes as problem:
+        raise HttpProblem(422, problem.code, who.words.t("key-mixed"), fix=who.words.t("key-mixed-fix")) from None
     return await _with_keys(request, who, about, orjson.loads(answered.body))
 
 

@@ -21,7 +21,8 @@ from circumspect.console.i18n import Words
 from circumspect.console.rendering import answer, link
 from circumspect.server.access import services_of
 from circumspect.server.routes import admin as api
-from circumspect.server.schemas import UsageRowShown
+from circumspect.server.schemas.admin import UsageRowShown
+from circumspect.server.schemas.bodies import TENANT
 from circumspect.server.web import visible
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.people import Tenants
@@ -31,7 +32,7 @@ from circumspect.turn import TenantId
 navigation.add(navigation.Entry("nav-usage", "/usage", 70, ("operator", "reviewer")))
 router = routing.router()
 Counting = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
-TenantQuery = Annotated[str, Query(max_length=64)]
+TenantQuery = Annotated[str, Query(max_length=64, pattern=f"^$|{TENANT}")]
 PeriodQuery = Annotated[str, Query(pattern=r"^([12][0-9]{3}-(0[1-9]|1[0-2]))?$")]
 GROUPS: dict[str, Callable[[UsageRow], str]] = {
     "period": lambda row: row.period,

@@ -1,4 +1,4 @@
-// The little that HTML and htmx do not do: theme, live hints, tooltips, copying, phone menu. No text of a page's content is ever read as HTML.
+// The little that HTML and htmx do not do: theme, live hints, tooltips, copying, phone menu, one press of a button. No text of a page's content is ever read as HTML.
 "use strict";
 
 const root = document.documentElement;
@@ -74,6 +74,26 @@ function fit() { if (menu) menu.open = !narrow.matches; }
 narrow.addEventListener("change", fit);
 fit();
 listen();
+
+// A form is sent once, however often its button is pressed; coming back to the page makes it ready again.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post" || form.hasAttribute("hx-post")) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "1";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// What does not fit is the oldest: charts of days begin at their end.
+function newest(within) {
+  for (const chart of within.querySelectorAll(".card .chart:not(.small)")) {
+    chart.scrollLeft = getComputedStyle(chart).direction === "rtl" ? -chart.scrollWidth : chart.scrollWidth;
+  }
+}
+newest(document);
+document.addEventListener("htmx:afterSwap", (event) => newest(event.target));
 
 // A choice in a filter applies at once.
 document.addEventListener("change", (event) => {

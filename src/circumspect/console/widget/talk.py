@@ -22,12 +22,13 @@ from starlette.responses import Response
 from circumspect.console.widget.visits import Visit, begun_here, new_conversation, visit
 from circumspect.errors import CircumspectError
 from circumspect.server.access import services_of
-from circumspect.server.feedback_schemas import FeedbackGiven
 from circumspect.server.problems import status_of
 from circumspect.server.requests import StrictRoute, about
 from circumspect.server.routes import feedback
-from circumspect.server.routes.confirmations import Confirmation, decision
-from circumspect.server.schemas import NO_NUL, Given, Text
+from circumspect.server.routes.confirmations import decision
+from circumspect.server.schemas.bodies import NO_NUL, Given, Text
+from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.server.turns import is_lost

@@ -11,13 +11,12 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from fastapi import Request
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import Caller, NotPermitted, Principal, known_key, services_of
+from circumspect.server.access import Caller, Door, NotPermitted, Principal, known_key, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.requests import about
 from circumspect.stores.access import KnownKey
@@ -43,13 +42,10 @@ class Visit:
         return Principal(caller.name, frozenset({self.tenant}), caller=caller)
 
 
-VisitOf = Callable[[Request], Awaitable[Visit]]
-
-
-def visit(*, says: bool) -> VisitOf:
+def visit(*, says: bool) -> Door[Visit]:
     """A visitor who reads, or who says something, which costs the tenant money and counts against its rate."""
 
-    async def dependency(request: Request) -> Visit:
+    async def look(request: Request) -> Visit:
         if request.headers.get("sec-fetch-site") in _ELSEWHERE:
             raise NotPermitted("This is for the widget's own frame.", fix="Use the API with a key of scope chat.")
         services, address = services_of(request), address_of(request)
@@ -63,7 +59,7 @@ def visit(*, says: bool) -> VisitOf:
         about(tenant=known.row.tenant)
         return Visit(known.row.tenant, known.row.id)
 
-    return dependency
+    return Door(look)
 
 
 async def publishable(request: Request, token: str) -> KnownKey:

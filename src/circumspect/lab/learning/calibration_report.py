@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from html import escape
 
 from circumspect.lab.learning.calibration import Bin, Fit, Measured, TooFew, mapped, measured, overall
-from circumspect.lab.learning.outcomes import HandingOver, Label
+from circumspect.lab.learning.outcomes import Group, HandingOver, Label, Whose
 from circumspect.lab.learning.suggestions import Banded, BandSuggestion, Capped, CapSuggestion, difference
 from circumspect.turn import Json
 
 BAR = 30
+GROUPS: tuple[Group, ...] = ("outcomes", "colleagues", "users")
 SHOWN = 10
 """How many escalations and answers a terminal gets to see."""
 
@@ -26,6 +27,12 @@ class Report:
     tenant: str
     kinds: Counter[str]
     """How many labels of each kind."""
+    by: Counter[Group]
+    """How many are of whom."""
+    whose: Whose
+    """Whose thumbs and corrections count."""
+    left_out: int
+    """Thumbs and corrections that do not."""
     unstated: int
     """Labels of decisions that stated no confidence."""
     fits: Sequence[Fit]
@@ -41,6 +48,9 @@ class Report:
         return {
             "tenant": self.tenant,
             "labels": dict(sorted(self.kinds.items())),
+            "labels_by": {group: self.by[group] for group in GROUPS},
+            "thumbs_of": self.whose,
+            "left_out": self.left_out,
             "without_confidence": self.unstated,
             "overall": {"before": before.to_json(), "after": after.to_json()} if self.fits else None,
             "calibrated": [one.to_json() for one in self.fits],
@@ -63,6 +73,7 @@ def _told(label: Label) -> dict[str, Json]:
         "conversation": label.conversation,
         "turn": label.turn,
         "why": label.why,
+        "by": label.group,
         "tool": label.tool or None,
         "confidence": label.confidence,
         "at": label.at.isoformat(),
@@ -75,6 +86,12 @@ def _told(label: Label) -> dict[str, Json]:
 def lines(report: Report) -> Iterator[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds.most_common())
     yield f"{report.kinds.total():,} labels of {report.tenant}" + (f": {kinds}" if kinds else "")
+    yield _by_whom(report)
+    if report.left_out:
+        yield (
+            f"{report.left_out:,} thumbs and corrections of users and visitors do not count, since anybody can open a "
+            "widget. --labels-by everyone counts them."
+        )
     if report.unstated:
         yield f"{report.unstated:,} of them are about decisions that stated no confidence."
     if report.fits:
@@ -89,6 +106,14 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{_named(few.key)}: not calibrated; {few.needed}"
     yield from _suggested(report)
     yield from _handed(report.handing)
+
+
+def _by_whom(report: Report) -> str:
+    return f"By whom: {', '.join(f'{report.by[group]:,} {group}' for group in GROUPS)}"
+
+
+def _why(label: Label) -> str:
+    return f"{label.why}, by a {label.group.removesuffix('s')}" if label.opinion else label.why
 
 
 def _named(key: tuple[str, str]) -> str:
@@ -165,7 +190,7 @@ def _handed(handing: HandingOver) -> Iterator[str]:
         yield f"{title}: {len(some):,} of {every:,} {what} of which it is known"
         for one in some[:SHOWN]:
             sure = "" if one.confidence is None else f", confidence {one.confidence:.2f}"
-            yield f"  {one.at:%Y-%m-%d}  {one.conversation}  {one.turn}: {one.why}{sure}"
+            yield f"  {one.at:%Y-%m-%d}  {one.conversation}  {one.turn}: {_why(one)}{sure}"
         if len(some) > SHOWN:
             yield f"  … and {len(some) - SHOWN:,} more (--json has them all)"
 
@@ -201,7 +226,8 @@ def _page(report: Report) -> Iterator[str]:
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
-    yield f"<p>{report.kinds.total():,} labels. Everything below is measured on decisions that were held out.</p>"
+    yield f"<p>{report.kinds.total():,} labels. {escape(_by_whom(report))}. {report.left_out:,} more do not count. "
+    yield "Everything below is measured on decisions that were held out.</p>"
     if report.fits:
         before, after = overall(report.fits)
         yield f"<p>All together: {escape(_measures(before, after))}</p>"
@@ -228,7 +254,7 @@ def _page(report: Report) -> Iterator[str]:
         yield f"<h2>{title}: {len(some):,}</h2><table>"
         for label in some[:500]:
             yield f"<tr><td>{label.at:%Y-%m-%d}<td>{escape(label.conversation)}<td>{escape(label.turn)}"
-            yield f"<td>{escape(label.why)}</tr>"
+            yield f"<td>{escape(_why(label))}</tr>"
         yield "</table>"
     yield "</body></html>\n"
 

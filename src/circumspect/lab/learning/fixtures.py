@@ -237,7 +237,7 @@ class Bench:
                 result = checked(fixture, self._policy(fixture), shown)
             except CircumspectError as problem:
                 findings = " ".join(getattr(problem, "findings", ()))
-                told = " ".join(filter(None, (problem.problem, problem.fix, findings)))
+                told = " ".join(filter(None, (f"{problem.problem.rstrip('.')}.", problem.fix, findings)))
                 name, held = (fixture.name, fixture.held) if fixture else (path.name, False)
                 result = Checked(shown, name, held, problem=told)
             yield result

@@ -6,6 +6,10 @@ which the decision was made, with the confidence as it was stated there, before 
 
 What may surprise: a yes judges the turn that proposed the call, not the one that said yes. And where several labels are
 about one decision, it counts as right only if none of them objects.
+
+Thumbs and corrections that came with a key are of a tenant's users, or of anybody who opened a widget: `heard` leaves
+them out where only colleagues count. A user's yes or no to a call always counts. It says what they wanted, which nobody
+else knows.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -32,6 +37,17 @@ _SAID: Mapping[ReasonCode, tuple[Kind, str]] = {
     ReasonCode.DENIED_BY_COLLEAGUE: ("deny", "colleague"),
     ReasonCode.EDITED_BY_COLLEAGUE: ("edit", "colleague"),
 }
+Whose = Literal["colleagues", "everyone"]
+"""Whose thumbs and corrections count."""
+Group = Literal["outcomes", "colleagues", "users"]
+_OPINIONS: tuple[Kind, ...] = ("thumbs_up", "thumbs_down", "correct")
+
+
+def group_of(kind: Kind, by: str) -> Group:
+    """Who says so: how it ended, a colleague, or whoever the agent spoke with."""
+    if kind == "outcome":
+        return "outcomes"
+    return "users" if by == "user" or by.startswith("key:") else "colleagues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +72,33 @@ class Label:
     value: JsonObject = field(default_factory=dict)
     ruling: Ruling | None = field(default=None, compare=False, repr=False)
     """On the call that was proposed, where there was one."""
+    overruled: Group | None = None
+    """Who said something about the turn that counts more than this."""
+
+    @property
+    def group(self) -> Group:
+        return group_of(self.kind, self.by)
+
+    @property
+    def opinion(self) -> bool:
+        return self.kind in _OPINIONS
 
 
-def gather(connection: sa.Connection, tenant: TenantId, since: datetime | None = None) -> Iterator[Label]:
+def gather(
+    connection: sa.Connection, tenant: TenantId, since: datetime | None = None, whose: Whose = "everyone"
+) -> list[Label]:
+    """The labels of a tenant since then that count."""
+    return heard(every(connection, tenant, since), whose)
+
+
+def heard(found: Iterable[Label], whose: Whose) -> list[Label]:
+    """Those that count. What does not count overrules nothing."""
+    if whose == "everyone":
+        return [one for one in found if one.overruled is None]
+    return [one for one in found if one.overruled in (None, "users") and not (one.opinion and one.group == "users")]
+
+
+def every(connection: sa.Connection, tenant: TenantId, since: datetime | None = None) -> Iterator[Label]:
     """All labels of a tenant since then: what was written, and what can be read off everything else."""
     for story in stories(connection, tenant, since):
         for label in labels_of(story):
@@ -127,10 +167,10 @@ def _ends(story: Story) -> Iterator[Label]:
 
 
 def _resolved(story: Story) -> Iterator[Label]:
-    """Whether escalations were needed, by what people did about them; unless somebody said so."""
-    judged = {row.turn for row in story.written}
+    """Whether escalations were needed, by what people did about them; what somebody said about it counts more."""
+    judged = {row.turn: group_of(row.kind, row.by) for row in sorted(story.written, key=_not_a_user)}
     for one in story.handovers:
-        if one.resolved_at is None or one.about_a_call or one.turn in judged:
+        if one.resolved_at is None or one.about_a_call:
             continue
         said = [
             message.content
@@ -160,7 +200,12 @@ def _resolved(story: Story) -> Iterator[Label]:
             moment(one.resolved_at),
             why,
             ruling=decided.ruling,
+            overruled=judged.get(one.turn),
         )
+
+
+def _not_a_user(row: LabelRow) -> bool:
+    return group_of(row.kind, row.by) != "users"
 
 
 def _was_needed(said: Sequence[str], suggestion: str) -> tuple[bool, str]:

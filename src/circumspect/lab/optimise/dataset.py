@@ -26,6 +26,8 @@ from circumspect.turn import digest
 Part = Literal["train", "validation", "held"]
 TRAIN, VALIDATION = 0.5, 0.25
 """Shares of the cases; the rest is held out."""
+FROM_STORE = "store.json"
+"""In a folder that was made from a store: whose."""
 
 
 def part_of(case_id: str) -> Part:
@@ -39,6 +41,8 @@ class Dataset:
 
     examples: tuple[Example, ...]
     shelf: Shelf
+    tenant: str | None = None
+    """Whose store the cases come from, if they do."""
 
     def part(self, name: Part) -> tuple[Example, ...]:
         return tuple(one for one in self.examples if part_of(one.case.id) == name)
@@ -82,7 +86,18 @@ def read_dataset(folder: Path) -> Dataset:
             examples[example.id] = example
     if not examples:
         raise ConfigError(f"{labels} has no labels.", fix="Write one line for each case and criterion.")
-    return Dataset(tuple(examples.values()), shelf)
+    return Dataset(tuple(examples.values()), shelf, tenant_of(folder))
+
+
+def tenant_of(folder: Path) -> str | None:
+    """Whose store a dataset was made from; None where somebody made it by hand."""
+    file = folder / FROM_STORE
+    if not file.is_file():
+        return None
+    try:
+        return str(orjson.loads(file.read_bytes())["tenant"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise ConfigError(f"{file} does not say whose it is.", fix='Write {"tenant": "NAME"}.') from None
 
 
 def _criteria(folder: Path) -> Path:

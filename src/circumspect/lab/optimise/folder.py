@@ -1,6 +1,7 @@
 """The run directory: everything a run knows, so that the same command goes on wherever it ended.
 
     settings.json      what the run is about; another command than this one is refused
+    cases.json         whose cases it holds, so that they are found when they are deleted
     run.db             every evaluation that was paid for, by candidate and example, and every answer in reflection
     candidates/        the texts, one file each
     gepa.log           what the optimiser said
@@ -16,10 +17,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ import orjson
 
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.alone import alone
+from circumspect.lab.optimise.private import make_folder, opener, write
 from circumspect.lab.optimise.words import Score
 
 _SCHEMA = """
@@ -80,19 +81,26 @@ def key_of(text: str) -> str:
 class Folder:
     """Open for one process at a time. What is written is on disk when the call returns."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: Path, settings: Mapping[str, Any], cases: Collection[str] = (), tenant: str | None = None
+    ) -> None:
+        """`tenant` is whose store the cases come from, if they do."""
         self.path = path
         self._settings = settings
+        self._holds = {"tenant": tenant, "cases": sorted(cases)}
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opening:
             # Traces hold what is in the cases.
-            (self.path / "candidates").mkdir(parents=True, exist_ok=True)
-            self.path.chmod(0o700)
+            make_folder(self.path)
+            make_folder(self.path / "candidates")
             fix = "Wait for it to end, or name another directory with --run."
             opening.enter_context(alone(self.path / "lock", f"Another process works in {self.path}.", fix))
             self._check_settings()
+            write(self.path / "cases.json", orjson.dumps(self._holds, option=orjson.OPT_INDENT_2))
+            # SQLite gives the files beside it the mode of the database.
+            open(self.path / "run.db", "ab", opener=opener).close()
             self._database = sqlite3.connect(self.path / "run.db", isolation_level=None)
             opening.callback(self._database.close)
             self._database.execute("PRAGMA journal_mode=WAL")
@@ -177,18 +185,8 @@ class Folder:
 
     def log(self, message: str) -> None:
         """GEPA calls this; its words are for whoever wants to know how it came to be."""
-        with (self.path / "gepa.log").open("a", encoding="utf-8") as out:
+        with open(self.path / "gepa.log", "a", encoding="utf-8", opener=opener) as out:
             out.write(f"{message}\n")
-
-
-def write(file: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    part = file.with_suffix(f"{file.suffix}.part")
-    with part.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
 
 
 def _json(value: Any) -> str:

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.knowledge.reading import HTML, MARKDOWN, PDF, PLAIN, read_document
 from circumspect.knowledge.tree import Document
-from circumspect.lab.optimise.dataset import Part, part_of
+from circumspect.lab.optimise import private
+from circumspect.lab.optimise.dataset import FROM_STORE, Part, part_of
 from circumspect.lab.optimise.words import Example, Label
 from circumspect.review.reading import criteria_of, read_case
 from circumspect.review.words import STATUSES, Criterion
@@ -80,6 +81,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gathered:
+    tenant: str
     judged: tuple[Judged, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     """How many, by reason."""
@@ -151,7 +153,7 @@ def gather(connection: sa.Connection, tenant: str, since: float | None = None) -
     )
     if len(clear) < len(kept):
         left_out[VERSIONS] += len(kept) - len(clear)
-    return Gathered(clear, dict(left_out))
+    return Gathered(tenant, clear, dict(left_out))
 
 
 class _Reader:
@@ -225,7 +227,8 @@ def _meaning(judged: Judged) -> str:
 
 
 def write(gathered: Gathered, folder: Path) -> None:
-    """As `read_dataset` reads it. Into a new folder or an empty one: what was deleted meanwhile must not stay."""
+    """As `read_dataset` reads it, for its owner only. Into a new folder or an empty one: what was deleted meanwhile
+    must not stay."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} is there already, and not empty.", fix="Name a new folder.")
     sources: dict[str, Source] = {}
@@ -236,20 +239,22 @@ def write(gathered: Gathered, folder: Path) -> None:
     asked = {digest(one.to_json()): one for one in criteria}
     names = _named({hash_: one.id for hash_, one in asked.items()}, _longer)
 
+    private.make_folder(folder)
+    private.write(folder / FROM_STORE, _lines([{"tenant": gathered.tenant}]))
     for part in ("cases", "policies"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+        private.make_folder(folder / part)
     for hash_, source in sources.items():
-        (folder / "policies" / files[hash_]).write_bytes(source.data)
+        private.write(folder / "policies" / files[hash_], source.data)
     cases = {one.example.case.id: one.request_case for one in gathered.judged}
-    (folder / "cases" / "cases.jsonl").write_text(_lines(cases.values()), "utf-8")
+    private.write(folder / "cases" / "cases.jsonl", _lines(cases.values()))
     policies = {name: {"document": name} for name in files.values()}
     items = [{**one.to_json(), "id": names[hash_]} for hash_, one in asked.items()]
-    (folder / "criteria.json").write_text(_lines([{"policies": policies, "criteria": items}]), "utf-8")
+    private.write(folder / "criteria.json", _lines([{"policies": policies, "criteria": items}]))
     labels = (
         _label(judged.example, names[digest(criterion.to_json())])
         for judged, criterion in zip(gathered.judged, criteria, strict=True)
     )
-    (folder / "labels.jsonl").write_text(_lines(labels), "utf-8")
+    private.write(folder / "labels.jsonl", _lines(labels))
 
 
 def _about(judged: Judged, files: Mapping[str, str]) -> Criterion:
@@ -263,8 +268,8 @@ def _label(example: Example, criterion: str) -> dict[str, str]:
     return label | ({"why": example.label.why} if example.label.why else {})
 
 
-def _lines(values: Iterable[object]) -> str:
-    return "".join(f"{compact(value)}\n" for value in values)
+def _lines(values: Iterable[object]) -> bytes:
+    return "".join(f"{compact(value)}\n" for value in values).encode()
 
 
 def _file(source: Source) -> str:

@@ -25,8 +25,9 @@ from circumspect.errors import ConfigError
 from circumspect.lab.batch.reviews import Elsewhere
 from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, unusable
 from circumspect.lab.optimise.dataset import Dataset
-from circumspect.lab.optimise.folder import Evaluated, Folder, key_of, write
+from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
+from circumspect.lab.optimise.private import write
 from circumspect.lab.optimise.report import Held, Report, Tried, mean_parts
 from circumspect.lab.optimise.words import Example
 from circumspect.ports import Model
@@ -162,7 +163,8 @@ def optimise(
     need_gepa()
     floor = check(plan, dataset)
     settings = plan.settings(dataset, model.name, reflection.name)
-    with Folder(path, settings) as folder, _loop(model, reflection) as runner:
+    cases = {one.case.id for one in dataset.examples}
+    with Folder(path, settings, cases, dataset.tenant) as folder, _loop(model, reflection) as runner:
         adapter = ReviewAdapter(
             plan.prompt, dataset.shelf, model, find_metric(plan.metric), folder, runner.run, plan.concurrency,
             elsewhere, Limits(tokens=plan.tokens),

@@ -63,8 +63,7 @@ def _counts(summary: Summary) -> Iterator[str]:
 def _reasons(summary: Summary, meanings: Mapping[str, str], width: int) -> Iterator[str]:
     yield "Why calls were held"
     for code, count in summary.reasons.most_common():
-        meaning = meanings.get(code, "")
-        yield f"  {code:26}{count:8,}  {meaning}"[:width].rstrip()
+        yield from _wrapped(f"  {code:26}{count:8,}  ", meanings.get(code, ""), width)
 
 
 def _case(number: int, row: Ruled, width: int) -> Iterator[str]:
@@ -82,7 +81,7 @@ def _case(number: int, row: Ruled, width: int) -> Iterator[str]:
 def _problems(summary: Summary, width: int) -> Iterator[str]:
     total = sum(summary.problem_counts.values())
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in summary.problem_counts.most_common())
-    yield f"{total:,} things could not be read: {kinds}"
+    yield f"{many(total, 'thing')} could not be read: {kinds}"
     for problem in summary.problems[:10]:
         yield from _wrapped("  ", clean(str(problem), 300), width)
     if total > min(10, len(summary.problems)):

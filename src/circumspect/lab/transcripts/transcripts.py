@@ -96,11 +96,11 @@ def read(paths: Iterable[str | Path], toolbox: Toolbox | None = None) -> Iterato
 
 def _opened(path: Path) -> IO[bytes]:
     stream = path.open("rb")
-    if stream.read(2) == b"\x1f\x8b":
+    # Looked at and not read: a pipe cannot go back to its beginning.
+    if stream.peek(2)[:2] == b"\x1f\x8b":
         stream.close()
         # A line at a time out of a large buffer: the module's own is refilled several times a line.
         return io.BufferedReader(cast("io.RawIOBase", gzip.open(path, "rb")), UNPACKED)
-    stream.seek(0)
     return stream
 
 
@@ -293,8 +293,11 @@ def _identity(value: Mapping[str, Any], name: str, line: int) -> str:
 def specs_from(path: str | Path) -> Specs:
     """Tool definitions from a file of their own, for transcripts that carry none."""
     try:
-        return specs_of(orjson.loads(Path(path).read_bytes()))
+        return specs_of(orjson.loads(Path(path).read_text("utf-8-sig")))
     except OSError as problem:
         raise ConfigError(f"Cannot read {path}: {problem.strerror}.", fix="Check the path.") from None
+    except UnicodeDecodeError as problem:
+        raise ConfigError(f"{path} is not UTF-8 text (byte {problem.start}).", fix="Save it as UTF-8.") from None
     except (orjson.JSONDecodeError, BadTools) as problem:
-        raise ConfigError(f"{path} holds no tool definitions: {problem}.", fix="Give a JSON list of tools.") from None
+        fix = "Give a JSON list of tools, such as OpenAI tool definitions."
+        raise ConfigError(f"{path} holds no tool definitions: {problem}.", fix=fix) from None

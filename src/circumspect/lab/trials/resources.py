@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from circumspect.errors import ConfigError
 from circumspect.knowledge.search import Library
 from circumspect.lab.trials.variants import Understander
-from circumspect.models import open_model
+from circumspect.models import ProviderSettings, open_model
 from circumspect.policy.file import Policy
 from circumspect.policy.load import load
 from circumspect.ports import Model
@@ -21,15 +21,17 @@ from circumspect.turn import Business, TenantId, ToolSpec
 
 
 class StoredResources:
-    def __init__(self, store: SqlStore, library: Library | None = None) -> None:
+    def __init__(self, store: SqlStore, library: Library | None = None, *, model_seconds: float | None = None) -> None:
+        """`model_seconds`: how long models are waited for, where not as long as by default."""
         self._store, self._library = store, library or Library(store)
+        self._patience = ProviderSettings() if model_seconds is None else ProviderSettings(timeout=model_seconds)
         self._models: dict[str, Model] = {}
         self._opening = asyncio.Lock()
 
     async def model(self, name: str) -> Model:
         async with self._opening:
             if name not in self._models:
-                self._models[name] = await asyncio.to_thread(open_model, name)
+                self._models[name] = await asyncio.to_thread(open_model, name, settings=self._patience)
             return self._models[name]
 
     async def policy(self, tenant: TenantId, version: int, specs: Mapping[str, ToolSpec]) -> Policy:

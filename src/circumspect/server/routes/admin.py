@@ -21,10 +21,8 @@ from circumspect.policy.explain import explain
 from circumspect.policy.file import Policy
 from circumspect.server.access import NotPermitted, Operator, Principal, either, operator, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.schemas import (
-    TENANT,
+from circumspect.server.schemas.admin import (
     ActionShown,
-    Page,
     PlanGiven,
     PlanShown,
     TenantChange,
@@ -32,6 +30,7 @@ from circumspect.server.schemas import (
     ToolShown,
     UsageRowShown,
 )
+from circumspect.server.schemas.bodies import TENANT, Page
 from circumspect.server.web import (
     OPERATOR,
     After,

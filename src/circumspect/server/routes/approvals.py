@@ -1,7 +1,8 @@
 """`/v1/approvals`: calls that wait for a colleague. See exactly what will run, then approve, deny or edit it.
 
 A decision names the hash of what its author was shown; if that is not what is stored, nothing happens. An edit is no
-approval: the call with its new arguments goes through the rules again and, if they let it, waits anew.
+approval: the call with its new arguments goes through the rules again and, if they let it, waits anew. The store writes
+the line in the operators' log, in the transaction that records the decision.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.requests import about
 from circumspect.server.routes.conversations import turn_shown
-from circumspect.server.schemas import ApprovalShown, Decided, Decision, Edit, Page
+from circumspect.server.schemas.approvals import ApprovalShown, Decided, Decision, Edit
+from circumspect.server.schemas.bodies import Page
 from circumspect.server.streams import lost_body
 from circumspect.server.turns import is_lost
 from circumspect.server.web import (
@@ -24,7 +26,6 @@ from circumspect.server.web import (
     IdPath,
     Limit,
     TenantQuery,
-    action,
     answer,
     described,
     page_after,
@@ -127,9 +128,6 @@ async def _decide(
     result = await services.turns.take(incoming, setup)
     if is_lost(result):
         return answer(lost_body(result), 503, headers={"Retry-After": "2"})
-    change = action(services, who.name, decision)
-    detail: JsonObject = {"tool": intent.call.tool, "outcome": result.outcome, "turn": result.turn}
-    await services.store.tx(change.log, intent.tenant, intent.id, detail)
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
     return answer({"approval": shown(after, services.clock.now()), "turn": turn_shown(result)})
 

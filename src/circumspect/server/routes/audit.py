@@ -27,7 +27,7 @@ from circumspect.policy.load import load
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.requests import about, read_json
-from circumspect.server.schemas import AuditGiven
+from circumspect.server.schemas.audit import AuditGiven
 from circumspect.server.web import KEY, described, resource
 from circumspect.stores import policies
 from circumspect.stores.codec import dumps

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
+import orjson
 from fastapi import Depends, Header, Request
 from starlette.responses import Response, StreamingResponse
 
@@ -32,10 +33,11 @@ from circumspect.server.openai_format import (
     talk_of,
     tool_calls,
     usage,
+    with_error,
 )
-from circumspect.server.problems import HttpProblem, body_of
-from circumspect.server.requests import about
-from circumspect.server.schemas import ID
+from circumspect.server.problems import HttpProblem, body_of, response_to
+from circumspect.server.requests import StrictRoute, about
+from circumspect.server.schemas.bodies import ID
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, lost_body
 from circumspect.server.turns import is_lost
 from circumspect.server.web import KEY, answer, described, resource, written
@@ -44,7 +46,26 @@ from circumspect.work import Setup
 
 log = logging.getLogger(__name__)
 
-router = resource("openai")
+
+class OpenAIRoute(StrictRoute):
+    """Whatever is wrong is also said as OpenAI says it: its clients show nothing else."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Exception as error:
+                response = await response_to(request, error)
+                body, status = orjson.loads(response.body), response.status_code
+                kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+                return answer(with_error(body, status), status, kept)
+
+        return told
+
+
+router = resource("openai", OpenAIRoute)
 Chatting = Annotated[Caller, Depends(caller("chat"))]
 MODEL = "circumspect"
 
@@ -123,7 +144,7 @@ async def create_chat_completion(
         return StreamingResponse(chunks.events(), media_type="text/event-stream", headers=HEADERS)
     result = await services.turns.take(incoming, setup, after)
     if is_lost(result):
-        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
+        return answer(with_error(lost_body(result), 503), 503, headers={"Retry-After": "2"})
     return answer(completion(result, given.model, created))
 
 
@@ -196,12 +217,15 @@ class Chunks:
             if error is not None and not isinstance(error, CircumspectError):
                 log.error("turn failed", exc_info=error)
             broken = CircumspectError("The turn was broken off.", fix="Send it again with the same Idempotency-Key.")
-            self._queue.put_nowait({"error": body_of(error if isinstance(error, CircumspectError) else broken)})
+            self._wrong(body_of(error if isinstance(error, CircumspectError) else broken))
         elif is_lost(result := task.result()):
-            self._queue.put_nowait({"error": lost_body(result)})
+            self._wrong(lost_body(result))
         else:
             self._finish(result)
         self._queue.put_nowait(None)
+
+    def _wrong(self, body: Mapping[str, Any]) -> None:
+        self._queue.put_nowait({"error": {**body, **with_error(body, 503)["error"]}})
 
     def _finish(self, result: TurnResult) -> None:
         if result.reply.startswith(self._said):

@@ -7,18 +7,18 @@ here.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
-from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.requests import about
 from circumspect.server.routes.conversations import Key, answered, turn_shown, wants_events
-from circumspect.server.schemas import Given, Id, TurnShown
+from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.schemas.conversations import TurnShown
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.server.web import KEY, IdPath, described, resource
@@ -30,13 +30,6 @@ router = resource("conversations")
 Chatting = Annotated[Caller, Depends(caller("chat"))]
 USER = "user"
 """Who a user is to the rules, as in a message of theirs."""
-
-
-class Confirmation(Given):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"intent_id": "intent_77ab02", "decision": "approve"}]})
-
-    intent_id: Id = Field(description="`pending.intent_id` of the turn that asked.")
-    decision: Literal["approve", "deny"] = Field(description="The user's yes or no.")
 
 
 _STREAMED = {

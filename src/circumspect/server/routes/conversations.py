@@ -13,8 +13,16 @@ from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.server.problems import HttpProblem
 from circumspect.server.requests import about
-from circumspect.server.schemas import ConversationShown, MessageShown, NewConversation, NewMessage, Page, TurnShown
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.conversations import (
+    ConversationShown,
+    MessageShown,
+    NewConversation,
+    NewMessage,
+    TurnShown,
+)
 from circumspect.server.streams import Stream, lost_body
 from circumspect.server.turns import is_lost
 from circumspect.server.web import (
@@ -35,7 +43,7 @@ from circumspect.server.web import (
     when,
 )
 from circumspect.stores import people, privacy
-from circumspect.stores.people import Conversation, get_conversation, list_conversations
+from circumspect.stores.people import Conversation, NotThere, get_conversation, list_conversations
 from circumspect.turn import ConversationId, Incoming, Message, TurnId, TurnResult
 
 router = resource("conversations")
@@ -142,7 +150,11 @@ async def send_message(
     services = services_of(request)
     conversation = ConversationId(conversation_id)
     setup = await services.directory.setup(who.tenant)
-    await services.store.tx(get_conversation, frozenset({who.tenant}), conversation)
+    try:
+        await services.store.tx(get_conversation, frozenset({who.tenant}), conversation)
+    except NotThere as problem:
+        fix = "Make it first: POST /v1/conversations with your own id, or without one. GET lists those that are there."
+        raise HttpProblem(404, problem.code, problem.problem, fix=fix) from None
     incoming = Incoming(
         tenant=who.tenant,
         conversation=conversation,

@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.requests import about
-from circumspect.server.schemas import EscalationShown, Page, PersonsReply, Said
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, Said
 from circumspect.server.web import (
     After,
     IdPath,

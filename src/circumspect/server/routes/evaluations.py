@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Depends, Header, Query, Request
-from pydantic import ConfigDict, Field, model_validator
 from starlette.responses import Response, StreamingResponse
 
-from circumspect.reasons import ReasonCode
 from circumspect.review.serving import read_request, stored_documents
-from circumspect.review.words import ControllerName, Status, shortened
+from circumspect.review.words import ControllerName, shortened
 from circumspect.server.access import Caller, Principal, caller, either, services_of
-from circumspect.server.feedback_schemas import CorrectionShown
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.requests import about
 from circumspect.server.routes.corrections import shown as shown_correction
-from circumspect.server.schemas import Given, Page, Shown
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
 from circumspect.server.web import (
@@ -47,7 +45,7 @@ from circumspect.server.web import (
 from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import dumps
 from circumspect.stores.corrections import Correction
-from circumspect.stores.reviews import Evaluation, State
+from circumspect.stores.reviews import Evaluation
 from circumspect.turn import TenantId
 
 router = resource("evaluations")
@@ -67,109 +65,6 @@ Key = Annotated[
     ),
 ]
 POLL_SECONDS = 0.3
-
-
-# --- over the wire --------------------------------------------------------------------------------------------------
-
-
-class DocumentGiven(Given):
-    """A document: `text`, a file in `data` (base64), or the name of one that is stored for the tenant."""
-
-    name: str = Field("", max_length=200, pattern=r"^[^\x00]*$")
-    text: str | None = Field(None, pattern=r"^[^\x00]*$")
-    data: str | None = Field(None, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
-    media_type: str | None = Field(None, max_length=100)
-    stored: str | None = Field(None, min_length=1, max_length=200, pattern=r"^[^\x00]*$")
-
-    @model_validator(mode="after")
-    def one_of_three(self) -> DocumentGiven:
-        if sum(one is not None for one in (self.text, self.data, self.stored)) != 1:
-            raise ValueError("give one of text, data and stored")
-        if self.stored is None and not self.name:
-            raise ValueError("name the document")
-        return self
-
-
-class LimitsGiven(Given):
-    tokens: int | None = Field(None, ge=500, le=1_000_000, description="Budget of one criterion.")
-    budget: Literal["soft", "hard"] | None = None
-
-
-class NewEvaluation(Given):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "case": {
-                        "id": "C-1",
-                        "facts": {"claim": {"submitted": "2026-04-05"}, "trip": {"ended": "2026-03-06"}},
-                    },
-                    "criteria": [{"id": "K-1", "text": "The claim was submitted in time."}],
-                    "documents": [{"name": "policy.md", "text": "# Claims\n\nA claim shall be submitted within …"}],
-                }
-            ]
-        }
-    )
-
-    case: dict[str, Any] = Field(
-        description="`id` and `facts` (nested, plain) or `fields` (value, confidence, source)."
-    )
-    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=200, description="Each with `id` and `text`.")
-    documents: list[DocumentGiven] = Field(min_length=1, max_length=50)
-    controller: Literal["auto", "react", "heuristic"] = Field(
-        "auto",
-        description="`react`: the tenant's model drives. `heuristic`: no model. `auto`: what an experiment on cases "
-        "says; else react if there is a model.",
-    )
-    fallback: bool = Field(True, description="The heuristic answers when the model fails.")
-    limits: LimitsGiven | None = None
-
-
-class CitationShown(Shown):
-    document: str
-    path: list[str]
-    page: int | None
-    quote: str = Field(description="The document's own text from `start` to `end`.")
-    start: int
-    end: int
-
-
-class EvidenceShown(Shown):
-    field: str
-    value: Any
-
-
-class ResultShown(Shown):
-    case: str
-    criterion: str
-    status: Status
-    confidence: float
-    rationale: str
-    citations: list[CitationShown]
-    evidence: list[EvidenceShown]
-    reason_code: ReasonCode | None
-    controller: ControllerName
-    prompt_id: str
-    usage: dict[str, Any]
-    trace: list[dict[str, Any]] | None = None
-    correction: CorrectionShown | None = Field(None, description="What a person said that it should have been.")
-
-
-class EvaluationShown(Shown):
-    id: str
-    tenant: str
-    case: str
-    state: State
-    controller: ControllerName
-    total: int
-    done: int
-    error: str | None
-    created_at: str
-    finished_at: str | None
-    results: list[ResultShown] | None = None
-
-
-# --- routes ---------------------------------------------------------------------------------------------------------
 
 
 @router.post("/v1/evaluations", **described(EvaluationShown, 400, 404, 413, status=202, security=KEY))

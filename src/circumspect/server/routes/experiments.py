@@ -1,7 +1,8 @@
 """`/v1/admin/experiments` and `/v1/admin/shadows`: make an experiment, start it, look at it, change its share, stop it.
 
-What is changed here holds on this worker at once and on the others a second later. Model and profile are what a tenant
-pays for, so an arm with another one can be made by operators only.
+What is changed here holds on this worker at once and on the others a second later. Whoever sends the `ETag` of what
+they saw as `If-Match` changes that and nothing newer. Model and profile are what a tenant pays for, so an arm with
+another one can be made by operators only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from circumspect.lab.trials.conducting import (
 )
 from circumspect.lab.trials.experiments import Experiment, of_row
 from circumspect.server.access import NotPermitted, Principal, either, services_of
-from circumspect.server.experiment_schemas import (
+from circumspect.server.matching import CHANGED, ETAG, IfMatch, as_seen, tagged
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.schemas.bodies import ID, Page, Problem
+from circumspect.server.schemas.experiments import (
     ExperimentGiven,
     ExperimentShown,
     ExperimentWhole,
@@ -36,8 +40,6 @@ from circumspect.server.experiment_schemas import (
     ShareGiven,
     StopGiven,
 )
-from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.schemas import ID, Page
 from circumspect.server.services import Services
 from circumspect.server.web import (
     After,
@@ -65,6 +67,14 @@ TurnPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
 KindQuery = Annotated[str | None, Query(pattern="^(ab|shadow)$", description="Only of this kind.")]
 
 
+def _described(model: Any, *statuses: int, status: int = 200, changes: bool = False) -> dict[str, Any]:
+    """As `described`, of an answer that has a tag."""
+    responses: dict[int, dict[str, Any]] = {status: {"model": model, "description": "Done.", "headers": ETAG}}
+    if changes:
+        responses[412] = {"model": Problem, "description": CHANGED, "headers": ETAG}
+    return described(model, *statuses, status=status, responses=responses)
+
+
 @router.get("/v1/admin/experiments", **described(Page[ExperimentShown], 404))
 async def list_experiments(
     request: Request,
@@ -82,7 +92,7 @@ async def list_experiments(
     return answer(paged(rows, limit, lambda row: shown(of_row(row)), lambda row: (row.created_at, row.id)))
 
 
-@router.post("/v1/admin/experiments", **described(ExperimentShown, 400, 404, 409, status=201))
+@router.post("/v1/admin/experiments", **_described(ExperimentShown, 400, 404, 409, status=201))
 async def create_experiment(
     request: Request, who: Administering, given: ExperimentGiven, tenant: TenantQuery = None
 ) -> Response:
@@ -98,10 +108,10 @@ async def create_experiment(
     )  # fmt: skip
     await _check(services, made)
     written = logged("create_experiment", who.name, services.ids.new("act"), services.clock.now(), {"name": given.name})
-    return answer(shown(await services.store.tx(create, made, written)), 201)
+    return answer(shown(await services.store.tx(create, made, written)), 201, tagged(made))
 
 
-@router.get("/v1/admin/experiments/{experiment_id}", **described(ExperimentWhole, 404))
+@router.get("/v1/admin/experiments/{experiment_id}", **_described(ExperimentWhole, 404))
 async def get_experiment(request: Request, who: Reading, experiment_id: IdPath) -> Response:
     """One, with what its arms came to so far; of a shadow, how often it would have done the same."""
     needs_one_of(who, "read", "admin")
@@ -118,48 +128,54 @@ async def get_experiment(request: Request, who: Reading, experiment_id: IdPath) 
     else:
         steps = next_steps(experiment, sums, now)
         results = {**report.to_json(), "next": {name: _step(step) for name, step in steps.items()}}
-    return answer({**shown(experiment), "results": results, "summary": summary})
+    return answer({**shown(experiment), "results": results, "summary": summary}, headers=tagged(experiment))
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/start", **described(ExperimentShown, 400, 404, 409))
-async def start_experiment(request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven) -> Response:
+@router.post("/v1/admin/experiments/{experiment_id}/start", **_described(ExperimentShown, 400, 404, 409, changes=True))
+async def start_experiment(
+    request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
+) -> Response:
     """Start it with this share; after it was stopped, again. Every arm is built first, so that none is broken."""
     services = services_of(request)
     row = await services.store.tx(experiments.get, who.tenant_filter, experiment_id)
     if row is None:
         raise not_found("experiment")
-    await _check(services, of_row(row))
+    await _check(services, as_seen(of_row(row), if_match))
     return await _changed(
-        request, who, experiment_id, "start_experiment", lambda one, now: words.start(one, given.share, now),
+        request, who, experiment_id, if_match, "start_experiment", lambda one, now: words.start(one, given.share, now),
         {"share": given.share},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/share", **described(ExperimentShown, 400, 404, 409))
-async def set_share(request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven) -> Response:
+@router.post("/v1/admin/experiments/{experiment_id}/share", **_described(ExperimentShown, 400, 404, 409, changes=True))
+async def set_share(
+    request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
+) -> Response:
     """For conversations that begin from now on. Those under way keep their arm."""
     return await _changed(
-        request, who, experiment_id, "set_share", lambda one, now: words.set_share(one, given.share, now),
+        request, who, experiment_id, if_match, "set_share", lambda one, now: words.set_share(one, given.share, now),
         {"share": given.share},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/stop", **described(ExperimentShown, 400, 404, 409))
-async def stop_experiment(request: Request, who: Administering, experiment_id: IdPath, given: StopGiven) -> Response:
+@router.post("/v1/admin/experiments/{experiment_id}/stop", **_described(ExperimentShown, 400, 404, 409, changes=True))
+async def stop_experiment(
+    request: Request, who: Administering, experiment_id: IdPath, given: StopGiven, if_match: IfMatch = None
+) -> Response:
     """Switch back: everybody has what the tenant has, within seconds, on all workers."""
     return await _changed(
-        request, who, experiment_id, "stop_experiment", lambda one, now: words.stop(one, given.why, now),
+        request, who, experiment_id, if_match, "stop_experiment", lambda one, now: words.stop(one, given.why, now),
         {"why": given.why},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/finish", **described(ExperimentShown, 400, 404, 409))
+@router.post("/v1/admin/experiments/{experiment_id}/finish", **_described(ExperimentShown, 400, 404, 409, changes=True))
 async def finish_experiment(
-    request: Request, who: Administering, experiment_id: IdPath, given: FinishGiven
+    request: Request, who: Administering, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
 ) -> Response:
     """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
     return await _changed(
-        request, who, experiment_id, "finish_experiment",
+        request, who, experiment_id, if_match, "finish_experiment",
         lambda one, now: words.finish(one, given.winner, given.roll_out, now), given.model_dump(),
     )  # fmt: skip
 
@@ -212,6 +228,7 @@ async def _changed(
     request: Request,
     who: Principal,
     id_: str,
+    if_match: str | None,
     name: str,
     step: Callable[[Experiment, float], Experiment],
     detail: JsonObject,
@@ -219,14 +236,18 @@ async def _changed(
     services = services_of(request)
     now = services.clock.now()
     written = logged(name, who.name, services.ids.new("act"), now, detail)
+
+    def changed(one: Experiment) -> Experiment:
+        return step(as_seen(one, if_match), now.timestamp())
+
     try:
-        after = await services.store.tx(change, who.tenant_filter, id_, lambda one: step(one, now.timestamp()), written)
+        after = await services.store.tx(change, who.tenant_filter, id_, changed, written)
     except UnknownExperiment:
         raise not_found("experiment") from None
     except ExperimentState as problem:
         raise HttpProblem(409, problem.code, problem.problem, fix=problem.fix) from None
     services.experimenting.look_again()
-    return answer(shown(after))
+    return answer(shown(after), headers=tagged(after))
 
 
 def shown(experiment: Experiment) -> dict[str, Any]:

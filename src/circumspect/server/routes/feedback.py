@@ -15,9 +15,9 @@ from starlette.responses import Response
 
 from circumspect.lab.learning.stories import story_of
 from circumspect.server.access import Principal, either, services_of
-from circumspect.server.feedback_schemas import FeedbackGiven, FeedbackShown
 from circumspect.server.problems import not_found
 from circumspect.server.requests import about
+from circumspect.server.schemas.feedback import FeedbackGiven, FeedbackShown
 from circumspect.server.web import IdPath, TenantQuery, action, answer, described, resource, visible, when
 from circumspect.stores import labels
 from circumspect.stores.codec import epoch

@@ -15,7 +15,8 @@ from circumspect.config import Settings
 from circumspect.errors import StoreError
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.server.metrics import waiting
-from circumspect.server.schemas import Health, Problem, Readiness
+from circumspect.server.schemas.bodies import Problem
+from circumspect.server.schemas.health import Health, Readiness
 from circumspect.server.web import answer, described, resource
 from circumspect.stores.schema import HEAD
 

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from circumspect.browsing.interacting import Asked, arriving, interaction
 from circumspect.server.access import Caller, caller, services_of
-from circumspect.server.page_schemas import InteractionShown, InteractRequest
 from circumspect.server.requests import about
 from circumspect.server.routes.conversations import Key
+from circumspect.server.schemas.interact import InteractionShown, InteractRequest
 from circumspect.server.streams import lost_body
 from circumspect.server.turns import is_lost
 from circumspect.server.web import KEY, answer, described, resource

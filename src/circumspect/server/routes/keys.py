@@ -11,7 +11,7 @@ from starlette.responses import Response
 from circumspect.server import credentials
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.schemas import KeyMade, KeyShown, NewKey, Rotation
+from circumspect.server.schemas.keys import KeyMade, KeyShown, NewKey, Rotation
 from circumspect.server.web import TenantQuery, action, answer, described, one_tenant, resource, visible, when
 from circumspect.stores import access, tenants
 from circumspect.stores.access import KeyRow
@@ -36,7 +36,7 @@ async def create_key(request: Request, who: Administering, given: NewKey) -> Res
     tenant, now = one_tenant(who, given.tenant), services.clock.now().timestamp()
     id_, key = credentials.new_key()
     ends = None if given.expires_in_days is None else now + given.expires_in_days * 86_400
-    row = KeyRow(id_, tenant, given.name, tuple(dict.fromkeys(given.scopes)), now, ends)
+    row = KeyRow(id_, tenant, given.name, credentials.checked_scopes(given.scopes), now, ends)
     change = action(services, who.name, "create_key")
 
     def body(connection: sa.Connection) -> None:

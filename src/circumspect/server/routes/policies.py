@@ -20,10 +20,10 @@ from circumspect.policy.file import Policy
 from circumspect.policy.load import check, load
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.schemas import (
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.policies import (
     ChangeShown,
     Checked,
-    Page,
     PolicyPut,
     PolicyShown,
     PolicyText,

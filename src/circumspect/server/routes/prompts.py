@@ -14,15 +14,8 @@ from starlette.responses import Response
 
 from circumspect.prompts import FIXED, Prompt, names, shipped, version
 from circumspect.server.access import Principal, either, services_of
-from circumspect.server.experiment_schemas import (
-    PROMPT_ID,
-    DiffShown,
-    PromptGiven,
-    PromptShown,
-    PromptWhole,
-    UseShown,
-)
 from circumspect.server.problems import not_found
+from circumspect.server.schemas.prompts import PROMPT_ID, DiffShown, PromptGiven, PromptShown, PromptWhole, UseShown
 from circumspect.server.services import Services
 from circumspect.server.web import (
     Limit,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from circumspect.server import credentials
 from circumspect.server.access import (
@@ -25,43 +25,14 @@ from circumspect.server.access import (
     session_token,
     signed_in,
 )
-from circumspect.server.credentials import LONGEST_PASSWORD
+from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, Session
 from circumspect.server.signin import sign_in, sign_out
 from circumspect.server.web import OPERATOR, described, resource
-from circumspect.stores.access import Role, Scope
 
 ATTEMPTS_PER_MINUTE = 20
 """From one address, for whatever names."""
 
 router = resource("session")
-
-
-class Credentials(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(min_length=1, max_length=200)
-    password: str = Field(min_length=1, max_length=LONGEST_PASSWORD)
-    cookie: bool = Field(False, description="Set a session cookie instead of returning the token.")
-
-
-class OperatorShown(BaseModel):
-    kind: Literal["operator"] = "operator"
-    id: str
-    name: str
-    role: Role
-    tenants: list[str] | None = Field(description="Whom the operator may see; null is everyone.")
-    expires_at: datetime
-
-
-class CallerShown(BaseModel):
-    kind: Literal["key"] = "key"
-    id: str
-    tenant: str
-    scopes: list[Scope]
-
-
-class Session(OperatorShown):
-    token: str | None = Field(description="Send it as `Authorization: Bearer …`; null when a cookie was set.")
 
 
 @router.post("/v1/session", **described(Session, 400, 401, 403, 429, 503, status=201, security=()))

@@ -18,6 +18,7 @@
     ru: ["Открыть чат", "Закрыть чат", "Чат"],
   };
   const [opens, closes, title] = WORDS[language] || WORDS.en;
+  const PATIENCE = 1500;
 
   const place = document.createElement("div");
   place.dataset.circumspect = "widget";
@@ -37,6 +38,7 @@
     iframe { position: fixed; inset-block-end: 88px; inset-inline-end: 20px; inline-size: min(390px, calc(100vw - 40px));
       block-size: min(620px, calc(100vh - 108px)); border: 0; border-radius: 14px; box-shadow: 0 8px 40px rgb(0 0 0 / 30%);
       z-index: 2147483647; background: Canvas; }
+    iframe.waits { opacity: 0; pointer-events: none; }
     @media (max-width: 480px) { iframe { inset: 0; inline-size: 100vw; block-size: 100dvh; border-radius: 0; } }
   `);
   root.adoptedStyleSheets = [sheet];
@@ -62,6 +64,7 @@
   root.append(wrapper);
 
   let frame = null;
+  let here = false;
   const memory = "circumspect-open";
   const drawer = "circumspect:" + key.slice(0, 20);
   const keep = (name, text) => { try { text ? sessionStorage.setItem(name, text) : sessionStorage.removeItem(name); } catch { /* not kept */ } };
@@ -72,10 +75,12 @@
     if (!frame) {
       frame = document.createElement("iframe");
       frame.title = title;
+      frame.className = "waits"; // until it says that it is ours: a browser's own page about what it refuses is for nobody
       frame.src = `${host}/widget?lang=${encodeURIComponent(language)}&key=${encodeURIComponent(key)}`;
       frame.addEventListener("load", () => {
         if (focus) frame.focus();
         tell(focus ? "opened" : "shown"); // after a reload of the page the chat is back, and takes nobody's focus
+        setTimeout(() => { if (!here) leave(); }, PATIENCE);
       }, { once: true });
       wrapper.append(frame);
     }
@@ -89,6 +94,12 @@
       tell("opened");
     }
   }
+  // Without its frame the chat is nothing: no button that opens an empty page.
+  function leave() {
+    keep(memory, "");
+    place.remove();
+    console.warn(`circumspect widget: ${host} does not show the chat on ${location.origin}. Is that in widget.origins of the tenant's file, is data-key a valid key of scope widget, does the server run?`);
+  }
   function close() {
     frame.hidden = true;
     button.setAttribute("aria-expanded", "false");
@@ -100,6 +111,10 @@
   button.addEventListener("click", () => (frame && !frame.hidden ? close() : open(true)));
   addEventListener("message", (event) => {
     if (!frame || event.source !== frame.contentWindow || event.origin !== host) return;
+    if (event.data?.circumspect === "here") {
+      here = true;
+      frame.className = "";
+    }
     if (event.data?.circumspect === "close") close();
     if (event.data?.circumspect === "news" && frame.hidden) news.hidden = false;
     // Where the browser gives the frame no storage of its own, it asks this page to keep what it has not sent yet.

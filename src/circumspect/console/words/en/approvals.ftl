@@ -31,3 +31,5 @@ decided-asked = Changed: the new call is below and waits for approval.
 decided-escalated = It could not be settled and was handed to a person.
 decided-blocked = The rules do not allow it now; nothing ran.
 decided-failed = It failed; see the conversation for what happened.
+approval-late = { $who } has decided it meanwhile. This is how it stands now.
+exactly-was = Exactly this was asked for

@@ -103,3 +103,4 @@ thumb-up = Right
 thumb-down = Not right
 thumb-correction = What would have been right? (optional)
 thumb-keep = Keep
+rule = Rule:

@@ -103,3 +103,4 @@ thumb-up = נכון
 thumb-down = לא נכון
 thumb-correction = מה היה צריך לקרות? (לא חובה)
 thumb-keep = שמירה
+rule = הכלל:

@@ -103,3 +103,4 @@ thumb-up = Верно
 thumb-down = Неверно
 thumb-correction = Как следовало поступить? (необязательно)
 thumb-keep = Сохранить
+rule = Правило:

@@ -1,4 +1,4 @@
-"""What goes over the wire about experiments, shadows and prompts. See `schemas` for how these are used."""
+"""Experiments and shadows: what is tried, how it is compared, what came of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas import Given, Line, Shown, Text
+from circumspect.server.schemas.bodies import Given, Line, Shown
+from circumspect.server.schemas.prompts import PromptId, PromptName
 
 ArmName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Part = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=2, le=10_000_000)]
-PromptName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z_-]+(/[a-z_-]+)?$")]
-PROMPT_ID = r"^[a-z_-]+(/[a-z_-]+)?@[0-9a-f]{8}$"
-PromptId = Annotated[str, Field(max_length=80, pattern=PROMPT_ID)]
 
 
 class ThresholdsGiven(Given):
@@ -52,7 +50,7 @@ class GuardGiven(Given):
     minimum: Count | None = None
 
 
-class PlanGiven(Given):
+class ExperimentPlanGiven(Given):
     """What is compared and how; for a shadow what it may read and spend. Written before anything is seen."""
 
     metric: Line | None = Field(None, description="What decides: escalated, wrong, cost, …")
@@ -92,7 +90,7 @@ class ExperimentGiven(Given):
     kind: Literal["ab", "shadow"] = "ab"
     unit: Literal["conversation", "case"] = "conversation"
     arms: Annotated[list[ArmGiven], Field(min_length=1, max_length=10)]
-    plan: PlanGiven = PlanGiven.model_validate({})
+    plan: ExperimentPlanGiven = ExperimentPlanGiven.model_validate({})
     note: Line = ""
 
 
@@ -188,46 +186,4 @@ class ShadowShown(Shown):
     cost_usd: float
     tokens: int
     seconds: float
-    at: datetime
-
-
-class PromptGiven(Given):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"name": "critique", "text": "Judge the call below.\nAnswer in JSON.", "note": "shorter"},
-            ]
-        }
-    )
-
-    name: PromptName
-    text: Annotated[Text, Field(min_length=1, max_length=100_000)]
-    parent: PromptId | None = Field(None, description="The version it was made from.")
-    note: Line = ""
-
-
-class PromptShown(Shown):
-    id: str
-    name: str
-    shipped: bool = Field(description="Comes with the package, and is used where nothing else is chosen.")
-    parent: str | None
-    note: str
-    created_by: str
-    created_at: datetime | None
-
-
-class PromptWhole(PromptShown):
-    text: str
-
-
-class DiffShown(Shown):
-    old: str
-    new: str
-    lines: list[str] = Field(description="A unified diff.")
-
-
-class UseShown(Shown):
-    turn: str
-    conversation: str
-    outcome: str | None
     at: datetime

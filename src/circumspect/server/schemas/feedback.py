@@ -1,4 +1,4 @@
-"""What goes over the wire about feedback on turns and on verdicts of reviews. See `schemas` for how these are used."""
+"""What people say about a turn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.review.words import Status
-from circumspect.server.schemas import NO_NUL, Given, Shown
+from circumspect.server.schemas.bodies import NO_NUL, Given, Shown
 
 
 class FeedbackGiven(Given):
@@ -36,32 +35,4 @@ class FeedbackShown(Shown):
     correction: str | None
     decision: str = Field(description="What is judged: answer, act, ask, escalate, block or fail.")
     tool: str | None = Field(description="The tool that was called or asked about, where there was one.")
-    at: datetime
-
-
-class CorrectionGiven(Given):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"criterion": "K-1", "status": "NOT_MET", "why": "The 30 days count from the last day of the trip."}
-            ]
-        }
-    )
-
-    criterion: Annotated[str, Field(min_length=1, max_length=1_000, pattern=NO_NUL)] = Field(
-        description="The id of a criterion that has a result."
-    )
-    status: Status = Field(description="What the verdict should have been. The same as it is confirms it.")
-    why: Annotated[str, Field(min_length=1, max_length=20_000, pattern=NO_NUL)] | None = Field(
-        None, description="What decides. A prompt that is optimised on it learns from these words."
-    )
-
-
-class CorrectionShown(Shown):
-    tenant: str
-    evaluation_id: str
-    criterion: str
-    verdict: Status = Field(description="The verdict that was judged.")
-    status: Status = Field(description="What it should have been, as whoever spoke last says.")
-    why: str | None
     at: datetime

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from circumspect.page import Element, Page, Popup
-from circumspect.server.schemas import NO_NUL, Given, Id, Line, Shown
+from circumspect.server.schemas.bodies import NO_NUL, Given, Id, Line, Shown
 from circumspect.turn import Language, Outcome
 
 Short = Annotated[str, Field(max_length=2_000, pattern=NO_NUL)]
@@ -94,7 +94,7 @@ class InteractRequest(Given):
     language: Language | None = None
 
 
-class ActionShown(Shown):
+class PageActionShown(Shown):
     id: str
     action: str = Field(description="click, submit, type, select, navigate, press, scroll, wait.")
     arguments: dict[str, Any]
@@ -105,7 +105,7 @@ class InteractionShown(Shown):
     session: str
     status: Literal["next_action", "answer", "needs_user_input"]
     thought: str
-    next_action: ActionShown | None
+    next_action: PageActionShown | None
     answer: str | None
     user_question: str | None
     missing_information: list[str]

@@ -1,0 +1,88 @@
+"""`circumspect optimise forget`: deleted cases, and the folders that hold copies of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from circumspect.cli.reading import read_from
+from circumspect.errors import UnknownTenant
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=FOLDER)
+@click.option("--case", "cases", multiple=True, metavar="ID", help="The case that was deleted; may be given again.")
+@click.option("--tenant", help="Whose cases. Without --case: all that its database no longer has.")
+@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def forget(
+    folders: tuple[Path, ...],
+    cases: tuple[str, ...],
+    tenant: str | None,
+    database: str | None,
+    config: Path | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete what folders hold of cases that were deleted.
+
+    FOLDERS are run directories and datasets made by --from-store, or what they lie in. A dataset is written again
+    without the cases; a run goes, all but winner.md and report.json. Datasets that you made yourself are left alone.
+
+    \b
+    circumspect optimise forget optimise dataset --tenant shop
+    circumspect optimise forget optimise dataset --case C-1042
+    """
+    from circumspect.lab.optimise.forgetting import forget as forget_in
+    from circumspect.lab.optimise.forgetting import holdings
+
+    if not cases and tenant is None:
+        raise click.UsageError("Say which: --case ID, or --tenant NAME for all that its database no longer has.")
+    held = [one for one in holdings(folders) if tenant is None or one.tenant == tenant]
+    wanted = frozenset(cases)
+    if tenant is not None and not cases:
+        wanted = _gone(tenant, frozenset().union(*(one.cases for one in held)), database, config)
+    found = [one for one in held if one.cases & wanted]
+    for one in found:
+        count = f"{one.path}: {len(one.cases & wanted)} of {len(one.cases)} cases."
+        fate = "The rest stays." if one.kind == "dataset" else "The run goes; what came of it stays."
+        click.echo(f"{count} {fate}", err=as_json)
+    if found and not yes:
+        click.confirm("Delete this?", abort=True, err=as_json)
+    for one in found:
+        forget_in(one, wanted)
+    read = [str(file) for one in found if one.learnt_from(wanted) for file in one.results]
+    if as_json:
+        import orjson
+
+        told = {"looked_at": len(held), "changed": [str(one.path) for one in found], "read_these": read}
+        click.echo(orjson.dumps(told).decode())
+        return
+    click.echo(f"{len(found)} of {len(held)} folders held any of them.")
+    for file in read:
+        click.echo(f"Read {file}: it was written by a model that had seen such a case, and may repeat it.")
+
+
+def _gone(tenant: str, cases: frozenset[str], database: str | None, config: Path | None) -> frozenset[str]:
+    from circumspect.config import load_settings
+    from circumspect.lab.optimise.forgetting import gone
+    from circumspect.stores import admin
+    from circumspect.turn import TenantId
+
+    def look(connection: sa.Connection) -> frozenset[str]:
+        found = gone(connection, tenant, cases)
+        # A database that has never heard of the tenant would call all of its cases deleted.
+        if found == cases and admin.get_tenant(connection, TenantId(tenant)) is None:
+            raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="Name another with --database.")
+        return found
+
+    return read_from(load_settings(config, database=database).database, look)

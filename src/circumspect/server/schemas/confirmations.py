@@ -1,0 +1,16 @@
+"""A user's yes or no, given by a button."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from circumspect.server.schemas.bodies import Given, Id
+
+
+class Confirmation(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"intent_id": "intent_77ab02", "decision": "approve"}]})
+
+    intent_id: Id = Field(description="`pending.intent_id` of the turn that asked.")
+    decision: Literal["approve", "deny"] = Field(description="The user's yes or no.")

@@ -1,0 +1,45 @@
+"""API keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from circumspect.server.schemas.bodies import ONE_LINE, TENANT, Given, Shown
+from circumspect.stores.access import SCOPES, Scope
+
+
+class NewKey(Given):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "shop backend", "scopes": ["chat"]}]})
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=ONE_LINE)]
+    scopes: list[Scope] = Field(
+        ["chat"], min_length=1, max_length=len(SCOPES), description="`widget` only alone: anybody can read such a key."
+    )
+    expires_in_days: Annotated[float, Field(gt=0, le=3_650, allow_inf_nan=False)] | None = None
+    tenant: Annotated[str, Field(pattern=TENANT)] | None = Field(
+        None, description="Operators name it; a key is its own."
+    )
+
+
+class KeyShown(Shown):
+    id: str
+    tenant: str
+    name: str
+    scopes: list[Scope]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None = Field(description="To the minute.")
+
+
+class KeyMade(KeyShown):
+    key: str = Field(description="Shown this once, and stored nowhere.")
+
+
+class Rotation(Given):
+    overlap_hours: Annotated[float, Field(ge=0, le=24 * 30, allow_inf_nan=False)] = Field(
+        24, description="How long the old key goes on working."
+    )

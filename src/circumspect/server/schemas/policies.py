@@ -1,0 +1,74 @@
+"""Policies: their text, their versions, what is wrong with them and what changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from circumspect.server.schemas.bodies import NO_NUL, Given, Line, Shown
+
+
+class PolicyText(Given):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "version: 1\ntools:\n  get_order_status: {effect: read}\n"}]}
+    )
+
+    text: Annotated[str, Field(max_length=500_000, pattern=NO_NUL)]
+
+
+class PolicyPut(PolicyText):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "text": "version: 1\ntools:\n  get_order_status: {effect: read}\n",
+                    "if_version": 3,
+                    "note": "read the order's state",
+                }
+            ]
+        }
+    )
+
+    if_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        None, description="The version you had before you: refused when somebody put another one since. 0 is none."
+    )
+    note: Line = ""
+
+
+class RollBack(Given):
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] = Field(description="Its text becomes a new version.")
+    if_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    note: Line = ""
+
+
+class FindingShown(Shown):
+    level: Literal["error", "warning"]
+    line: int
+    problem: str
+    fix: str
+
+
+class Checked(Shown):
+    ok: bool
+    hash: str | None
+    findings: list[FindingShown]
+
+
+class PolicyShown(Shown):
+    version: int
+    hash: str
+    note: str
+    created_by: str
+    created_at: datetime
+
+
+class PolicyWhole(PolicyShown):
+    text: str
+
+
+class ChangeShown(Shown):
+    where: str
+    what: str
+    direction: str = Field(description="`loosened`, `tightened` or `changed`.")

@@ -1,0 +1,56 @@
+"""`circumspect audit`: what a build must not take for a pass, and mistakes told with what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+CALL = {"function": {"name": "cancel_order", "arguments": '{"order_id": "A1"}'}}
+TALK = {"id": "c1", "messages": [{"role": "user", "content": "café"}, {"role": "assistant", "tool_calls": [CALL]}]}
+
+
+@pytest.fixture(autouse=True)
+def talk(folder: Path) -> Path:
+    path = folder / "talk.jsonl"
+    path.write_text(json.dumps(TALK, ensure_ascii=False), "utf-8")
+    return path
+
+
+def test_transcripts_of_which_nothing_can_be_read_are_no_pass(run: Run, talk: Path) -> None:
+    talk.write_bytes(talk.read_bytes().decode("utf-8").encode("latin-1"))
+    ran = run("audit", "talk.jsonl", "--fail-on", "deny")
+    ran.refused("nothing to rule on", "UTF-8")
+    assert "1 thing could not be read: 1 encoding" in ran.out
+
+
+def test_a_talk_without_calls_is_a_pass(run: Run, talk: Path) -> None:
+    talk.write_text(json.dumps({"id": "c1", "messages": TALK["messages"][:1]}), "utf-8")
+    assert run("audit", "talk.jsonl", "--fail-on", "ask").code == 0
+
+
+def test_a_pipe_can_be_read_and_cannot_be_divided(run: Run, talk: Path) -> None:
+    for options, code in (("--fail-on", "ask"), 1), (("--jobs", "2"), 2):
+        command = f"cat talk.jsonl | {sys.executable} -m circumspect audit /dev/stdin {' '.join(options)}"
+        done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", timeout=40)
+        assert done.returncode == code, done.stderr
+    assert "A pipe is read once" in done.stderr
+
+
+def test_labels_that_fit_no_call_are_told(run: Run, folder: Path) -> None:
+    (folder / "labels.jsonl").write_text('{"id": "another", "expected": "HOLD"}\n')
+    run("audit", "talk.jsonl", "--label-file", "labels.jsonl").refused("None of the calls has a label")
+    run("audit", "talk.jsonl", "--labels").refused("None of the calls has a label")
+
+
+def test_tools_in_another_encoding_are_told(run: Run, folder: Path) -> None:
+    (folder / "tools.json").write_bytes('[{"name": "café"}]'.encode("latin-1"))
+    run("audit", "talk.jsonl", "--tools", "tools.json").refused("tools.json is not UTF-8 text")
+
+
+def test_a_page_that_cannot_be_written_is_told(run: Run) -> None:
+    run("audit", "talk.jsonl", "--html", "nowhere/page.html").refused("nowhere/page.html: No such file or directory")
