@@ -81,7 +81,8 @@ async def _answered(work: Work) -> Reply:
         return await _settled(work) or await _worked_out(work)
     except ModelError as problem:
         notes.spent(problem.usage)
-        notes.write("notice", problem.code, ReasonCode.MODEL_FAILED)
+        notes.write("notice", problem.code, ReasonCode.MODEL_FAILED, meta={"problem": problem.problem})
+        log.warning("model failed", extra={"turn": work.screened.incoming.turn, "problem": problem.code})
         return ending.failed(desk, "failed-model", notes.ran)
     except StoreError as problem:
         notes.write("notice", problem.code, ReasonCode.STORE_FAILED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import enum
 import functools
@@ -441,6 +442,39 @@ async def test_any_exception_of_a_tool_is_a_tool_error_with_type_and_message(err
     assert "Traceback" not in str(failed.value)
     if isinstance(error, ValueError):
         assert str(failed.value) == "fail failed: ValueError: order is shipped"
+
+
+async def test_a_tool_that_catches_its_cancellation_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("circumspect.tools.functions.GRACE", 0.01)
+    go, left = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="write", timeout=0.01)
+    async def stubborn() -> None:
+        while not go.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await go.wait()
+        left.set()
+
+    with pytest.raises(ToolTimeout, match="did not answer"):
+        await asyncio.wait_for(stubborn.call({}, "k"), 10)
+    waiting = asyncio.create_task(stubborn.call({}, "k"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waiting, 10)
+    go.set()
+    await left.wait()
+
+
+async def test_a_tool_that_broke_off_by_itself_does_not_break_the_turn_off() -> None:
+    """Whether it had done its work by then, nobody knows."""
+
+    @tool(effect="write")
+    async def gives_up() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(ToolTimeout, match="broke off"):
+        await gives_up.call({}, "k")
 
 
 async def test_a_tools_own_refusal_is_passed_on_word_for_word() -> None:

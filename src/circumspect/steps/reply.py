@@ -13,7 +13,7 @@ from typing import assert_never
 
 from circumspect import locales, wording
 from circumspect.errors import ConversationBusy, StoreError
-from circumspect.policy.file import Policy
+from circumspect.policy.file import Policy, effect_of
 from circumspect.policy.reasoning.reasoned import Reasoned
 from circumspect.policy.understanding.understood import Found, Understood
 from circumspect.ports import Clock, Ids
@@ -341,8 +341,13 @@ def _wanted(problem: str, desk: Desk) -> str:
             return desk.say("wanted-other")
 
 
+def _is_on(name: str, spec: ToolSpec, desk: Desk) -> bool:
+    said = desk.policy.of(name, desk.screened.incoming.tenant)
+    return effect_of(spec, said) is not None and not (said and said.deny)
+
+
 def _instead(desk: Desk, key: str) -> str:
-    offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured]
+    offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured and _is_on(name, spec, desk)]
     if not offered:
         return desk.say(key)
     return f"{desk.say(key)} {desk.say('what-i-can-do', actions=', '.join(offered))}"

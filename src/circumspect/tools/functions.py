@@ -13,7 +13,7 @@ import re
 import string
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 
@@ -23,6 +23,9 @@ from circumspect.tools.signatures import IdempotencyKey, Signature, signature_of
 from circumspect.turn import LANGUAGES, Effect, Json, JsonObject, Recovery, ToolSpec
 
 __all__ = ["FunctionTool", "IdempotencyKey", "tool"]
+
+GRACE = 1.0
+"""Seconds that a function has to clean up after its time is over."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,17 +82,22 @@ class FunctionTool(Generic[P, R]):
         return self._as_json(await self._run(partial(self._lookup, key, arguments)))
 
     async def _run(self, function: Callable[[], Any]) -> Any:
-        name = self._ready.name
+        name, seconds = self._ready.name, self._ready.timeout
+        running = asyncio.create_task(_called(function))
         try:
-            async with asyncio.timeout(self._ready.timeout) as limit:
-                if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
-                    return await function()
-                result = await asyncio.to_thread(_contained, function)
-                return await result if inspect.isawaitable(result) else result
-        except (Exception, SystemExit) as error:
-            if isinstance(error, TimeoutError) and limit.expired():
-                raise ToolTimeout(f"{name} did not answer within {self._ready.timeout:g} s.") from error
-            raise failure(name, error) from error
+            await asyncio.wait({running}, timeout=seconds)
+            in_time = running.done()
+        finally:
+            if not running.done():
+                # Not for ever: a function that catches its cancellation would keep the user waiting.
+                running.cancel()
+                await asyncio.wait({running}, timeout=GRACE)
+        if not in_time or running.cancelled():
+            raise ToolTimeout(f"{name} did not answer within {seconds:g} s." if not in_time else f"{name} broke off.")
+        ended = running.result()
+        if isinstance(ended, _Raised):
+            raise failure(name, ended.error) from ended.error
+        return ended
 
     def _as_json(self, result: Any) -> Json:
         import orjson
@@ -110,6 +118,22 @@ def _mapping(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"unknown type {type(value).__name__}")
+
+
+@dataclass(frozen=True)
+class _Raised:
+    error: Exception | SystemExit
+
+
+async def _called(function: Callable[[], Any]) -> Any:
+    """What it returned or raised. A SystemExit that left its task would take the whole process with it."""
+    try:
+        if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
+            return await function()
+        result = await asyncio.to_thread(_contained, function)
+        return await result if inspect.isawaitable(result) else result
+    except (Exception, SystemExit) as error:
+        return _Raised(error)
 
 
 def _contained(function: Callable[[], Any]) -> Any:
