@@ -169,7 +169,7 @@ async def _drafted(work: Work, gathered: Gathered) -> Reply:
         if drafted.wants_context:
             if gathered.full:
                 notes.write("context", "asked again with everything at hand", ReasonCode.CONTEXT_LOOP_DETECTED)
-                return ending.handed_over(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary)
+                return ending.handed_over(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
             gathered = work.gather_more(gathered, drafted.wants_context)
             continue
         if not drafted.calls:
@@ -186,7 +186,7 @@ async def _drafted(work: Work, gathered: Gathered) -> Reply:
             redrafts, gathered = redrafts - 1, with_result(gathered, worst.call, f"DENIED: {worst.verdict.problem}")
             continue
         if not isinstance(worst.verdict, Allow):
-            return ending.held(worst, drafted, desk)
+            return ending.held_after(notes.ran, worst, drafted, desk)
         handed = []
         for enforced, facts in ruled:
             ended = await work.act(enforced)

@@ -202,3 +202,48 @@ async def test_a_critical_look_that_fails_ends_with_a_person(shop, tmp_path):
     assert (turn.outcome, len(await chat.executions("find_slots"))) == ("failed", 1)
     assert ReasonCode.ESCALATED_TO_HUMAN in turn.reason_codes
     assert "A colleague has been told" in turn.reply
+
+
+# --- after something was changed ---------------------------------------------------------------------------------------
+
+PROCEED = '{"decision": "PROCEED", "reasoning": ""}'
+AFTER = """
+version: 1
+tools:
+  hold_order: {effect: write, confidence_cap: 1.0}
+  send_mail: {effect: write, confidence_cap: 1.0, confirm: always}
+"""
+
+
+async def test_a_call_that_is_proposed_again_after_it_ran_does_not_make_the_agent_say_no(shop):
+    chat = shop(tools=shop_tools([]), policy=load(AFTER), replies=lambda request: hold("1001"))
+    turn = await chat.user("hold order 1001").runs("hold_order", order_id="1001")
+    assert (turn.outcome, ReasonCode.REPEATED_CALL in turn.reason_codes) == ("acted", True)
+    assert turn.reply == "Done: hold order (order number: 1001)."
+
+
+async def test_a_question_after_something_was_changed_says_so_first_and_takes_a_yes(shop):
+    mail = says("", tool="send_mail", params={"to": "ann@example.org", "text": "hello"})
+    drafts = [hold("1001"), mail]
+    answers = {"critique": PROCEED, "phrase": "All is done."}
+    chat = shop(
+        tools=shop_tools([]),
+        policy=load(AFTER),
+        replies=lambda request: answers.get(request.purpose) or drafts.pop(0),
+    )
+    turn = await chat.user("hold order 1001 and mail hello to ann@example.org").runs("hold_order")
+    assert turn.outcome == "asked"
+    assert turn.reply.startswith("Done: hold order (order number: 1001).\n\nJust to confirm: ")
+    await chat.user("yes")
+    assert [one.state for one in await chat.executions("send_mail")] == ["succeeded"]
+
+
+async def test_a_handover_after_something_was_changed_does_not_say_that_nothing_was(shop):
+    unsure = says("", tool="send_mail", params={"to": "ann@example.org", "text": "hello"}, confidence=1)
+    handed_over = "when: [{if: 'true', then: escalate, because: Mail is for people.}]"
+    policy = load(AFTER.replace("confirm: always", handed_over))
+    chat = shop(tools=shop_tools([]), policy=policy, replies=[hold("1001"), unsure])
+    turn = await chat.user("hold order 1001 and mail hello to ann@example.org").runs("hold_order")
+    assert turn.outcome == "escalated"
+    assert turn.reply.startswith("Done: hold order (order number: 1001).\n\nI have handed the rest over")
+    assert "Nothing" not in turn.reply

@@ -82,8 +82,7 @@ def stopped(desk: Desk, reason: ReasonCode) -> Reply:
 
 def answered(drafted: Draft, ran: Sequence[Execution], desk: Desk) -> Reply:
     """The model proposes nothing (more) to do: its words are the answer."""
-    changed = [one for one in ran if one.effect != "read"]
-    if changed:
+    if changed := _changes(ran):
         return done(changed[-1], drafted.reply, desk)
     if not drafted.reply:
         return Reply("asked", desk.say("ask-missing-unnamed"))
@@ -110,6 +109,20 @@ def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
             raise ValueError("a call that is allowed is not held")
         case other:
             assert_never(other)
+
+
+def held_after(ran: Sequence[Execution], enforced: Enforced, drafted: Draft, desk: Desk) -> Reply:
+    """The same in a turn that has run other calls: what these changed is said first."""
+    changed = _changes(ran)
+    if not changed:
+        return held(enforced, drafted, desk)
+    if isinstance(enforced.verdict, Deny) and any(one.call.hash == enforced.call.hash for one in changed):
+        return done(changed[-1], "", desk)
+    if isinstance(enforced.verdict, Escalate):
+        reply = handed_over(desk, enforced.reasons[0], desk.action(enforced), acted=True)
+    else:
+        reply = held(enforced, drafted, desk)
+    return preceded(reply, " ".join(done(one, "", desk).text for one in changed))
 
 
 def confirmation(enforced: Enforced, desk: Desk, key: str = "") -> Reply:
@@ -198,8 +211,7 @@ def unanswerable(found: Found, desk: Desk) -> Reply:
 
 def withheld(ran: Sequence[Execution], desk: Desk) -> Reply:
     """The model repeated what was noted for itself only. The user hears what was done, or that a person will answer."""
-    changed = [one for one in ran if one.effect != "read"]
-    if changed:
+    if changed := _changes(ran):
         return done(changed[-1], "", desk)
     return handed_over(desk, ReasonCode.NOTES_GIVEN_AWAY, desk.screened.incoming.text)
 
@@ -241,14 +253,13 @@ def not_verified(ended: Execution, desk: Desk) -> Reply:
 
 def corrected(ran: Sequence[Execution], desk: Desk) -> Reply:
     """The model insists on something that did not happen; the user hears what is true."""
-    changed = [one for one in ran if one.effect != "read"]
+    changed = _changes(ran)
     return done(changed[-1], "", desk) if changed else Reply("asked", desk.say("claim-replaced"))
 
 
 def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
     """The model, the store or we failed. If something was changed before that, the user hears of it."""
-    changed = [one for one in ran if one.effect != "read"]
-    if changed:
+    if changed := _changes(ran):
         return done(changed[-1], "", desk)
     wanted = desk.profile.escalate_failures and key == "failed-model"
     escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None
@@ -339,6 +350,10 @@ def _wanted(problem: str, desk: Desk) -> str:
             return desk.say("wanted-known")
         case _:
             return desk.say("wanted-other")
+
+
+def _changes(ran: Sequence[Execution]) -> list[Execution]:
+    return [one for one in ran if one.effect != "read"]
 
 
 def _is_on(name: str, spec: ToolSpec, desk: Desk) -> bool:
