@@ -64,6 +64,24 @@ def test_two_people_cannot_take_the_same_conversation(both: House) -> None:
     assert sorted(answers) == [200, 409, 409]
 
 
+def test_what_a_colleague_left_is_taken_from_them_by_administrators_only_and_by_name(both: House) -> None:
+    client, noa, root = both.key(), both.operator("noa"), both.operator("root")
+    talk = both.conversation(client)
+    take = f"/v1/escalations/{escalation(both, 'shop', talk)}/take"
+    assert root.post(take).status_code == 200
+    is_a_problem(noa.post(take, params={"away_from": "root"}), 403)
+    is_a_problem(both.key("shop", "manage").post(take, params={"away_from": "root"}), 403)
+    root.post(take.replace("/take", "/resolve"))
+    take = f"/v1/escalations/{escalation(both, 'shop', talk)}/take"
+    assert noa.post(take).status_code == 200
+    is_a_problem(root.post(take, params={"away_from": "somebody"}), 409)
+    taken = root.post(take, params={"away_from": "noa"})
+    assert (taken.status_code, taken.json()["taken_by"]) == (200, "root")
+    is_a_problem(noa.post(take.replace("/take", "/reply"), json={"content": "I am back"}), 409)
+    (logged, *_) = root.get("/v1/admin/log?tenant=shop").json()["items"]
+    assert (logged["action"], logged["detail"]["from"]) == ("take_over", "noa")
+
+
 def test_a_reviewer_looks_and_does_not_touch(both: House) -> None:
     client, rita = both.key(), both.operator("rita")
     id_ = escalation(both, "shop", both.conversation(client))
@@ -100,6 +118,8 @@ def test_an_approved_call_runs_once_exactly_as_shown(four_eyes: House) -> None:
     is_a_problem(noa.post(f"/v1/approvals/{held}/approve", json={"hash": shown["hash"]}), 409, "settled")
     said = client.get(f"/v1/conversations/{talk}/messages").json()["items"]
     assert [one["by"] for one in said] == ["user", "agent", "agent"], said
+    (called,) = [one for one in noa.get("/v1/escalations").json()["items"] if one["conversation_id"] == talk]
+    assert (called["reason_code"], called["state"], called["resolved_by"]) == ("APPROVAL_REQUIRED", "resolved", "noa")
 
 
 def test_a_denied_call_does_not_run(four_eyes: House) -> None:
@@ -129,6 +149,8 @@ def test_an_edited_call_waits_anew(four_eyes: House) -> None:
     assert pending["arguments"]["reason"] == "customer moved"
     assert noa.get(f"/v1/approvals/{held}").json()["state"] != "pending"
     assert noa.get(f"/v1/approvals/{pending['intent_id']}").json()["state"] == "pending"
+    called = [one for one in noa.get("/v1/escalations").json()["items"] if one["conversation_id"] == talk]
+    assert {one["state"] for one in called} == {"open"}, "something waits still"
 
 
 def test_waiting_approvals_are_listed_in_pages(four_eyes: House) -> None:

@@ -110,6 +110,7 @@ def _decide(
     as_json: bool,
 ) -> None:
     from circumspect.stores.approvals import get_approval
+    from circumspect.stores.people import settle_approvals
     from circumspect.turn import Decided, Incoming, TurnId
 
     who = f"command line: {login()}"
@@ -125,7 +126,10 @@ def _decide(
             at=services.clock.now(),
             errand=Decided(waiting.id, decision, who, arguments),
         )
-        return await services.turns.take(incoming, setup)
+        result = await services.turns.take(incoming, setup)
+        now = services.clock.now()
+        await services.store.tx(settle_approvals, waiting.tenant, waiting.conversation, who, now)
+        return result
 
     result = _with_services(body, database, config)
     said = f"{result.outcome}: {', '.join(str(code) for code in result.reason_codes)}"

@@ -7,6 +7,7 @@ row, as a turn's do, so the two can come at the same moment.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ from circumspect.stores import codec
 from circumspect.stores.codec import checked, clean, dumps, epoch, moment
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import Values, insert
-from circumspect.stores.tables import conversations, escalations, messages, tool_executions
+from circumspect.stores.tables import conversations, escalations, intents, messages, tool_executions
 from circumspect.turn import (
     ConversationId,
     Language,
@@ -194,12 +195,20 @@ def get_escalation(connection: sa.Connection, tenants: Tenants, id_: str) -> Esc
     return _escalation(_escalation_row(connection, tenants, id_))
 
 
-def pause(connection: sa.Connection, tenants: Tenants, tenant: TenantId, conversation: ConversationId, by: str) -> None:
-    """From now on a person answers. A turn under way is finished first; what it says stands before theirs."""
+def pause(
+    connection: sa.Connection,
+    tenants: Tenants,
+    tenant: TenantId,
+    conversation: ConversationId,
+    by: str,
+    away_from: str | None = None,
+) -> None:
+    """From now on a person answers. A turn under way is finished first; what it says stands before theirs. Taken away
+    from a colleague, it is from that one and no other."""
     there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
     if there is None:
         raise not_there("conversation")
-    if there.paused_by not in (None, by):
+    if there.paused_by not in (None, by, away_from):
         raise TakenByAnother(f"{there.paused_by} has this conversation.", fix="Ask them to hand it back first.")
     change(connection, tenant, conversation, paused_by=by)
 
@@ -216,14 +225,19 @@ def hand_back(
     change(connection, tenant, conversation, paused_by=None)
 
 
-def take_over(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime) -> EscalationRow:
+def take_over(
+    connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime, away_from: str | None = None
+) -> EscalationRow:
     row = _escalation_row(connection, tenants, id_)
     if row.state == "resolved":
         raise TakenByAnother("This escalation is resolved.", fix="Take the conversation over instead.")
-    if row.state == "taken" and row.taken_by != by:
-        raise TakenByAnother(f"{row.taken_by} has this escalation.", fix="Ask them, or choose another one.")
-    pause(connection, tenants, row.tenant, row.conversation, by)
-    if row.state == "open":
+    if row.state == "taken" and row.taken_by not in (by, away_from):
+        raise TakenByAnother(
+            f"{row.taken_by} has this escalation.",
+            fix="Ask them, choose another one, or have an administrator take it from them.",
+        )
+    pause(connection, tenants, row.tenant, row.conversation, by, away_from)
+    if row.taken_by != by:
         _update(connection, id_, state="taken", taken_by=by, taken_at=epoch(now))
     return get_escalation(connection, tenants, id_)
 
@@ -284,6 +298,30 @@ def resolve(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now:
             .values(reported=True)
         )
     return get_escalation(connection, tenants, id_)
+
+
+def settle_approvals(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, by: str, now: datetime
+) -> None:
+    """Where nothing waits for an approval any more, what called for one is done with, unless a colleague is at it."""
+    waits = sa.select(intents.c.id).where(
+        intents.c.tenant == tenant,
+        intents.c.conversation == conversation,
+        intents.c.kind == "approval",
+        sa.text("state = 'pending'"),
+    )
+    if connection.execute(waits.limit(1)).first() is not None:
+        return
+    called = sa.select(escalations.c.id).where(
+        escalations.c.tenant == tenant,
+        escalations.c.conversation == conversation,
+        escalations.c.reason_code == ReasonCode.APPROVAL_REQUIRED,
+        sa.or_(escalations.c.state == "open", escalations.c.taken_by == by),
+        escalations.c.state != "resolved",
+    )
+    for id_ in connection.execute(called).scalars().all():
+        with contextlib.suppress(TakenByAnother):
+            resolve(connection, frozenset({tenant}), id_, by, now)
 
 
 def person_says(

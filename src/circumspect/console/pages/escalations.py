@@ -219,16 +219,25 @@ def _is_said(connection: sa.Connection, seen: Tenants, id_: str, name: str, cont
 
 
 _ACTS: Mapping[Did, Any] = {
-    "take": api.take_escalation,
     "hand-back": api.hand_back_escalation,
     "resolve": api.resolve_escalation,
 }
 
 
 @router.post("/escalations/{escalation_id}/{did}")
-async def act(request: Request, who: Working, escalation_id: IdPath, did: Did) -> Response:
+async def act(
+    request: Request,
+    who: Working,
+    escalation_id: IdPath,
+    did: Did,
+    away_from: Annotated[str | None, Form(min_length=1, max_length=200, pattern=NO_NUL)] = None,
+) -> Response:
+    """`away_from`: the colleague who has it, and from whom an administrator takes it."""
     try:
-        await _ACTS[did](request, who.principal, escalation_id)
+        if did == "take":
+            await api.take_escalation(request, who.principal, escalation_id, away_from)
+        else:
+            await _ACTS[did](request, who.principal, escalation_id)
     except TakenByAnother:
         return await _detail(request, who, escalation_id, unsent=Unsent())
     return routing.back(f"/escalations/{escalation_id}?done={did}")

@@ -34,7 +34,7 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import approvals
+from circumspect.stores import approvals, people
 from circumspect.stores.approvals import Approval
 from circumspect.turn import Decided as Errand
 from circumspect.turn import Incoming, JsonObject, TurnId
@@ -128,6 +128,7 @@ async def _decide(
     result = await services.turns.take(incoming, setup)
     if is_lost(result):
         return answer(lost_body(result), 503, headers={"Retry-After": "2"})
+    await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
     return answer({"approval": shown(after, services.clock.now()), "turn": turn_shown(result)})
 

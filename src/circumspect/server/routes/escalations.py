@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import Principal, either, services_of
+from circumspect.server.access import NotPermitted, Principal, either, services_of
 from circumspect.server.requests import about
 from circumspect.server.schemas.bodies import Page
 from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, Said
@@ -30,11 +30,15 @@ from circumspect.server.web import (
 )
 from circumspect.stores import people
 from circumspect.stores.people import EscalationRow
-from circumspect.turn import ConversationId, TurnId
+from circumspect.turn import ConversationId, JsonObject, TurnId
 
 router = resource("escalations")
 Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
 Working = Annotated[Principal, Depends(either("manage", ("operator",)))]
+AwayFrom = Annotated[
+    str | None,
+    Query(min_length=1, max_length=200, description="Administrators: the colleague from whom it is taken."),
+]
 
 
 @router.get("/v1/escalations", **described(Page[EscalationShown], 404))
@@ -82,12 +86,18 @@ async def get_escalation(request: Request, who: Looking, escalation_id: IdPath) 
 
 
 @router.post("/v1/escalations/{escalation_id}/take", **described(EscalationShown, 404, 409))
-async def take_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+async def take_escalation(
+    request: Request, who: Working, escalation_id: IdPath, away_from: AwayFrom = None
+) -> Response:
     """Take the conversation over: the agent is silent until you hand it back or resolve the escalation."""
+    if away_from is not None and not (who.operator and who.operator.role == "admin"):
+        raise NotPermitted("What a colleague has can be taken from them by administrators only.", fix="Ask one.")
     now = services_of(request).clock.now()
-    return await _acted(
-        request, who, escalation_id, "take_over", lambda connection, row: _taken(connection, who, row, now)
-    )
+
+    def take(connection: sa.Connection, row: EscalationRow) -> None:
+        people.take_over(connection, visible(who, None), row.id, who.name, now, away_from)
+
+    return await _acted(request, who, escalation_id, "take_over", take, {"from": away_from} if away_from else {})
 
 
 @router.post("/v1/escalations/{escalation_id}/hand-back", **described(EscalationShown, 404, 409))
@@ -130,10 +140,6 @@ async def reply_to_escalation(request: Request, who: Working, escalation_id: IdP
     return answer(await services.store.tx(body), 201)
 
 
-def _taken(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
-    people.take_over(connection, visible(who, None), row.id, who.name, now)
-
-
 def _resolved(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
     people.resolve(connection, visible(who, None), row.id, who.name, now)
 
@@ -144,6 +150,7 @@ async def _acted(
     escalation: str,
     did: str,
     act: Callable[[sa.Connection, EscalationRow], None],
+    detail: JsonObject | None = None,
 ) -> Response:
     """Do it and write down who did, in one transaction."""
     services = services_of(request)
@@ -152,7 +159,7 @@ async def _acted(
     def body(connection: sa.Connection) -> EscalationRow:
         row = people.get_escalation(connection, visible(who, None), escalation)
         act(connection, row)
-        change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
+        change.log(connection, row.tenant, row.id, {"conversation": row.conversation, **(detail or {})})
         return people.get_escalation(connection, visible(who, None), escalation)
 
     row = await services.store.tx(body)
