@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,15 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_change_nothing(run: Run,
         text = (files / name).read_text().replace("\n", "\r\n")
         (files / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert run("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1").code == 0
+
+
+def test_a_criterion_has_the_time_it_is_given(run: Run) -> None:
+    given = ("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1", "--no-fallback")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"openai:x@http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        ran = run(*given, "--model", url, "--seconds", "1", "--json")
+    assert ran.code == 3
+    assert "No verdict within 1 seconds." in ran.out
 
 
 def test_a_model_that_fails_is_told_even_though_the_heuristic_answers(run: Run) -> None:

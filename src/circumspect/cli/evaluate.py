@@ -46,6 +46,7 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
 @click.option("--prompt", "prompt_path", type=FILE, help="Other instructions for the model than ours.")
 @click.option("--no-fallback", is_flag=True, help="UNCERTAIN, not the heuristic, when the model fails.")
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one criterion.")
+@click.option("--seconds", type=click.FloatRange(1), default=120.0, show_default=True, help="Time for one criterion.")
 @click.option("--hard", is_flag=True, help="Stop a criterion at its budget instead of warning the model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each result, then a summary line.")
 @click.option("--trace", is_flag=True, help="With --json: how each verdict came about.")
@@ -69,6 +70,7 @@ def evaluate(
     prompt_path: Path | None,
     no_fallback: bool,
     tokens: int,
+    seconds: float,
     hard: bool,
     as_json: bool,
     trace: bool,
@@ -113,7 +115,7 @@ def evaluate(
     named = _named(controller, model)
     reviewing = Reviewing(
         _model(named),
-        Limits(tokens=tokens, budget="hard" if hard else "soft"),
+        Limits(tokens=tokens, budget="hard" if hard else "soft", seconds=seconds),
         not no_fallback,
         _prompt(prompt_path),
     )

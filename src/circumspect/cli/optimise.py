@@ -61,6 +61,7 @@ optimise.add_command(forget)
     help="Reviews at a time, in each process.",
 )
 @click.option("--tokens", type=click.IntRange(500), default=6_000, show_default=True, help="Budget of one review.")
+@click.option("--seconds", type=click.FloatRange(1), default=120.0, show_default=True, help="Time for one review.")
 @click.option("--run", "run_folder", type=click.Path(path_type=Path), help="The run's directory; else optimise/….")
 @click.option("--tenant", help="Store the winner as a prompt version of this tenant. With --from-store: whose reviews.")
 @click.option("--watch", is_flag=True, help="Run only if stored evaluations have become worse than --below.")
@@ -94,6 +95,7 @@ def review(
     seed: int,
     concurrency: int,
     tokens: int,
+    seconds: float,
     run_folder: Path | None,
     tenant: str | None,
     watch: bool,
@@ -148,7 +150,7 @@ def review(
         sys.path.insert(0, str(Path.cwd()))
     find_metric(metric)
     text = read_text(start) if start else ""
-    plan = Plan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency)
+    plan = Plan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency, seconds)
     dataset = read_dataset(folder)
     check(plan, dataset)
     if watch:

@@ -48,7 +48,7 @@ IDLE = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """What is optimised and how. All of it but the budget and the concurrency makes the run what it is."""
+    """What is optimised and how. All of it but budget, concurrency and seconds makes the run what it is."""
 
     budget: int
     prompt: str = "review"
@@ -60,6 +60,8 @@ class Plan:
     tokens: int = 6_000
     """What one review may cost."""
     concurrency: int = 8
+    seconds: float = 120.0
+    """How long one review may take."""
 
     @property
     def text(self) -> str:
@@ -167,7 +169,7 @@ def optimise(
     with Folder(path, settings, cases, dataset.tenant) as folder, _loop(model, reflection) as runner:
         adapter = ReviewAdapter(
             plan.prompt, dataset.shelf, model, find_metric(plan.metric), folder, runner.run, plan.concurrency,
-            elsewhere, Limits(tokens=plan.tokens),
+            elsewhere, Limits(tokens=plan.tokens, seconds=plan.seconds),
         )  # fmt: skip
         writer = Reflection(reflection, folder, runner.run)
         rounds = _Rounds(plan, floor, adapter, writer, watch)
