@@ -18,7 +18,7 @@
     ru: ["Открыть чат", "Закрыть чат", "Чат"],
   };
   const [opens, closes, title] = WORDS[language] || WORDS.en;
-  const PATIENCE = 1500;
+  const PATIENCE = 5000;
 
   const place = document.createElement("div");
   place.dataset.circumspect = "widget";
