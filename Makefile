@@ -29,7 +29,7 @@ test: $(STAMP)  ## run all tests
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers auto
 	@$(BIN)/lint-imports
 
 docs: $(STAMP)  ## write the generated pages anew (reason codes, policy schema)

@@ -223,7 +223,7 @@ def test_redis_killed_in_the_middle_changes_who_counts_and_nothing_else(
 def test_whatever_the_model_does_everybody_is_answered_and_nothing_runs(open_site: Opening) -> None:
     model = Model()
     with Running(model, drain=1) as running:
-        site = open_site(model=f"openai:m@{running.url}/v1", FAULTS_MODEL_SECONDS="2")
+        site = open_site(model=f"openai:m@{running.url}/v1", CIRCUMSPECT_MODEL_SECONDS="2")
         site.start()
         talks, outcomes = [], {}
         for number, trouble in enumerate(TROUBLES):
@@ -256,7 +256,7 @@ def test_whatever_the_model_does_everybody_is_answered_and_nothing_runs(open_sit
 def test_a_model_that_hangs_for_one_tenant_holds_up_nobody_elses_page(open_site: Opening) -> None:
     model = Model()
     with Running(model, drain=1) as running:
-        site = open_site(model=f"openai:m@{running.url}/v1", FAULTS_MODEL_SECONDS="5")
+        site = open_site(model=f"openai:m@{running.url}/v1", CIRCUMSPECT_MODEL_SECONDS="5")
         site.start()
         model.trouble = "hangs"
         waiting = []

@@ -1,7 +1,7 @@
 """`circumspect serve` with what a fault needs: points to die at, a clock that can be moved, leases that end sooner.
 
-The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_LEASE (seconds),
-FAULTS_MODEL_SECONDS (the patience with a model). Everything else is the command itself.
+The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_LEASE (seconds).
+Everything else is the command itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ class MovedClock:
 
 
 def main(arguments: list[str]) -> None:
-    from circumspect.models.settings import ProviderSettings
     from circumspect.server import access, app, background, directory
     from circumspect.steps import act, claim, sweep
 
@@ -56,8 +54,6 @@ def main(arguments: list[str]) -> None:
         act.LEASE_MARGIN = timedelta(seconds=seconds)
         sweep.LEASE_SECONDS = 2 * seconds
         background.SWEEP_SECONDS = seconds / 2
-    if patience := float(os.environ.get("FAULTS_MODEL_SECONDS", 0)):
-        directory.open_model = partial(directory.open_model, settings=ProviderSettings(timeout=patience))
     from circumspect.cli import main as command
 
     sys.argv = ["circumspect", *arguments]
