@@ -75,7 +75,7 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_change_nothing(run: Run,
 def test_a_criterion_has_the_time_it_is_given(run: Run) -> None:
     given = ("evaluate", "early.json", "policy.md", "--criteria", "criteria.yaml", "--only", "K-1", "--no-fallback")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"openai:x@http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        url = f"openai:x@http://127.0.0.1:{silent.getsockname()[1]}/v1;timeout=1.5"
         ran = run(*given, "--model", url, "--seconds", "1", "--json")
     assert ran.code == 3
     assert "No verdict within 1 seconds." in ran.out
