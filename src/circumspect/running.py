@@ -1,18 +1,50 @@
 """Running a tool: a started Execution in, what is known about it afterwards out. Used when a call is made and when one
-that was interrupted is picked up again."""
+that was interrupted is picked up again; and for a look of our own, which nobody proposed and no ledger has."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 from circumspect.errors import ToolError, ToolTimeout
-from circumspect.ports import Clock, Tools
+from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, ExecutionState, Json
+from circumspect.turn import Execution, ExecutionId, ExecutionState, Incoming, Json, ToolCall
+
+_TOO_LATE = "The tool did not answer in time."
 
 
-async def run(started: Execution, tools: Tools, clock: Clock, timeout: float) -> Execution:
+async def look(
+    call: ToolCall,
+    within: Execution | Incoming,
+    tools: Tools,
+    clock: Clock,
+    ids: Ids,
+    timeout: float,
+    *,
+    again: bool = True,
+) -> Execution:
+    """A read in the turn of another call or of a message. Without `again`, one that does not answer in time is not
+    asked a second time."""
+    now = clock.now()
+    started = Execution(
+        id=ExecutionId(ids.new("exec")),
+        tenant=within.tenant,
+        conversation=within.conversation,
+        turn=within.turn,
+        call=call,
+        effect="read",
+        recovery="blind",
+        state="started",
+        token=ids.new("tok"),
+        lease_until=now + timedelta(seconds=60),
+        started_at=now,
+    )
+    return await run(started, tools, clock, timeout, again=again)
+
+
+async def run(started: Execution, tools: Tools, clock: Clock, timeout: float, *, again: bool = True) -> Execution:
     """Call the tool under its timeout and say what is known afterwards. Never raises for what a tool does.
 
     After a timeout the tool's recovery class decides: one that honours our key is called once more with the same key,
@@ -23,6 +55,8 @@ async def run(started: Execution, tools: Tools, clock: Clock, timeout: float) ->
         async with asyncio.timeout(timeout):
             return _succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
     except (ToolTimeout, TimeoutError):
+        if started.effect == "read" and not again:
+            return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
         return await recover(started, tools, clock, timeout)
     except ToolError as problem:
         return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
@@ -45,7 +79,7 @@ async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float
         if started.recovery != "lookup":
             return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
     if started.effect == "read":
-        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error="The tool did not answer in time.")
+        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
     return unknown(started, clock)
 
 

@@ -8,15 +8,13 @@ leaves the turn without facts, and it goes on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 
-from circumspect.errors import ToolError
+from circumspect import running
 from circumspect.policy.file import ToolPolicy
 from circumspect.policy.understanding.customer import Customer, facts_in, held
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.running import run
-from circumspect.turn import Execution, ExecutionId, Json, Notes, Screened, ToolSpec
+from circumspect.turn import Json, Notes, Screened, ToolSpec
 
 PATIENCE = 5.0
 """Seconds. An answer without these facts is better than one that comes late."""
@@ -32,7 +30,7 @@ async def recognise(
     clock: Clock,
     ids: Ids,
 ) -> Mapping[str, str]:
-    incoming, person, now = screened.incoming, screened.opened.person, clock.now()
+    incoming, person = screened.incoming, screened.opened.person
     if person is None:
         return {}
     look = customer.look(person)
@@ -40,20 +38,7 @@ async def recognise(
     if why or spec is None:
         notes.write("understanding", f"the customer was not looked up: {why}")
         return {}
-    started = Execution(
-        id=ExecutionId(ids.new("exec")),
-        tenant=incoming.tenant,
-        conversation=incoming.conversation,
-        turn=incoming.turn,
-        call=look,
-        effect="read",
-        recovery="blind",
-        state="started",
-        token=ids.new("tok"),
-        lease_until=now + timedelta(seconds=60),
-        started_at=now,
-    )
-    seen = await run(started, _Once(tools), clock, min(spec.timeout, PATIENCE))
+    seen = await running.look(look, incoming, tools, clock, ids, min(spec.timeout, PATIENCE), again=False)
     asked: dict[str, Json] = {"tool": look.tool, "arguments": look.arguments, "error": seen.error}
     if seen.state != "succeeded":
         told = f"{look.tool}: went on without what is known about the customer"
@@ -63,22 +48,3 @@ async def recognise(
     told = f"{look.tool}: known about the customer: {', '.join(known) or 'nothing'}"
     notes.write("tool", told, meta={**asked, "result": customer.result(known)})
     return known
-
-
-class _Once:
-    """The tools, for one attempt. A read that does not answer would be asked again, and the user waits."""
-
-    def __init__(self, tools: Tools) -> None:
-        self._asked, self._tools = False, tools
-
-    def specs(self) -> Mapping[str, ToolSpec]:
-        return self._tools.specs()
-
-    async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
-        if self._asked:
-            raise ToolError("The tool did not answer in time.")
-        self._asked = True
-        return await self._tools.call(name, arguments, key)
-
-    async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
-        return await self._tools.lookup(name, arguments, key)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
+from circumspect import running
 from circumspect.policy.facts import Facts
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.running import run
-from circumspect.turn import Execution, ExecutionId, Notes
+from circumspect.turn import Execution, Notes
 
 
 async def verify(ended: Execution, facts: Facts, notes: Notes, tools: Tools, clock: Clock, ids: Ids) -> bool:
@@ -18,21 +16,7 @@ async def verify(ended: Execution, facts: Facts, notes: Notes, tools: Tools, clo
     if look is None:
         return True
     spec = tools.specs().get(look.tool)
-    now = clock.now()
-    started = Execution(
-        id=ExecutionId(ids.new("exec")),
-        tenant=ended.tenant,
-        conversation=ended.conversation,
-        turn=ended.turn,
-        call=look,
-        effect="read",
-        recovery="blind",
-        state="started",
-        token=ids.new("tok"),
-        lease_until=now + timedelta(seconds=60),
-        started_at=now,
-    )
-    seen = await run(started, tools, clock, spec.timeout if spec else 30.0)
+    seen = await running.look(look, ended, tools, clock, ids, spec.timeout if spec else 30.0)
     shown = seen.state == "succeeded" and came_true(facts, seen.result).kind == "holds"
     reasons = () if shown else (ReasonCode.VERIFICATION_FAILED,)
     notes.write(
