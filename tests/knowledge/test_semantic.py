@@ -93,6 +93,10 @@ async def test_documents_that_were_there_before_are_embedded_later_and_once(url,
         assert sorted(bool(vector) for _, vector in vectors) == [False, True], "one is too long for the endpoint"
         found = await library.search("one", "Money comes back")
         assert [one.method for one in found] == ["both"]
+        wrong = Library(store, embedder=Endpoint(url, "unknown"))
+        with pytest.raises(ModelRefused):
+            await wrong.catch_up()
+        assert await store.tx(knowledge.vectors, "one", "unknown") == [], "it is the name that is wrong, not the texts"
         busy = Library(store, embedder=Endpoint(url, "busy"))
         with pytest.raises(ModelUnavailable):
             await busy.catch_up()

@@ -98,7 +98,9 @@ class Library:
                 for id_ in ids:
                     await self._embed(embedder, tenant, [id_])
                 return
-            # One that the endpoint will never take. Nothing is near to an empty vector.
+            # An endpoint that takes no text at all has the wrong key or name: that says nothing about this one.
+            await embedder.embed(["a"])
+            # This one it will never take. Nothing is near to an empty vector.
             log.warning("a passage has no embedding; words find it", extra={"tenant": tenant})
             stored = [(id_, b"") for id_ in ids]
         await self._store.tx(rows.set_vectors, tenant, embedder.name, stored)
