@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: what one has compiled is there for the next, whatever the surroundings say.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check docs bench services lock clean
+.PHONY: help run test fuzz check docs bench services lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,9 @@ run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, emb
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
+
+fuzz: $(STAMP)  ## run the property tests with new examples at every run, many more of them
+	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile fuzz
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .

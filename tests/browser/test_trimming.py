@@ -117,7 +117,7 @@ ELEMENTS = st.lists(
 
 
 @given(ELEMENTS, st.integers(1, 12), st.text(max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_it_never_keeps_more_than_it_may_and_counts_the_rest(elements: list[Element], most: int, query: str) -> None:
     page = trimmed(Page(URL, elements=tuple(elements)), query, most=most)
     assert len(page.elements) <= most

@@ -16,7 +16,7 @@ BLOCKS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(BLOCKS, max_size=15))
 def test_passages_hold_every_word_once_and_are_of_one_section(blocks):
     document = read_document(("start " + "".join(blocks)).encode(), "a.md")

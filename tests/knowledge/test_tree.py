@@ -39,7 +39,7 @@ def holds(document: Document) -> None:
         assert offset in deepest.own
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(LINES, max_size=25))
 def test_any_markdown_makes_a_tree_that_holds(lines):
     text = "\n".join(["start", *lines])
@@ -52,7 +52,7 @@ def test_any_markdown_makes_a_tree_that_holds(lines):
             assert word in rest.split("\n\n")[0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300).filter(lambda text: any(letter.isalpha() for letter in text)))
 def test_any_text_in_any_format_makes_a_tree_that_holds(text):
     data = text.encode("utf-8", "ignore")

@@ -84,13 +84,13 @@ states = st.builds(
 decisions = st.sampled_from(get_args(Decision))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(states, decisions)
 def test_a_guard_empties_any_share(state, decision):
     assert next_step(state, said(decision), STOP).share == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(states, decisions)
 def test_a_climb_is_one_rung_and_nothing_speaks_against_it(state, decision):
     step = next_step(state, said(decision), None)
@@ -109,7 +109,7 @@ def test_a_climb_is_one_rung_and_nothing_speaks_against_it(state, decision):
         assert step.share in (0, state.share)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(states, decisions)
 def test_the_same_state_has_the_same_answer(state, decision):
     assert next_step(state, said(decision), None) == next_step(state, said(decision), None)

@@ -171,7 +171,7 @@ plans = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pairs_of_arms, plans)
 def test_swapped_arms_say_the_opposite(arms, plan):
     metric, old, new = arms
@@ -183,7 +183,7 @@ def test_swapped_arms_say_the_opposite(arms, plan):
     assert other.decision == opposite.get(one.decision, one.decision)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pairs_of_arms, plans)
 def test_the_limits_contain_the_difference_and_the_decision_agrees_with_them(arms, plan):
     metric, old, new = arms
@@ -199,7 +199,7 @@ def test_the_limits_contain_the_difference_and_the_decision_agrees_with_them(arm
         assert arm.mean - 1e-12 <= arm.high
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pairs_of_arms, plans, st.integers(2, 9))
 def test_more_of_the_same_data_narrows_the_limits(arms, plan, times):
     metric, old, new = arms
@@ -208,7 +208,7 @@ def test_more_of_the_same_data_narrows_the_limits(arms, plan, times):
     assert more_known.high - more_known.low <= less_known.high - less_known.low + 1e-9
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(proportions(), proportions(), st.sampled_from([0.01, 0.05, 0.2]))
 def test_the_freedom_to_look_is_never_free(old, new, alpha):
     fixed = compare(old, new, SOLVED, Plan("fixed", alpha, 500, 20))
@@ -216,7 +216,7 @@ def test_the_freedom_to_look_is_never_free(old, new, alpha):
     assert looked.p_value >= fixed.p_value
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pairs_of_arms, plans, st.integers(2, 6))
 def test_more_treatments_ask_for_more_evidence(arms, plan, treatments):
     metric, old, new = arms
@@ -227,7 +227,7 @@ def test_more_treatments_ask_for_more_evidence(arms, plan, treatments):
         assert alone.decision == among.decision
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.floats(-100, 100), max_size=30), st.lists(st.floats(-100, 100), max_size=30))
 def test_arms_can_be_added_up_in_any_order(one, other):
     added = ArmData()
@@ -237,7 +237,7 @@ def test_arms_can_be_added_up_in_any_order(one, other):
     assert (added.n, added.total, added.squares) == pytest.approx((merged.n, merged.total, merged.squares), abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pairs_of_arms, plans)
 def test_what_is_said_can_be_written_as_json(arms, plan):
     metric, old, new = arms

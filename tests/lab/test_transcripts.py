@@ -338,7 +338,7 @@ def test_annotations_of_a_tool_seed_its_effect() -> None:
     st.integers(1, 7),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_pieces_are_what_a_parser_would_give(values: list[Any], chunk: int, indented: bool) -> None:
     data = json.dumps(values, indent=1 if indented else None, ensure_ascii=False).encode()
     before, json_stream.CHUNK = json_stream.CHUNK, chunk
@@ -383,7 +383,7 @@ def test_reading_holds_one_conversation_at_a_time(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_bytes_crash_the_reader(data: bytes) -> None:
     for lines in (True, False):
         for one in read_stream(BytesIO(data), "x", folder=None, lines=lines, toolbox=Toolbox()):
@@ -404,7 +404,7 @@ def test_no_bytes_crash_the_reader(data: bytes) -> None:
         ),
     )
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_message_crashes_the_reader(message: Any) -> None:
     try:
         found = steps(message)

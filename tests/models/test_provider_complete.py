@@ -202,7 +202,7 @@ ANSWER = Said("tool", "", call_id="call_1", tool="a")
 @given(st.lists(SAID, max_size=8))
 @example([CALLED, STRANGE, ANSWER, ANSWER])
 @example([CALLED, ANSWER, ANSWER, CALLED, ANSWER])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_the_history_looks_like_no_provider_refuses_it(
     talkers: tuple[asyncio.Runner, list[ProviderModel]], said: list[Said]
 ) -> None:

@@ -148,7 +148,7 @@ SAID = [
 SPEECH = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(SAID), max_size=12).map(" ".join))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     said=st.lists(SPEECH, min_size=1, max_size=5),
     language=st.sampled_from(LANGUAGES),
@@ -171,7 +171,7 @@ async def test_whatever_is_said_the_answer_is_well_formed_and_its_values_were_sa
                 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=60))
 async def test_whatever_stands_in_blocks_and_results_the_answer_is_well_formed(
     block: str, result: str, name: str

@@ -6,7 +6,7 @@ import json
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.policy.understanding.analysis import (
@@ -168,7 +168,6 @@ def test_garbage_is_no_analysis(garbage):
     assert read_analysis(reply(garbage)) is None
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=4)
@@ -186,7 +185,6 @@ def test_whatever_a_field_holds_reading_never_fails_and_limits_hold(value):
             assert not any("\n" in text for text in (analysis.user_intent, *analysis.subqueries, *analysis.action_plan))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_text_makes_reading_fail(text):
     read_analysis(reply(text))
@@ -221,7 +219,6 @@ def test_thresholds_can_be_set():
     assert route(Analysis("x", 0.9, "normal"), routing=strict).action == "clarify"
 
 
-@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from(ACTIONS), st.booleans())
 def test_no_choice_of_the_model_lets_through_what_code_holds(spam, confidence, chosen, flagged):
     routed = route(Analysis("x", confidence, chosen, spam_score=spam), ("hate",) if flagged else ())

@@ -63,39 +63,39 @@ def test_an_unfinished_message_is_no_answer():
         assert classify(text) == "other"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.text(max_size=60))
 def test_any_text_has_an_answer(text):
     assert classify(text) in ("confirm", "deny", "other")
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.sampled_from(YES), st.integers(0, 10**9), st.booleans())
 def test_a_yes_with_any_number_in_it_is_unclear(case, number, before):
     text = f"{number} {case.text}" if before else f"{case.text} {number}"
     assert classify(text) == "other"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.sampled_from(YES), st.sampled_from(BLOCKERS), st.booleans())
 def test_a_yes_with_a_condition_or_an_addition_is_unclear(case, word, before):
     assert classify(f"{word}, {case.text}" if before else f"{case.text}, {word}") == "other"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.sampled_from(YES), st.sampled_from(NO))
 def test_a_yes_and_a_no_together_are_never_a_yes(yes, no):
     assert classify(f"{yes.text}. {no.text}") != "confirm"
     assert classify(f"{no.text}. {yes.text}") != "confirm"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.sampled_from(YES), st.sampled_from(["«{}»", '"{}"', "“{}”", "'{}'", "> {}", "{}?", "he said {}"]))
 def test_a_yes_that_is_quoted_or_asked_is_unclear(case, frame):
     assert classify(frame.format(case.text)) == "other"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(
     st.sampled_from(YES),
     st.text("abcdefghijklmnopqrstuvwxyzאבגדהוזחטיכלמנסעפצקרשתабвгдежзиклмнопрст", min_size=4, max_size=9),

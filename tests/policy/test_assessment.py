@@ -439,7 +439,7 @@ NASTY = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(st.text(max_size=300), st.lists(st.integers(0, 10**6), max_size=20))
 def test_any_text_is_read_and_streams_the_same(text, cuts):
     visible, assessment = read(text)
@@ -448,14 +448,14 @@ def test_any_text_is_read_and_streams_the_same(text, cuts):
     assert streamed(text, cuts) == visible
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(NASTY, st.lists(st.integers(0, 10**6), max_size=40))
 @example("x [assessment]```}:</b>" + '{"a": "' + "b" * 300 + '"}', list(range(40)))
 def test_any_mixture_of_fragments_is_read_and_streams_the_same(text, cuts):
     assert streamed(text, cuts) == read(text)[0]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(MARKED, TAGS, WRITERS, st.randoms(use_true_random=False), st.integers(0, 2), st.booleans())
 def test_no_damage_to_a_block_shows_any_of_it(block, tags, writer, chance, edits, cut):
     text = damaged(tags[0] + writer(block) + tags[1], chance, edits)
@@ -469,7 +469,7 @@ def test_no_damage_to_a_block_shows_any_of_it(block, tags, writer, chance, edits
         assert (assessment.tool_call, assessment.tool_params) == (block["tool_call"], block["tool_params"])
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(MARKED, WRITERS, st.randoms(use_true_random=False), st.sampled_from(["", "```json\n", "```\n"]))
 def test_an_object_without_tags_is_hidden_wherever_it_is_cut(block, writer, chance, fence):
     text = fence + writer(block)
@@ -479,7 +479,7 @@ def test_an_object_without_tags_is_hidden_wherever_it_is_cut(block, writer, chan
         assert assessment.tool_params == block["tool_params"]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.text(st.characters(exclude_characters="<{&", exclude_categories=["Cs", "Cc"]), max_size=200), MARKED)
 def test_the_short_way_and_the_long_way_agree(words, block):
     text = f"{words}\n<assessment>{json.dumps(block)}</assessment>"

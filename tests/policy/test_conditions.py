@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
 
@@ -440,7 +440,6 @@ CONDITIONS = (
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(CONDITIONS), st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4))
 def test_reading_only_what_is_named_decides_as_reading_everything(text: str, arguments: dict[str, object]) -> None:
     known = facts(Policy(let={"thing": "args.a"}, tools={"t": ToolPolicy(effect="write")}), ToolCall("t", arguments))
@@ -467,7 +466,6 @@ def _decimal(value: object) -> object:
 TEXTS = st.sampled_from(CONDITIONS) | st.text(max_size=12)
 
 
-@settings(deadline=None)
 @given(
     st.lists(TEXTS, max_size=3),
     TEXTS,
@@ -508,7 +506,6 @@ def test_one_more_condition_never_loosens_the_verdict_and_none_ever_raises(
     assert verdicts[0] <= verdicts[1]
 
 
-@settings(deadline=None)
 @given(JSON, JSON, st.datetimes(timezones=st.just(UTC), min_value=datetime(1980, 1, 1), max_value=datetime(2100, 1, 1)))
 def test_whatever_a_tool_returned_nothing_raises(result: object, key: object, now: datetime) -> None:
     call = ToolCall("cancel_booking", {"booking_id": key})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.policy.understanding.confidence import (
@@ -82,7 +82,6 @@ def test_every_factor_is_kept_with_its_weight_its_contribution_and_why():
     assert kept.explained().startswith("0.32: sources contradict each other (halved); context_completeness 0.40")
 
 
-@settings(deadline=None)
 @given(*(st.floats(0, 1) for _ in range(4)), st.booleans())
 def test_it_stays_between_0_and_1_and_no_better_factor_makes_it_worse(source, complexity, context, tools, conflict):
     value = formula(source, complexity, context, tools, conflict=conflict)
@@ -150,7 +149,6 @@ def test_length_clauses_and_further_questions_add_up_and_say_so():
     assert "joins" in why
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400), st.sampled_from(("en", "he", "ru")))
 def test_complexity_stays_between_0_and_1(text, language):
     assert 0 <= query_complexity(text, language)[0] <= 1

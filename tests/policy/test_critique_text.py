@@ -91,13 +91,13 @@ def test_control_characters_are_replaced():
     assert read('{"decision": "PROCEED", "message": "a\\u0000b"}') == Critique("PROCEED", message="a\ufffdb")
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_complaint(text):
     assert read(text) is None or '"' in text or "'" in text or "decision" in text.lower()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.integers(0, len(JSON) - 2), st.sampled_from(["PROCEED", "ESCALATE"]))
 def test_an_opinion_that_breaks_off_anywhere_is_no_opinion(cut, decision):
     assert read(JSON.replace("ASK_USER", decision)[: cut or -1]) is None

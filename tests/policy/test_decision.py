@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.policy.understanding.analysis import form
@@ -116,7 +116,6 @@ def test_the_form_offers_the_five_ways_and_the_tools_that_exist():
     assert all(field["description"].startswith("Step 8") for field in offered.values())
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_whatever_was_written_the_decision_is_one_of_five_and_within_bounds(text):
     for said in (text, f"DECISION: {text}", f"DECISION: USE_TOOL\nCONFIDENCE: {text}", json.dumps({"decision": text})):

@@ -284,7 +284,7 @@ def test_without_strangers_nothing_is_suspected() -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=200), st.text(min_size=1, max_size=30))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_text_crashes_the_rules(words: str, page: str, value: str) -> None:
     found = facts(user(words), ran("read_page", page, trusted=False, url=words), recipients=[value], body=page)
     assert "RULE_FAILED" not in held(found)

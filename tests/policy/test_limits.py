@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, user
 
@@ -126,7 +126,6 @@ def test_limits_in_words() -> None:
 AMOUNTS = st.integers(-5, 50) | st.floats(-5, 50) | st.text(max_size=2) | st.none()
 
 
-@settings(deadline=None)
 @given(
     st.lists(AMOUNTS, max_size=4),
     AMOUNTS,

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import ran, ruled
 
@@ -167,7 +167,6 @@ def test_checking_raises_nothing_and_tells_warnings_from_errors() -> None:
     assert check("tools: [")[0] is None
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200) | st.text("{}[]:,-&*!|>'\"#\n abt%@?", max_size=80))
 def test_no_text_makes_the_loader_crash(text: str) -> None:
     check(text)
@@ -188,7 +187,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["tools", "let", "facts", "patterns", "tenants", "timezone"]), JSON))
 def test_no_structure_makes_the_loader_crash(data: object) -> None:
     check(yaml.safe_dump(data))

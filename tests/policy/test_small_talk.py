@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.locales.wordlists import patterns
@@ -57,7 +57,6 @@ def test_every_language_has_all_lists():
         assert {*KINDS, "filler", "weighing", "joins"} == set(patterns("understanding", language))
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=("Ll",)), min_size=14, max_size=30))
 def test_an_unknown_word_after_thanks_is_never_small_talk(word):
     assert small_talk(f"thanks {word}", "en") is None

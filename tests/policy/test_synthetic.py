@@ -156,7 +156,7 @@ def test_an_answer_does_not(reply):
 # --- text stays text --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(NASTY, st.sampled_from(ACTIONS), st.sampled_from(LANGUAGES))
 def test_no_text_adds_a_heading_a_section_a_list_item_or_a_field(nasty, action, language):
     plain = Analysis("x", 0.5, "normal", 0.1, "x", "x", "x", "x", ("x", "x"), ("x", "x"), ("x",), "x?")
@@ -178,7 +178,6 @@ def test_no_text_adds_a_heading_a_section_a_list_item_or_a_field(nasty, action, 
     assert "](" not in to_user
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_data_is_one_line_without_signs_of_markup(text):
     data = as_data(text)

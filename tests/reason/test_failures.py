@@ -184,7 +184,7 @@ CHECKS = st.builds(complete, st.booleans(), CONFIDENCES)
 BROKEN = st.sampled_from((GONE, "garbage"))
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     ANALYSES | BROKEN,
     st.lists(JUDGEMENTS | BROKEN, min_size=1, max_size=5),

@@ -149,7 +149,7 @@ def test_the_forms_accept_what_the_tests_fill_in():
         assert set(schema["required"]) == set(schema["properties"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300) | st.dictionaries(st.sampled_from(("source", "confidence", "missing_info", "solved", "evidence",
        "can_proceed", "known")), st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=20),
        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3))))  # fmt: skip

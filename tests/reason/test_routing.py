@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.policy.reasoning.routing import ACTS, DEGRADED_GO, GO, SURE, WHERES, route
@@ -64,7 +64,6 @@ def test_a_confidence_that_is_no_number_is_the_lowest():
     assert route("WEB_SEARCH", math.nan).move == "ask"
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(WHERES),
     st.floats(max_value=ACTS, exclude_max=True, allow_nan=False),
@@ -74,7 +73,6 @@ def test_nothing_under_a_half_goes_straight_on(source, confidence, threshold):
     assert route(source, confidence, threshold).move in ("search", "ask")
 
 
-@settings(deadline=None)
 @given(st.sampled_from(WHERES), st.floats(0, 1), st.floats(0, 1))
 def test_more_confidence_never_leads_further_away(source, one, other):
     """go < a check < a search < a question."""

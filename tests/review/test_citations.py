@@ -84,7 +84,7 @@ def test_of_two_places_the_named_section_and_then_the_nearest_counts() -> None:
     assert near.start == text.rindex("The same")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=80) | st.integers(0, len(POLICY)).flatmap(lambda a: st.just(POLICY[a : a + 60])))
 def test_no_quote_is_ever_returned_that_is_not_in_the_document(claim: str) -> None:
     citation = cite(claim, SHELF)
@@ -93,7 +93,7 @@ def test_no_quote_is_ever_returned_that_is_not_in_the_document(claim: str) -> No
         assert 0 <= citation.start < citation.end <= len(POLICY)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_every_stretch_of_whole_words_is_found_again(data: st.DataObject) -> None:
     words = POLICY.split()

@@ -326,7 +326,7 @@ FIELDS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.sampled_from(["MET", "NOT_MET", "UNCERTAIN"]), st.floats(0, 1), QUOTES, FIELDS)
 async def test_whatever_the_model_says_quotes_are_real_facts_are_real_and_verdicts_have_both(
     shelf: Shelf, status: str, confidence: float, quotes: list[dict[str, str]], fields: list[dict[str, object]]

@@ -95,7 +95,7 @@ VALUES: st.SearchStrategy[Any] = (
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.text(max_size=60),
     st.dictionaries(st.sampled_from([*case().fields, "x.y", "0.1", "..."]), VALUES, min_size=1, max_size=6),

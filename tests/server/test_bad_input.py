@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.server.house import House, is_a_problem, say
 
@@ -223,7 +223,7 @@ def test_smuggled_and_broken_requests_do_no_harm(house: House, raw: bytes) -> No
     assert house.client().get("/healthz").status_code == 200
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_no_bytes_crash_the_reader(raw: bytes) -> None:
     with suppress(HttpProblem):

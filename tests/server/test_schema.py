@@ -21,9 +21,6 @@ schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 few = settings(
     max_examples=10,
-    deadline=None,
-    derandomize=True,
-    database=None,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

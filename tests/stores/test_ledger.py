@@ -382,7 +382,7 @@ async def _note(store: SqlStore) -> tuple[str, float]:
 step = st.sampled_from(["use", "use wrongly", "deny", "ask again", "wait"])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(step, min_size=1, max_size=8))
 async def test_whatever_happens_a_yes_is_used_at_most_once(store, steps):
     """Uses, wrong uses, denials, new questions and expiry in any order: each intent is consumed at most once, only

@@ -430,7 +430,7 @@ def test_a_tool_without_a_client_works_in_one_event_loop_after_another():
     assert [asyncio.run(once(http_tool)) for _ in range(2)] == [{"ok": True}] * 2
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
