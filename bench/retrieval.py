@@ -1,13 +1,15 @@
 """How often search finds the section that answers: recall@5 and mean reciprocal rank, by language and method.
 
-    python -m bench.retrieval
+    python -m bench.retrieval [--embeddings openai:NAME@URL]
 
 51 questions in each of three languages over the sample documents, worded as a customer would, not as the text is. The
 methods before the last are what was tried: FTS5's own word, prefix and trigram search, and each half of ours alone.
+With --embeddings two more are measured: that endpoint's cosines alone, and ours with its score added.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import re
 import sqlite3
@@ -25,6 +27,7 @@ from circumspect.knowledge.passages import cut
 from circumspect.knowledge.ranking import Candidate, Query
 from circumspect.knowledge.reading import read_document
 from circumspect.knowledge.search import Library
+from circumspect.knowledge.semantic import Embedder, cosine, open_embedder
 from circumspect.knowledge.terms import telling_words, terms
 from circumspect.knowledge.tree import Document
 from circumspect.stores import SqlStore
@@ -120,8 +123,24 @@ def half(documents: Sequence[Document], part: str) -> Find:
     return find
 
 
-async def ours(documents: Sequence[Document], store: SqlStore, tenant: str) -> Find:
-    library = Library(store)
+async def meaning(documents: Sequence[Document], embedder: Embedder) -> Find:
+    """The embeddings' order alone."""
+    pieces = _pieces(documents)
+    vectors = await embedder.embed([f"{head}\n{body}" for _, head, body in pieces])
+
+    async def find(question: str) -> Sequence[str]:
+        (wanted,) = await embedder.embed([question])
+        near = [cosine(wanted, vector) for vector in vectors]
+        ranked = sorted(range(len(pieces)), key=lambda number: -near[number])
+        return list(dict.fromkeys(pieces[number][0] for number in ranked))
+
+    return find
+
+
+async def ours(
+    documents: Sequence[Document], store: SqlStore, tenant: str, *, embedder: Embedder | None = None
+) -> Find:
+    library = Library(store, embedder=embedder)
     for document in documents:
         await library.put(tenant, document)
 
@@ -153,7 +172,7 @@ async def measured(find: Find, language: str) -> Figures:
     )
 
 
-async def table(url: str) -> dict[str, dict[str, Figures]]:
+async def table(url: str, embedder: Embedder | None = None) -> dict[str, dict[str, Figures]]:
     """By method, by language."""
     store = await SqlStore.open(url)
     found: dict[str, dict[str, Figures]] = {}
@@ -170,6 +189,9 @@ async def table(url: str) -> dict[str, dict[str, Figures]]:
                 "pieces of words alone": half(documents, "grams"),
                 "ours: both (default)": await ours(documents, store, language),
             }
+            if embedder:
+                methods["meaning alone"] = await meaning(documents, embedder)
+                methods["ours with meaning"] = await ours(documents, store, f"{language} by meaning", embedder=embedder)
             for name, find in methods.items():
                 found.setdefault(name, {})[language] = await measured(find, language)
     finally:
@@ -191,12 +213,14 @@ def printed(found: dict[str, dict[str, Figures]]) -> str:
     return "\n".join(lines)
 
 
-async def main() -> None:
+async def main(embedder: Embedder | None) -> None:
     passages = {language: len(_pieces(sample(language))) for language in LANGUAGES}
     print(f"{len(questions())} questions a language; passages: {passages}\n")
     with tempfile.TemporaryDirectory() as folder:
-        print(printed(await table(f"sqlite:///{folder}/bench.db")))
+        print(printed(await table(f"sqlite:///{folder}/bench.db", embedder)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("--embeddings", metavar="openai:NAME@URL", type=open_embedder)
+    asyncio.run(main(given.parse_args().embeddings))

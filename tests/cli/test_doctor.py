@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from tests.knowledge.embeddings import Answers, embeddings
 from tests.stores import postgres_server
 
 from circumspect.cli import checks
@@ -319,3 +320,18 @@ async def test_a_search_that_cannot_be_had_is_told_with_what_to_do(monkeypatch: 
     assert fine is not None
     assert fine.state == "ok"
     assert "not-shown" not in f"{fine}"
+
+
+async def test_an_embeddings_model_is_asked_only_online(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert await found("embeddings") is None
+    keyless = await found("embeddings", embeddings="openai:text-embedding-3-small")
+    assert (keyless.state, keyless.fix) == ("wrong", "Set OPENAI_API_KEY.")
+    with embeddings() as url:
+        assert "--online" in (await found("embeddings", embeddings=f"openai:small@{url}")).said
+        assert Answers.seen == []
+        for model, state in (("small", "ok"), ("unknown", "wrong"), ("garbled", "wrong")):
+            asked = await findings(Settings(embeddings=f"openai:{model}@{url}"), online=True)
+            (said,) = [one for one in asked if one.check == "embeddings"]
+            assert said.state == state, said
+            assert state == "wrong" or "2 numbers" in said.said

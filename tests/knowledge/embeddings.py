@@ -1,8 +1,10 @@
-"""A server that speaks `POST /v1/embeddings`. A text's vector says how long it is; the model's name says how it behaves."""
+"""A server that speaks `POST /v1/embeddings`. A text's vector says how long it is and how much about money;
+the model's name says how it behaves."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,13 +17,16 @@ class Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.seen.append((self.path, self.headers["Authorization"], asked))
-        rows = [{"object": "embedding", "index": n, "embedding": [len(t), 1.0]} for n, t in enumerate(asked["input"])]
+        vectors = [[len(text), 1.0 + 200.0 * text.count("Money")] for text in asked["input"]]
+        rows = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)]
         model = asked["model"]
         status = {"busy": 429, "broken": 503, "unknown": 404}.get(model, 200)
         if model == "short-sighted" and any(len(text) > 1_000 for text in asked["input"]):
             status = 400
         if model == "short":
             rows.pop()
+        if model == "slow":
+            time.sleep(2)
         body = b"<html>" if model == "garbled" else json.dumps({"object": "list", "data": rows[::-1]}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))

@@ -8,6 +8,7 @@ import pytest
 from tests.knowledge.embeddings import Answers, embeddings
 
 from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
+from circumspect.knowledge import semantic
 from circumspect.knowledge.reading import read_document
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import AT_ONCE, Endpoint, cosine, nearest, open_embedder, packed
@@ -49,18 +50,59 @@ async def test_nobody_there_is_unavailable():
         await Endpoint("http://127.0.0.1:1/v1", "small", timeout=2).embed(["a"])
 
 
+async def test_a_user_waits_for_one_text_no_longer_than_the_name_says_but_documents_may_take_their_time(url):
+    slow = open_embedder(f"openai:slow@{url};timeout=1")
+    with pytest.raises(ModelUnavailable, match="timeout=SECONDS"):
+        await slow.embed(["a"])
+    assert len(await slow.embed(["a", "b"])) == 2
+
+
 def test_the_nearest_come_first_and_other_lengths_do_not_count():
     stored = [
-        (1, packed([1, 0])),
-        (2, packed([1, 1])),
-        (3, packed([0, 1])),
-        (4, packed([1, 0, 0])),
-        (5, packed([0, 0])),
+        (1, "en", packed([1, 0])),
+        (2, "en", packed([1, 1])),
+        (3, "en", packed([0, 1])),
+        (4, "en", packed([1, 0, 0])),
+        (5, "en", packed([0, 0])),
     ]
     found = nearest([2.0, 0.1], stored, 3)
-    assert [id_ for id_, _ in found] == [1, 2, 3]
-    assert found[0][1] == pytest.approx(0.9988, abs=1e-3)
+    assert [id_ for id_, _ in found] == [1, 2], "the third is farther away than they are from each other"
+    assert found[0][1] == pytest.approx(0.998, abs=2e-3)
     assert nearest([1.0], stored, 3) == []
+
+
+def test_being_near_is_being_nearer_than_passages_are_to_each_other():
+    def text(topic: int, unread: float) -> list[float]:
+        """Its topic is one of twenty directions; the last one says that the letters are foreign."""
+        return [*(float(at == topic) for at in range(20)), unread]
+
+    english = [(n, "en", packed(text(n, 0.5))) for n in range(20)]
+    hebrew = [(100 + n, "he", packed(text(n, 3.0))) for n in range(20)]
+    found = dict(nearest(text(7, 0.5), [*english, *hebrew], 30))
+    assert found == {7: pytest.approx(1)}
+    unheard_of = text(99, 3.0)
+    assert cosine(unheard_of, text(7, 3.0)) > 0.9
+    assert all(score < 0.5 for _, score in nearest(unheard_of, hebrew, 30)), "as near to one as to any other"
+    assert cosine(text(7, 1.5), text(7, 0.5)) < 0.9
+    assert nearest(text(7, 1.5), english, 1) == [(7, pytest.approx(0.8, abs=0.1))]
+
+
+def test_of_a_single_passage_nothing_is_believed_and_of_two_little():
+    assert nearest([1.0, 0.0], [(1, "en", packed([1.0, 0.0]))], 5) == []
+    assert nearest([1.0, 0.0], [(1, "en", packed([1.0, 1.0])), (2, "en", packed([0.0, 1.0]))], 5) == []
+
+
+def test_the_same_is_found_without_numpy(monkeypatch):
+    stored = [(n, "en", packed([float(n % 3), float(n % 5), 1.0])) for n in range(30)]
+    expected = nearest([1.0, 2.0, 0.5], stored, 30)
+
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(semantic, "import_module", absent)
+    found = nearest([1.0, 2.0, 0.5], stored, 30)
+    assert dict(found) == pytest.approx(dict(expected), abs=1e-5)
+    assert len(found) > 5
 
 
 def test_likeness_has_nothing_to_do_with_length():
@@ -82,17 +124,18 @@ async def test_a_name_as_models_have_it_opens_an_endpoint(url, monkeypatch):
 async def test_documents_that_were_there_before_are_embedded_later_and_once(url, tmp_path):
     store = await SqlStore.open(f"sqlite:///{tmp_path}/library.db")
     try:
-        text = "# Returns\n\nMoney comes back.\n\n# Long\n\n" + "x" * 1_500
+        opening = "# Opening\n\n" + "We are open from nine to five on every day of the week. " * 10
+        text = f"# Returns\n\nMoney comes back.\n\n{opening}\n\n# Long\n\n" + "x" * 1_500
         for tenant in ("one", "other"):
             await Library(store).put(tenant, read_document(text.encode(), "returns.md"))
         library = Library(store, embedder=Endpoint(url, "short-sighted"))
-        assert await library.catch_up() == 4
+        assert await library.catch_up() == 6
         asked = len(Answers.seen)
         assert (await library.catch_up(), len(Answers.seen)) == (0, asked)
         vectors = await store.tx(knowledge.vectors, "one", "short-sighted")
-        assert sorted(bool(vector) for _, vector in vectors) == [False, True], "one is too long for the endpoint"
+        assert sorted(bool(vector) for *_, vector in vectors) == [False, True, True], "one is too long for the endpoint"
         found = await library.search("one", "Money comes back")
-        assert [one.method for one in found] == ["both"]
+        assert [(one.section, one.method) for one in found] == [("1", "both")]
         wrong = Library(store, embedder=Endpoint(url, "unknown"))
         with pytest.raises(ModelRefused):
             await wrong.catch_up()

@@ -206,6 +206,18 @@ async def _model(settings: Settings, online: bool) -> Finding:
     return Finding("model", "ok", f"{reply.usage.model or model.name} answers.")
 
 
+async def _embeddings(settings: Settings, online: bool) -> Finding | None:
+    if settings.embeddings is None:
+        return None
+    from circumspect.knowledge.semantic import open_embedder
+
+    embedder = open_embedder(settings.embeddings)
+    if not online:
+        return Finding("embeddings", "ok", f"{embedder.name} is configured; --online asks for one.")
+    (vector,) = await embedder.embed(["ok"])
+    return Finding("embeddings", "ok", f"{embedder.name} answers with vectors of {len(vector)} numbers.")
+
+
 async def _search(settings: Settings, online: bool) -> Finding | None:
     if settings.search in ("documents", "none"):
         return None
@@ -319,6 +331,7 @@ CHECKS: dict[str, Check] = {
     "clock": _clock,
     "redis": _redis,
     "model": _model,
+    "embeddings": _embeddings,
     "search": _search,
     "secret key": _secret_key,
     "mail": _mail,

@@ -102,6 +102,7 @@ class Demo:
 
 async def _prepared(settings: Settings) -> Demo | None:
     """The database is up to date and the demo is in it when this returns."""
+    from circumspect.knowledge.semantic import open_embedder
     from circumspect.models import open_model
     from circumspect.server.vault import open_vault
     from circumspect.stores import SqlStore
@@ -109,6 +110,8 @@ async def _prepared(settings: Settings) -> Demo | None:
     if settings.workers > 1 and settings.database in (":memory:", "sqlite://", "sqlite:///:memory:"):
         raise ConfigError("Several workers cannot share a database in memory.", fix="Name a file, or PostgreSQL.")
     open_model(settings.model)
+    if settings.embeddings:
+        open_embedder(settings.embeddings)
     store = await SqlStore.open(settings.database)
     try:
         open_vault(settings)

@@ -4,8 +4,8 @@
     await library.put(tenant, read_document(path.read_bytes(), path.name))
     passages = await library.search(tenant, "can I get my money back?")
 
-Search is by words and pieces of words, which needs nothing but the database. With an `embedder` the order of search by
-meaning is fused in by reciprocal rank; when the embedder fails, words alone answer.
+Search is by words and pieces of words, which needs nothing but the database. With an `embedder` the score by
+meaning is added to the score by words; when the embedder fails, words alone answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ T = TypeVar("T")
 
 Method = Literal["words", "meaning", "both"]
 
-_FUSED = 60  # the usual constant of reciprocal rank fusion
 _DEPTH = 30
 LONGEST_QUERY = 2_000
 
@@ -120,24 +119,32 @@ class Library:
 
         `language` (en, he, ru) prefers documents in it: others are asked only where those have nothing."""
         query = query[:LONGEST_QUERY]
-        by_words = await self._store.tx(_by_words, tenant, query, language)
-        if not by_words and language is not None:
-            by_words = await self._store.tx(_by_words, tenant, query, None)
-        by_meaning = await self._by_meaning(tenant, query)
-        ordered = _fused(by_words, by_meaning)[:limit]
+        meant = await self._meant(query)
+        ordered = await self._store.tx(_ranked, tenant, query, meant, language)
+        if not ordered and language is not None:
+            ordered = await self._store.tx(_ranked, tenant, query, meant, None)
+        ordered = ordered[:limit]
         found = await self._store.tx(rows.found, tenant, [id_ for id_, _, _ in ordered])
         # One that was replaced between the two transactions is not there any more.
         return [_passage(found[id_], score, method) for id_, score, method in ordered if id_ in found]
 
-    async def _by_meaning(self, tenant: str, query: str) -> list[tuple[int, float]]:
+    async def _meant(self, query: str) -> _Meant | None:
         if self._embedder is None or not query.strip():
-            return []
+            return None
         try:
             (vector,) = await self._embedder.embed([query])
         except ModelError as error:
             log.warning("search by meaning failed (%s); words alone answer", error.code)
-            return []
-        return await self._store.tx(_nearest, tenant, self._embedder.name, vector)
+            return None
+        return _Meant(self._embedder.name, vector)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """A query as an embedder reads it."""
+
+    embedder: str
+    vector: Sequence[float]
 
 
 def language_of(text: str) -> str:
@@ -160,29 +167,24 @@ def _by_words(connection: sa.Connection, tenant: str, query: str, language: str 
     return ranked[:_DEPTH]
 
 
-def _nearest(connection: sa.Connection, tenant: str, embedder: str, vector: Sequence[float]) -> list[tuple[int, float]]:
-    # In the store's thread, because comparing with thousands of vectors takes its time.
-    return nearest(vector, rows.vectors(connection, tenant, embedder), _DEPTH)
-
-
-def _fused(
-    by_words: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]
+def _ranked(
+    connection: sa.Connection, tenant: str, query: str, meant: _Meant | None, language: str | None
 ) -> list[tuple[int, float, Method]]:
-    """In order. The score stays one of the two, the better: the sum of reciprocal ranks says nothing about quality."""
-    if not by_meaning:
-        return [(id_, score, "words") for id_, score in by_words]
-    points: dict[int, float] = {}
-    best: dict[int, float] = {}
-    for ranked in (by_words, by_meaning):
-        for place, (id_, score) in enumerate(ranked, 1):
-            points[id_] = points.get(id_, 0.0) + 1 / (_FUSED + place)
-            best[id_] = max(best.get(id_, 0.0), score)
-    words, meaning = {id_ for id_, _ in by_words}, {id_ for id_, _ in by_meaning}
+    """By the sum of both scores, which are on one scale. In the store's thread, because comparing with thousands of
+    vectors takes its time."""
+    words = dict(_by_words(connection, tenant, query, language))
+    meaning: dict[int, float] = {}
+    if meant is not None:
+        stored = rows.vectors(connection, tenant, meant.embedder, language)
+        meaning = dict(nearest(meant.vector, stored, _DEPTH))
+
+    scores = {id_: words.get(id_, 0.0) + meaning.get(id_, 0.0) for id_ in (*words, *meaning)}
 
     def method(id_: int) -> Method:
         return "both" if id_ in words and id_ in meaning else "words" if id_ in words else "meaning"
 
-    return [(id_, best[id_], method(id_)) for id_ in sorted(points, key=lambda id_: (-points[id_], id_))]
+    ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))
+    return [(id_, min(1.0, scores[id_]), method(id_)) for id_ in ranked]
 
 
 def _passage(found: Found, score: float, method: Method) -> Passage:

@@ -2,8 +2,8 @@
 
     library = Library(store, embedder=open_embedder("openai:text-embedding-3-small"))
 
-Optional, and off unless it is asked for. No weights are bundled: what fits into a package is good in English only,
-and search by words is better than it in Hebrew and Russian (docs/knowledge.md).
+Optional, and off unless it is asked for. No weights are bundled: what fits into a package is good in English only
+(docs/knowledge.md). Vectors become scores only above chance (docs/decisions/0015-words-and-meaning-on-one-scale.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from circumspect.models.spec import parse
 
 AT_ONCE = 64
 PATIENCE = 10.0
-"""Seconds. A user may be waiting for the answer, and words find something too."""
+"""Seconds for one text. A user may be waiting for the answer, and words find something too."""
+_UNHURRIED = 6
+"""Times that, for texts in a batch: nobody waits for them, and a small machine needs it."""
+_ALL_THE_SAME = 0.999
 _OPENAI = "https://api.openai.com/v1"
 
 
@@ -37,7 +40,7 @@ class Embedder(Protocol):
 
 def open_embedder(name: str) -> Embedder:
     """By a name as models have it: `openai:text-embedding-3-small`, or `openai:NAME@URL` for whatever speaks that
-    format. Raises `ConfigError`."""
+    format, with `;key=VARIABLE` and `;timeout=SECONDS`. Raises `ConfigError`."""
     spec = parse(name)
     if spec.provider != "openai":
         raise ConfigError(
@@ -48,13 +51,14 @@ def open_embedder(name: str) -> Embedder:
     key = os.environ.get(variable) if variable else None
     if variable and not key:
         raise ConfigError(f"No API key for the embeddings of {spec.name}.", fix=f"Set {variable}.")
-    return Endpoint(spec.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI, spec.model, key, timeout=PATIENCE)
+    url = spec.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+    return Endpoint(url, spec.model, key, timeout=spec.timeout or PATIENCE)
 
 
 class Endpoint:
     """`POST {url}/embeddings`, as OpenAI, vLLM, llama.cpp, Ollama and others speak it."""
 
-    def __init__(self, url: str, model: str, key: str | None = None, *, timeout: float = 30.0) -> None:
+    def __init__(self, url: str, model: str, key: str | None = None, *, timeout: float = PATIENCE) -> None:
         self._url = url.rstrip("/") + "/embeddings"
         self._model = model
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -71,7 +75,8 @@ class Endpoint:
             raise ConfigError("Search by meaning needs httpx2.", fix="pip install 'circumspect[semantic]'") from error
         found: list[Sequence[float]] = []
         try:
-            async with httpx2.AsyncClient(timeout=self._timeout, headers=self._headers) as client:
+            patience = self._timeout if len(texts) == 1 else self._timeout * _UNHURRIED
+            async with httpx2.AsyncClient(timeout=patience, headers=self._headers) as client:
                 for start in range(0, len(texts), AT_ONCE):
                     some = list(texts[start : start + AT_ONCE])
                     body = {"model": self._model, "input": some, "encoding_format": "float"}
@@ -79,7 +84,8 @@ class Endpoint:
                     found.extend(_vectors(answer.status_code, answer.content, len(some)))
         except httpx2.HTTPError as error:
             raise ModelUnavailable(
-                f"The embeddings endpoint did not answer: {type(error).__name__}.", fix="Check its address; try again."
+                f"The embeddings endpoint did not answer: {type(error).__name__}.",
+                fix="Check its address; give a slow one more time with ;timeout=SECONDS.",
             ) from error
         return found
 
@@ -114,15 +120,37 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return found
 
 
-def nearest(query: Sequence[float], stored: Sequence[tuple[int, bytes]], limit: int) -> list[tuple[int, float]]:
-    """The ids of the nearest vectors and their cosines, the nearest first. Those of another length do not count."""
+def nearest(query: Sequence[float], stored: Sequence[tuple[int, str, bytes]], limit: int) -> list[tuple[int, float]]:
+    """Ids of passages and how much nearer they are to the query than passages of their language are to each other, from
+    0 to 1, the nearest first. What is no nearer is left out, and so is a vector of another length.
+
+    What a cosine is worth differs from model to model and language to language: 0.6 is much in English, and less than
+    chance in Hebrew for a model that has never seen Hebrew."""
     wanted = packed(query)
-    alike = [(id_, vector) for id_, vector in stored if len(vector) == len(wanted)]
-    if not alike:
-        return []
-    closeness = _cosines(wanted, [vector for _, vector in alike])
-    ranked = sorted(zip((id_ for id_, _ in alike), closeness, strict=True), key=lambda pair: (-pair[1], pair[0]))
-    return ranked[:limit]
+    languages: dict[str, list[tuple[int, bytes]]] = {}
+    for id_, language, vector in stored:
+        if len(vector) == len(wanted):
+            languages.setdefault(language, []).append((id_, vector))
+    ranked: list[tuple[int, float]] = []
+    for alike in languages.values():
+        vectors = [vector for _, vector in alike]
+        chance = _chance(vectors)
+        if chance < _ALL_THE_SAME:
+            cosines = zip((id_ for id_, _ in alike), _cosines(wanted, vectors), strict=True)
+            ranked += [(id_, (cosine - chance) / (1 - chance)) for id_, cosine in cosines if cosine > chance]
+    return sorted(ranked, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def _chance(vectors: Sequence[bytes]) -> float:
+    """The mean cosine of all pairs, which is the squared length of the mean. Each vector is paired with itself too, so
+    that of a few passages little is believed, and of a single one nothing."""
+    try:
+        np: Any = import_module("numpy")
+    except ModuleNotFoundError:
+        sums = [sum(column) for column in zip(*(array("f", vector) for vector in vectors), strict=True)]
+        return float(sum(number * number for number in sums)) / (len(vectors) * len(vectors))
+    mean = np.frombuffer(b"".join(vectors), dtype=np.float32).reshape(len(vectors), -1).mean(axis=0)
+    return float(mean @ mean)
 
 
 def _cosines(wanted: bytes, stored: Sequence[bytes]) -> list[float]:

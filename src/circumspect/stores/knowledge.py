@@ -227,10 +227,16 @@ def found(connection: sa.Connection, tenant: str, ids: Sequence[int]) -> dict[in
     }
 
 
-def vectors(connection: sa.Connection, tenant: str, embedder: str) -> list[tuple[int, bytes]]:
-    rows = connection.execute(
-        sa.select(passages.c.id, passages.c.vector)
-        .where(passages.c.tenant == tenant, passages.c.embedder == embedder)
-        .order_by(passages.c.id)
+def vectors(
+    connection: sa.Connection, tenant: str, embedder: str, language: str | None = None
+) -> list[tuple[int, str, bytes]]:
+    """Ids, languages and vectors of what this embedder has seen."""
+    p, d = passages.c, documents.c
+    seen = (
+        sa.select(p.id, d.language, p.vector)
+        .join(documents, sa.and_(d.tenant == p.tenant, d.id == p.document))
+        .where(p.tenant == tenant, p.embedder == embedder)
+        .order_by(p.id)
     )
-    return [(id_, bytes(vector)) for id_, vector in rows]
+    rows = connection.execute(seen if language is None else seen.where(d.language == language))
+    return [(id_, spoken, bytes(vector)) for id_, spoken, vector in rows]
