@@ -19,8 +19,8 @@ class Kills:
     points: list[str] = field(default_factory=list)
     """Where the worker died, in order."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    doubts: dict[str, int] = field(default_factory=dict)
-    """Where it died with an outcome that nobody knows, and how often the effect had happened."""
+    doubts: list[tuple[list[str], int]] = field(default_factory=list)
+    """The points before an outcome that nobody knows, and how often the effect had happened."""
     findings: Findings = field(default_factory=Findings)
 
 
@@ -33,8 +33,7 @@ def asked_and_said_yes(tenant: str, name: str) -> tuple[Said, Said]:
 
 def killed_everywhere(site: Site, tenant: str, *, message: int) -> Kills:
     """Kill at every point of the first message (which proposes) or of the second (the yes, which runs it)."""
-    kills, talks, places = Kills(), [], {}
-    report = site.folder / "killed-at"
+    kills, talks, trails = Kills(), [], {}
     for at in range(1, MOST):
         name = f"{tenant}-{message}-{at}"
         said = asked_and_said_yes(tenant, name)
@@ -44,12 +43,11 @@ def killed_everywhere(site: Site, tenant: str, *, message: int) -> Kills:
         talks.append((tenant, name, list(said)))
         for one in said[:message]:
             assert site.insist(one)["outcome"] == "asked"
-        report.unlink(missing_ok=True)
-        answer = site.send(said[message], worker := site.workers[-1], kill_at=at)
+        answer = site.send(said[message], worker := site.workers[-1], kill=True)
         if answer is None or site.died(worker, 0.2):
             assert site.died(worker), "the worker lives and did not answer"
-            places[name] = report.read_text("utf-8")
-            kills.points.append(places[name])
+            trails[name] = (site.folder / "trail").read_text("utf-8").splitlines()
+            kills.points.append(trails[name][-1])
             site.move_clock(LEASES)
         result = site.insist(said[message])
         kills.outcomes[result["outcome"]] += 1
@@ -58,10 +56,10 @@ def killed_everywhere(site: Site, tenant: str, *, message: int) -> Kills:
             result = site.insist(said[1])
             assert result["outcome"] == "acted", result
         assert site.insist(said[1]) == result, "the same key gets the same answer"
-        if name not in places:
+        if name not in trails:
             break
     else:
         raise AssertionError(f"more than {MOST} points")
     kills.findings = site.looked_over(talks)
-    kills.doubts = {places[name]: count for name, count in kills.findings.doubts.items()}
+    kills.doubts = [(trails[name], count) for name, count in kills.findings.doubts.items()]
     return kills

@@ -1,8 +1,10 @@
 """Points at which a worker can be made to die: found while it runs, not listed by hand.
 
-A request that carries `X-Kill-At: n` kills its worker (SIGKILL, by itself, so that nothing can be tidied up) at the n-th
-point it passes. Points are every begin and commit of every transaction, every call of a model or tool on the way in
-and out, what the tool itself marks, and every piece of the answer. A write that is added tomorrow is a point tomorrow.
+A request that carries `X-Kill: new` kills its worker (SIGKILL, by itself, so that nothing can be tidied up) at the first
+point it passes that none has died at before; the file `trail` then says which points it had passed, the last being that
+one. Points are every begin and commit of every transaction, every call of a model or tool on the way in and out, what
+the tool itself marks, and every piece of the answer. A write that is added tomorrow is a point tomorrow, and one that
+only a slow turn makes (a lease renewed) hides no other.
 """
 
 from __future__ import annotations
@@ -13,27 +15,34 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
-HEADER = b"x-kill-at"
+HEADER = b"x-kill"
 
 
 @dataclass
 class Plan:
     """One request's walk through its points."""
 
-    at: int
-    report: Path
-    passed: int = 0
+    folder: Path
+    passed: list[str] = field(default_factory=list)
 
     def point(self, name: str) -> None:
-        self.passed += 1
-        if self.passed == self.at:
-            self.report.write_text(name, "utf-8")
+        self.passed.append(name)
+        place = f"{name} ({self.passed.count(name)})"
+        if place not in _died_at(self.folder):
+            with (self.folder / "died-at").open("a", encoding="utf-8") as file:
+                file.write(f"{place}\n")
+            (self.folder / "trail").write_text("\n".join(self.passed), "utf-8")
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _died_at(folder: Path) -> list[str]:
+    path = folder / "died-at"
+    return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
 _plan: ContextVar[Plan | None] = ContextVar("plan", default=None)
@@ -52,11 +61,10 @@ class Dying:
         self.app, self.folder = app, folder
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        at = next((value for name, value in scope.get("headers", ()) if name == HEADER), None)
-        if at is None:
+        if not any(name == HEADER for name, _ in scope.get("headers", ())):
             await self.app(scope, receive, send)
             return
-        _plan.set(Plan(int(at), self.folder / "killed-at"))
+        _plan.set(Plan(self.folder))
         point("the request has come")
 
         async def answered(message: Any) -> None:

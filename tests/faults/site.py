@@ -197,9 +197,9 @@ class Site:
             assert time.monotonic() < until, answer and answer.text
             time.sleep(0.05)
 
-    def send(self, said: Said, worker: Worker, kill_at: int = 0) -> httpx.Response | None:
+    def send(self, said: Said, worker: Worker, *, kill: bool = False) -> httpx.Response | None:
         """Once. None when the worker did not live to answer."""
-        headers = {"Idempotency-Key": said.key} | ({"X-Kill-At": str(kill_at)} if kill_at else {})
+        headers = {"Idempotency-Key": said.key} | ({"X-Kill": "new"} if kill else {})
         path = f"/v1/conversations/{said.conversation}/messages"
         return self._post(worker.url, said.tenant, path, {"content": said.text}, headers)
 
