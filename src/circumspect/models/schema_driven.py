@@ -19,21 +19,8 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.models.wire_text import Unreadable, compact, read_object, unfenced
+from circumspect.prompts import prompt
 from circumspect.turn import Json, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
-
-_HOW = """\
-## How to answer
-Answer with one JSON object and nothing else: {"reply": what you say to the user, "tool": the name of the tool to \
-call or null, "arguments": its arguments as an object}. Call a tool only when it is needed. Never make up an argument: \
-leave out what you were not told. Without a tool, "tool" is null and "arguments" is {}.
-
-## Tools
-"""
-
-_HOW_ASSESSED = """\
-## How to answer
-Answer with one JSON object and nothing else: {"reply": what you say to the user, "assessment": the self-assessment, \
-with all its keys}."""
 
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
 _NAMES: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}, "maxItems": 10}
@@ -71,19 +58,17 @@ def driven(request: ModelRequest) -> ModelRequest:
     """The same request for a server that takes no tools: they are in the instructions, the choice is in the schema."""
     messages = tuple(_plain(said) for said in request.messages)
     if _is_assessed(request):
-        instructions = f"{request.instructions}\n\n{_HOW_ASSESSED}"
-        return replace(request, instructions=instructions, messages=messages, schema=_ASSESSED)
+        how = prompt("wire_assessment").text
+        return replace(request, instructions=_with(request, how), messages=messages, schema=_ASSESSED)
     if not request.tools:
-        instructions = f"{request.instructions}{_form_told(request.schema)}"
-        return replace(request, instructions=instructions, messages=messages)
-    tools = "\n".join(_described(tool) for tool in request.tools)
-    return replace(
-        request,
-        instructions=f"{request.instructions}\n\n{_HOW}{tools}",
-        messages=messages,
-        tools=(),
-        schema=choice_schema(request),
-    )
+        return replace(request, instructions=_with(request, _form_told(request.schema)), messages=messages)
+    how = prompt("wire_tools").render(tools="\n".join(_described(tool) for tool in request.tools))
+    schema = choice_schema(request)
+    return replace(request, instructions=_with(request, how), messages=messages, tools=(), schema=schema)
+
+
+def _with(request: ModelRequest, more: str) -> str:
+    return f"{request.instructions}\n\n{more}" if more else request.instructions
 
 
 def choice_schema(request: ModelRequest) -> Mapping[str, Json]:
@@ -138,7 +123,7 @@ def _form_told(schema: Mapping[str, Json] | None) -> str:
         return ""
     said = {name: one.get("description") for name, one in fields.items() if isinstance(one, Mapping)}
     told = "\n".join(f"- {name}: {text}" for name, text in said.items() if text)
-    return f"\n\n## The fields of the form\n{told}" if told else ""
+    return prompt("wire_form").render(fields=told) if told else ""
 
 
 def _with_block(reply: ModelReply) -> ModelReply:
@@ -165,7 +150,7 @@ def _plain(said: Said) -> Said:
             ]
             return Said("assistant", "\n".join(compact(answer) for answer in answers))
         case "tool":
-            return Said("user", f"[result of {said.tool or 'the tool'}]\n{said.text}")
+            return Said("user", prompt("wire_result").render(tool=said.tool or "the tool", result=said.text))
     return said
 
 

@@ -18,8 +18,11 @@ from string import Template
 
 from circumspect.errors import ConfigError
 
-FIXED = frozenset({"analyse_fields", "decide_fields", "reflection"})
-"""There is one version of these: lists of a form's fields, read once for all turns, and what writes other prompts."""
+FIXED = frozenset(
+    {"analyse_fields", "decide_fields", "reflection", "wire_assessment", "wire_form", "wire_result", "wire_tools"}
+)
+"""There is one version of these: lists of a form's fields, read once for all turns; what writes other prompts; how a
+model without tools is to answer, which code reads."""
 
 
 @dataclass(frozen=True)
