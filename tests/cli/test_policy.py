@@ -47,6 +47,13 @@ def test_a_sound_file_is_said_to_be_sound(run):
     assert json.loads(run("policy", "check", "policy.yaml", "--json").out) == {"ok": True, "findings": []}
 
 
+def test_a_file_that_says_nothing_is_said_to_say_nothing(run, folder):
+    (folder / "silent.yaml").write_text("version: 1\n", "utf-8")
+    ran = run("policy", "check", "silent.yaml")
+    assert ran.code == 0
+    assert "says nothing about any tool" in ran.out
+
+
 def test_everything_that_is_wrong_is_told_at_once_with_its_line_and_what_to_do(run):
     ran = run("policy", "check", "broken.yaml")
     assert ran.code == 1

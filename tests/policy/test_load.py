@@ -121,6 +121,7 @@ def test_the_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
         ("? [a, b]\n: 1", "a key must be a word"),
         ("- tools", "must have settings below it"),
         ("just words", "must have settings below it"),
+        ('version: "1"', "'version' is a number, not words"),
         ("tools: {a: {effect: true}}", "'effect' cannot be True"),
         ("tools: {a: {deny: 2026-01-01, effect: 3}}", "'effect' cannot be 3"),
         ("\x00", "not YAML"),

@@ -35,7 +35,7 @@ def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
     """Is the file sound? Every finding with its line and what to do. Exit code 1 when it would be refused."""
     from circumspect.policy.load import check as checked
 
-    _, findings = checked(path, specs=_specs(tools_path))
+    found, findings = checked(path, specs=_specs(tools_path))
     broken = any(one.level == "error" for one in findings)
     if as_json:
         rows = [
@@ -48,7 +48,9 @@ def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
             click.secho(f"{one.level}: ", fg="red" if one.level == "error" else "yellow", nl=False)
             click.echo(one.said(str(path)))
         if not broken:
-            click.secho(f"{path} is sound.", fg="green")
+            silent = found is not None and not (found.tools or found.patterns or found.tenants)
+            but = ", and says nothing about any tool: each is held to what it declares itself" if silent else ""
+            click.secho(f"{path} is sound{but}.", fg="green")
     sys.exit(1 if broken else 0)
 
 

@@ -215,6 +215,8 @@ def _said(error: Any, lines: Mapping[Place, int]) -> Finding:
             choices = re.findall(r"'([^']*)'|(?<![\w'])(\d+)", error["ctx"]["expected"])
             words = tuple(text or number for text, number in choices)
             problem = f"'{key}' cannot be {error['input']!r}"
+            if str(error["input"]) in words:
+                return Finding("error", line, f"'{key}' is a number, not words", "Write it without quotes.")
             return Finding("error", line, problem, meant(str(error["input"]), words) or _choices(words))
         case "string_pattern_mismatch":
             return Finding("error", line, f"'{key}' cannot be {error['input']!r}", described)
