@@ -23,6 +23,8 @@ MEMORY = 100_000_000
 @dataclass(frozen=True)
 class Cluster:
     address: str
+    client: str
+    """The address for whoever is no node."""
     environment: dict[str, str]
     """With the token in it: for whoever shall be let in."""
     nodes: list[subprocess.Popen[bytes]]
@@ -44,9 +46,10 @@ def cluster(nodes: int = 2) -> Iterator[Cluster]:
         token.write_text(secrets.token_hex(32))
         token.chmod(0o600)
         environment = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
-        port = _free_port()
-        head = ("--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}/head")
-        started = Cluster(f"127.0.0.1:{port}", environment, [])
+        port, door = _free_port(), _free_port()
+        ports = f"--port={port}", f"--ray-client-server-port={door}"
+        head = ("--head", *ports, "--include-dashboard=false", f"--temp-dir={folder}/head")
+        started = Cluster(f"127.0.0.1:{port}", f"ray://127.0.0.1:{door}", environment, [])
         try:
             # One after the other: two that start at the same moment choose the same ports.
             for number in range(nodes):

@@ -59,7 +59,7 @@ find_ray() {
 install_ray() {  # into the virtual environment; not every Python has it
     [ -x .venv/bin/python ] || return 0
     find_ray >/dev/null && return
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ray || true
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt 'ray[client]' || true
 }
 
 missing() {  # BROWSER: the packages to install

@@ -59,7 +59,11 @@ def dividing(*, keeps: bool) -> Callable[[Command], Command]:
             help="Who does the work: this process, processes of this machine (all processors unless --jobs says "
             "otherwise), or a Ray cluster.",
         ),
-        click.option("--address", help="With --engine ray: host:port of the head node; else RAY_ADDRESS."),
+        click.option(
+            "--address",
+            help="With --engine ray: host:port of the head node, ray://host:port where this machine is no node itself; "
+            "else RAY_ADDRESS.",
+        ),
     ]
     if keeps:
         options.append(

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran, r
 
 from circumspect.cli.evaluate import evaluate
 from circumspect.errors import ConfigError
+from circumspect.lab.batch import ray_engine
 from circumspect.lab.batch.ray_engine import on_ray
 from circumspect.lab.batch.running import run
 
@@ -43,16 +45,20 @@ def digest(rows) -> dict[str, object]:
     return {"digest": hashlib.sha256(b"\n".join(rows)).hexdigest(), "rows": len(rows)}
 
 
-def circumspect(nodes: Cluster, *words: object) -> list[str]:
-    return [sys.executable, "-m", "circumspect", *map(str, words), "--engine", "ray", "--address", nodes.address]
+def circumspect(address: str, *words: object) -> list[str]:
+    return [sys.executable, "-m", "circumspect", *map(str, words), "--engine", "ray", "--address", address]
 
 
-def test_cases_are_reviewed_on_nodes_as_they_are_here(nodes: Cluster, folder: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_cases_are_reviewed_on_nodes_as_they_are_here_by_whoever_is_no_node(
+    nodes: Cluster,
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     files = folder / "cases", folder / "policies"
     words = (*files, "--criteria", folder / "criteria.yaml", "--only", "TE-01", "--only", "RW-01", "--json")
     with StandIn() as server:
         there, here = tmp_path / "there.db", tmp_path / "here.db"
-        command = circumspect(nodes, "evaluate", *words, "--model", server.model, "--out", there)
+        command = circumspect(nodes.client, "evaluate", *words, "--model", server.model, "--out", there)
         ended = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         *_, last = map(json.loads, ended.stdout.splitlines())
@@ -74,7 +80,7 @@ def test_a_prompt_is_optimised_on_nodes_to_the_same_winner_though_one_is_killed(
     start.write_text(WEAK, "utf-8")
     with StandIn() as server:
         command = circumspect(
-            nodes, "optimise", "review", "--dataset", folder, "--run", tmp_path / "run", "--budget", PLAN.budget,
+            nodes.address, "optimise", "review", "--dataset", folder, "--run", tmp_path / "run", "--budget", PLAN.budget,
             "--minibatch", PLAN.minibatch, "--start", start, "--model", server.model, "--concurrency", 3, "--json",
         )  # fmt: skip
         process = subprocess.Popen(command, env=nodes.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -132,6 +138,22 @@ def test_an_address_where_nothing_answers_is_said_to_be_one(tmp_path):
         pytest.skip("NOT TESTED ON RAY: it is not installed; run `make services`")
     with pytest.raises(ConfigError, match=r"Nothing answers at 127\.0\.0\.1:9"):
         list(run(job_of(Sums(str(tmp_path), 3)), partial(on_ray, address="127.0.0.1:9")))
+
+
+def test_whoever_is_no_node_is_told_which_address_is_for_him(tmp_path, monkeypatch):
+    """Ray itself would end the process with a trace of C++."""
+    for number, command in ((1, b"/sbin/init\0--now\0"), (77, b"/ray/core/raylet\0--head\0")):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "cmdline").write_bytes(command)
+    assert ray_engine.is_a_node(tmp_path)
+    (tmp_path / "77" / "cmdline").unlink()
+    assert not ray_engine.is_a_node(tmp_path)
+    assert ray_engine.is_a_node(tmp_path / "nothing")
+    monkeypatch.setattr(ray_engine, "is_a_node", lambda: False)
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        address = f"127.0.0.1:{head.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=f"no node of the Ray cluster at {address}.*ray://"):
+            list(run(job_of(Sums(str(tmp_path), 3)), partial(on_ray, address=address)))
 
 
 def test_nothing_of_ours_says_that_tokens_are_not_needed():

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
@@ -146,9 +146,16 @@ _JOIN = (
 )
 
 
+_NO_NODE = (
+    "Run the command on one of its nodes, make this machine one (`ray start --address=HOST:PORT`), or use the door "
+    "that a head node opens to others with `--ray-client-server-port=10001`: --address ray://HOST:10001."
+)
+
+
 def _reach(address: str | None) -> None:
-    """Ray itself tries for minutes, and says so at length."""
-    host, _, port = (address or os.environ.get("RAY_ADDRESS", "")).removeprefix("ray://").rpartition(":")
+    """Ray itself tries for minutes, and says so at length; and where it cannot work at all, it ends the process."""
+    given = address or os.environ.get("RAY_ADDRESS", "")
+    host, _, port = given.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         return
     try:
@@ -158,3 +165,18 @@ def _reach(address: str | None) -> None:
             f"Nothing answers at {host}:{port}: {problem.strerror or problem}.",
             fix="Check --address: the head node's host and port, as `ray start --head` shows them.",
         ) from None
+    if not given.startswith("ray://") and not is_a_node():
+        raise ConfigError(f"This machine is no node of the Ray cluster at {host}:{port}.", fix=_NO_NODE)
+
+
+def is_a_node(processes: Path = Path("/proc")) -> bool:
+    """Whether a node of some cluster runs on this machine; yes, where one cannot look."""
+    commands = [_command(path) for path in processes.glob("[0-9]*/cmdline")]
+    return not commands or any(PurePath(one).name == "raylet" for one in commands)
+
+
+def _command(path: Path) -> str:
+    try:
+        return path.read_bytes().split(b"\0", 1)[0].decode("utf-8", "replace")
+    except OSError:
+        return ""  # it has ended, or is none of our business
