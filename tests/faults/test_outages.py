@@ -323,7 +323,7 @@ def test_a_worker_that_was_frozen_over_its_leases_does_nothing_twice(
     open_site: Opening, recovery: str, where: str
 ) -> None:
     """The machine slept, or the clock jumped: another worker takes over, and then the first one goes on."""
-    site = open_site(timeout=5.0)
+    site = open_site(timeout=60.0)
     said = asked(site, recovery)
     frozen = site.workers[-1]
     site.hold(where)
@@ -331,7 +331,7 @@ def test_a_worker_that_was_frozen_over_its_leases_does_nothing_twice(
     site.wait_inside()
 
     os.kill(frozen.pid, signal.SIGSTOP)
-    site.move_clock(LEASES + 10)
+    site.move_clock(LEASES + 120)
     site.start()
     second = site.insist(said[1])
     site.let_go()
