@@ -266,3 +266,34 @@ async def test_a_stored_page_is_performed_on_by_its_ids(browser: Chromium, site:
     page = Page.from_json((await browser.goto(f"{site.url}/settings")).to_json())
     assert await do(browser, replace(page, title=""), "click", "Notifications") == Performed()
     assert named(await browser.snapshot(), "Notifications").checked
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        '<form aria-label="Account" style="padding: 50px">{}</form>',
+        '<div role="dialog" aria-label="Account" style="padding: 50px; width: 300px; text-align: center">{}</div>',
+        '<table><tr tabindex="0" aria-label="Account"><td>{}</td></tr></table>',
+    ],
+)
+async def test_a_click_never_lands_on_another_thing_than_the_one_that_was_named(
+    browser: Chromium, site: Served, holder: str
+) -> None:
+    button = (
+        """<button type="button" style="width: 100%" onclick="document.title = 'Deleted'">Delete <b>all</b></button>"""
+    )
+    page = await on(browser, site, holder.format(button))
+    performed = await do(browser, page, "click", "Account")
+    assert "Delete all" in performed.error
+    assert "Name that instead" in performed.error
+    assert (await browser.snapshot()).title == "Own"
+    assert not (await do(browser, page, "click", "Delete all")).error
+    assert (await browser.snapshot()).title == "Deleted"
+
+
+async def test_a_row_is_clicked_where_nothing_else_is(browser: Chromium, site: Served) -> None:
+    row = """<table style="width: 600px"><tr tabindex="0" aria-label="Ann" onclick="document.title = 'Opened'">
+             <td><button>Edit</button><td style="width: 80%">Ann Levi</td></tr></table>"""
+    page = await on(browser, site, row)
+    assert not (await do(browser, page, "click", "Ann")).error
+    assert (await browser.snapshot()).title == "Opened"

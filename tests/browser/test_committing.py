@@ -96,6 +96,20 @@ def test_a_menu_item_commits_like_a_button() -> None:
     assert not on(Element("i1", "menuitem", "Open", inside="m1"), menu)
 
 
+@pytest.mark.parametrize("role", ["form", "row", "dialog", "group", "gridcell", "treeitem"])
+def test_a_click_on_what_holds_something_that_commits_is_asked_about(role: str) -> None:
+    holder = Element("h1", role, "Ann Levi")
+    assert on(holder, Element("c1", "group", "Actions", inside="h1"), button("Delete", inside="c1"))
+    assert not on(holder, button("Edit", inside="h1"), Element("b2", "button", "Delete"))
+    assert not on(Element("h1", "button", "More", haspopup="menu"), button("Delete", inside="h1", role="menuitem"))
+
+
+def test_things_that_stand_in_each_other_are_looked_at_once() -> None:
+    assert on(
+        Element("h1", "form", "A", inside="h2"), Element("h2", "group", "B", inside="h1"), button("Pay", inside="h2")
+    )
+
+
 def test_a_link_to_a_page_does_not_commit_unless_opening_it_does_the_deed() -> None:
     assert not on(Element("l1", "link", "Send money", href="https://shop.example/transfers"))
     assert not on(Element("l1", "link", "Delete account", href="https://shop.example/settings/account"))

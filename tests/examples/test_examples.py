@@ -73,10 +73,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subproc
     unset = ("CIRCUMSPECT_", "OPENAI_", "ANTHROPIC_")
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
 
+    # Made here, because pytest's first folder of a process is not safe to be asked for by two threads.
+    folders = {name: tmp_path_factory.mktemp(name) for name in SHOWN}
+
     def run(name: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-W", "error", str(EXAMPLES / name)],
-            capture_output=True, encoding="utf-8", timeout=100, cwd=tmp_path_factory.mktemp(name),
+            capture_output=True, encoding="utf-8", timeout=100, cwd=folders[name],
             env=surroundings | {"PYTHONUTF8": "1"},
         )  # fmt: skip
 

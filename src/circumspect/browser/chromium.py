@@ -19,6 +19,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from circumspect.browser.addresses import bare, leads_nowhere, split
+from circumspect.browser.committing import is_holder
 from circumspect.browser.settling import MOST, Requests, settled
 from circumspect.browser.troubles import first_line, not_opened, sentence_of
 from circumspect.errors import CircumspectError, ConfigError
@@ -59,6 +60,26 @@ _SCROLL = """
   const before = target.scrollTop;
   target.scrollBy({ top: way * Math.max(100, Math.min(target.clientHeight, innerHeight) * 0.8), behavior: "instant" });
   return target.scrollTop !== before ? target : null;
+}
+"""
+# What a click in the middle of an element would land on, where that is something else to be used inside it.
+_HIT = """
+(element) => {
+  if (element.localName === "iframe") return "something inside it";
+  element.scrollIntoViewIfNeeded();
+  const box = element.getBoundingClientRect();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  let hit = document.elementFromPoint(x, y);
+  for (let inner; (inner = hit?.shadowRoot?.elementFromPoint(x, y)) && inner !== hit; ) hit = inner;
+  const used = "a[href],button,input,select,textarea,summary,label,iframe,[onclick],[tabindex],[role=button]," +
+    "[role=link],[role=menuitem],[role=checkbox],[role=switch],[role=radio],[role=tab],[role=option]";
+  const over = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host;
+  let found = "";
+  for (let one = hit; one; one = over(one)) {
+    if (one === element) return found;
+    if (one.matches(used)) found = `"${(one.ariaLabel || one.innerText || one.localName).trim().slice(0, 80)}"`;
+  }
+  return "";
 }
 """
 _INNER_SCROLL = "one => one.isConnected && one !== document.scrollingElement ? Math.round(one.scrollTop) : 0"
@@ -272,6 +293,8 @@ class Chromium:
             case _:
                 if not leads_nowhere(element.href) and (refused := self._refused(element.href)):
                     return refused
+                if is_holder(element) and (hit := await handle.evaluate(_HIT)):
+                    return f'A click on the {element.role} "{element.name}" would land on {hit}. Name that instead.'
                 await self._click(handle)
         return ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from circumspect.browser.addresses import leads_nowhere, split
+from circumspect.browser.roles import SETS
 from circumspect.browser.words import is_wholly, mentions
 from circumspect.page import Element, Page
 from circumspect.turn import ToolCall
@@ -34,7 +35,18 @@ _ITEMS = frozenset(("row", "listitem", "gridcell", "treeitem", "option"))
 
 
 def commits(element: Element, page: Page) -> bool:
-    """Would a click on it commit?"""
+    """Would a click on it commit? One on what holds other things lands on any of them."""
+    return _commits(element, page) or (
+        is_holder(element) and any(_commits(one, page) for one in page.elements if element in around(one, page))
+    )
+
+
+def is_holder(element: Element) -> bool:
+    """A form, a row, a dialog: a click in its middle need not be a click on it."""
+    return element.role not in SETS["leaves"]
+
+
+def _commits(element: Element, page: Page) -> bool:
     name = element.name or element.description
     if element.role in _HARMLESS or element.haspopup or element.expanded is not None or element.type == "reset":
         return False
@@ -78,6 +90,14 @@ def form_of(element: Element, page: Page) -> Element | None:
     if element.form:
         return page.by_id.get(element.form)
     return next((one for one in around(element, page) if one.role in ("form", "search")), None)
+
+
+def button_of(form: Element, page: Page) -> Element | None:
+    """The one that sends it; none, where it is not a form or has several."""
+    if form.role not in ("form", "search"):
+        return None
+    buttons = [one for one in page.elements if submits(one) and form_of(one, page) == form]
+    return buttons[0] if len(buttons) == 1 else None
 
 
 def around(element: Element, page: Page) -> Iterator[Element]:

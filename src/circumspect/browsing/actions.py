@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from circumspect import locales
-from circumspect.browser.committing import commits, commits_by_key
+from circumspect.browser.committing import button_of, commits, commits_by_key
 from circumspect.errors import ToolError
 from circumspect.page import Page
 from circumspect.policy.file import ParameterPolicy, Policy, ToolPolicy
@@ -132,8 +132,8 @@ class PageTools:
 
 
 def resolved(call: ToolCall, page: Page) -> ToolCall:
-    """The call as it will be ruled on: a click that commits is `submit`, whatever the model called it, and the element
-    is named, so that a yes is bound to what was shown."""
+    """The call as it will be ruled on: a click that commits is `submit`, whatever the model called it; one on a form is
+    one on its button; and the element is named, so that a yes is bound to what was shown."""
     if call.tool == "navigate":
         return _followed(call, page)
     known = _ACTIONS.get(call.tool)
@@ -145,6 +145,8 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
     if element is None:
         return replace(call, arguments=given)
     tool = call.tool
+    if tool in ("click", "submit"):
+        element = button_of(element, page) or element
     if tool == "press" and commits_by_key(call, page):
         tool = "submit"
     elif tool in ("click", "submit") and "key" not in given:
