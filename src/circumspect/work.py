@@ -13,7 +13,7 @@ from circumspect.page import Page
 from circumspect.policy.facts import Facts
 from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
-from circumspect.policy.origins.claims import unsupported_claims
+from circumspect.policy.origins.claims import unsupported_claims, unsupported_on_page
 from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
 from circumspect.policy.rules import RULES
 from circumspect.policy.understanding.synthetic import gives_away
@@ -283,13 +283,13 @@ class Work:
     async def claimed(self, reply: str) -> str:
         """The sentence in which a reply claims what nothing in the conversation did; empty when there is none."""
         screened, tools, notes, store = self.screened, self.tools, self.notes, self.setup.ports.store
-        at_once = () if screened.incoming.page else at_hand(screened, tools, notes).happened
-        if not unsupported_claims(reply, screened.language, at_once, tools):
+        on_page = screened.incoming.page is not None
+        unsupported = unsupported_on_page if on_page else unsupported_claims
+        at_once = () if on_page else at_hand(screened, tools, notes).happened
+        if not unsupported(reply, screened.language, at_once, tools):
             return ""
         session = await recall(screened, "", None, tools, notes, store)
-        # On a page only what was sent off changes anything: opening and filling in does not.
-        backing = [one for one in session.happened if not screened.incoming.page or one.call.tool == "submit"]
-        claims = unsupported_claims(reply, screened.language, backing, tools)
+        claims = unsupported(reply, screened.language, session.happened, tools)
         if claims:
             notes.write("notice", claims[0].sentence, ReasonCode.UNSUPPORTED_CLAIM)
         return claims[0].sentence if claims else ""

@@ -267,6 +267,16 @@ async def test_done_is_the_answer_and_claims_nothing_that_was_not_sent(tmp_path:
         assert "have added" not in made.result.reply
 
 
+async def test_to_have_put_the_cursor_somewhere_is_not_to_have_signed_in(tmp_path: Path) -> None:
+    drafts = (does("click", element="first"), *[does("done", answer="I've signed in with the demo account.")] * 2)
+    async with browsing(tmp_path, *drafts) as (setup, _):
+        clicked = await step(setup, NEW_PATIENT, "Sign in with the demo account")
+        assert clicked.action is not None
+        made = await step(setup, replace(NEW_PATIENT, focused="first"), session=clicked.session)
+        assert ReasonCode.UNSUPPORTED_CLAIM in made.result.reason_codes
+        assert "signed in" not in made.result.reply
+
+
 async def test_done_after_a_verified_submission_is_believed(tmp_path: Path) -> None:
     page = filled(NEW_PATIENT, first="Jaswanth", birth="1980-04-12")
     created = Page(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from circumspect.policy.origins.claims import MARKS, VERBS, claims_in, unsupported_claims
+from circumspect.policy.origins.claims import MARKS, VERBS, claims_in, unsupported_claims, unsupported_on_page
 from circumspect.turn import Happened, ToolCall, ToolSpec
 
 
@@ -100,3 +100,36 @@ def test_no_verb_is_overlooked_by_the_first_glance() -> None:
             f"Successfully {verb} it.",
         ):
             assert claims_in(reply), reply
+
+
+# --- on a web page --------------------------------------------------------------------------------------------------
+
+SENT = [
+    "I've signed in with the demo account.", "You are now logged in.", "The settings have been saved.", "I logged you in.",
+    "Я вошёл в систему.", "Настройки сохранены.", "התחברתי למערכת.", "ההגדרות נשמרו, אישרתי אותן.", "I have added the patient.",
+]  # fmt: skip
+FILLED = ["I have filled in the form.", "I entered your name.", "Форма заполнена.", "מילאתי את הטופס."]
+
+
+@pytest.mark.parametrize("reply", SENT)
+def test_what_only_sending_brings_about_is_not_believed_after_less(reply: str) -> None:
+    assert unsupported_on_page(reply, None, [ran("click"), ran("type"), ran("submit", ok=False)])
+    assert not unsupported_on_page(reply, None, [ran("click"), ran("submit")])
+
+
+@pytest.mark.parametrize("reply", FILLED)
+def test_filling_in_is_believed_when_something_was(reply: str) -> None:
+    assert unsupported_on_page(reply, None, [ran("navigate"), ran("type", ok=False)])
+    assert not unsupported_on_page(reply, None, [ran("type")])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I can sign in once you tell me the password.", "I have found three visits.", "Shall I say that I have signed in?",
+        "If you have signed in, look below.", "I have confirmed that the visit is due.", "The visit was saved on Monday.",
+        "I have not signed in.", "Вы не вошли в систему.", "The page says “You are now logged in”.",
+    ],
+)  # fmt: skip
+def test_what_is_read_or_offered_on_a_page_is_no_claim(reply: str) -> None:
+    assert not unsupported_on_page(reply, None, [])

@@ -11,7 +11,7 @@ cannot be told apart from one of those is given the benefit of the doubt. Readin
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -98,6 +98,24 @@ _SHORT = {
     for action, verbs in VERBS.items()
 }
 _OTHERS = {action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in VERBS}
+_ON_PAGES: Mapping[str, str] = {
+    # What an action on a page brings about, by the action that does it.
+    "submit": r"(?:signed|logged) (?:(?:you|us) )?(?:in|out|up|on|off)|saved|confirmed(?! that)|uploaded"
+    r"|subscribed|accepted"
+    r"|вош[её]л|вошл[аи]|авторизовал\w+|залогинил\w+|сохранил[аи]?|сохран[её]н[аоы]?|подтвердил[аи]?|подтвержд[её]н[аоы]?"
+    r"|загрузил[аи]?|загружен[аоы]?|התחברתי|נכנסתי|התנתקתי|שמרתי|נשמר|נשמרה|אישרתי|אושר|אושרה|העליתי",
+    "type": r"filled(?: (?:in|out))?|entered|typed|selected|chosen|ticked"
+    r"|заполнил[аи]?|заполнен[аоы]?|в[вн][её]л|ввел[аи]|внесл[аи]|выбрал[аи]?|выбран[аоы]?|отметил[аи]?"
+    r"|מילאתי|הזנתי|הקלדתי|בחרתי|סימנתי",
+}
+_FILLING = frozenset(("type", "select", "click", "press", "submit"))
+_SAID_ON_PAGES = {
+    action: re.compile(
+        rf"(?:\b(?:i|we)(?:'ve| have)?\s+{_ADVERB}|\b(?:has|have) (?:now )?been\s+{_ADVERB}|\b(?:you are|you're) now\s+"
+        rf"|(?<!\w)(?=[^\x00-\x7f]))(?P<verb>{verbs})(?!\w)"
+    )
+    for action, verbs in _ON_PAGES.items()
+}
 _NOT_A_CLAIM = re.compile(
     r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot"
     r"|can't|to be|please"
@@ -128,6 +146,20 @@ def unsupported_claims(
     if not claims:
         return ()
     return tuple(claim for claim in claims if not _is_supported(claim, ran, specs))
+
+
+def unsupported_on_page(
+    reply: str,
+    language: Language | None,
+    ran: Collection[Happened],
+    specs: Mapping[str, ToolSpec] | None = None,
+) -> tuple[Claim, ...]:
+    """The same of actions on a web page, where only what was sent off changes anything: opening and filling in does
+    not. To have signed in or filled in is a claim here, too."""
+    sent = [one for one in ran if one.call.tool == "submit"]
+    did = {"submit": any(one.ok for one in sent), "type": any(one.ok and one.call.tool in _FILLING for one in ran)}
+    more = tuple(claim for claim in _read(reply, _on_page) if not did[claim.action])
+    return (*unsupported_claims(reply, language, sent, specs), *more)
 
 
 def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Action]:
@@ -162,15 +194,15 @@ def _touches(event: Happened, ids: Collection[str]) -> bool:
 @lru_cache(maxsize=512)
 def claims_in(reply: str) -> tuple[Claim, ...]:
     """The sentences of a reply that say something was done."""
-    return tuple(_claims(reply))
+    return tuple(_read(reply, _said))
 
 
-def _claims(reply: str) -> Iterator[Claim]:
+def _read(reply: str, find: Callable[[str], tuple[str, str, int] | None]) -> Iterator[Claim]:
     for piece in _SENTENCE.split(reply):
         if not piece.strip() or piece.rstrip().endswith("?"):
             continue
         sentence = folded(_QUOTED.sub(" ", piece).replace("*", ""))
-        found = _english(sentence) or (None if sentence.isascii() else _first(sentence, _OTHERS))
+        found = find(sentence)
         if found is None:
             continue
         action, verb, at = found
@@ -178,6 +210,17 @@ def _claims(reply: str) -> Iterator[Claim]:
         if _NOT_A_CLAIM.search(sentence[:at]):
             continue
         yield Claim(piece.strip(), action, verb)
+
+
+def _said(sentence: str) -> tuple[str, str, int] | None:
+    return _english(sentence) or (None if sentence.isascii() else _first(sentence, _OTHERS))
+
+
+def _on_page(sentence: str) -> tuple[str, str, int] | None:
+    for action, pattern in _SAID_ON_PAGES.items():
+        if match := pattern.search(sentence):
+            return action, match["verb"], match.start("verb")
+    return None
 
 
 def _english(sentence: str) -> tuple[Action, str, int] | None:
