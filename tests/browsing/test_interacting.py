@@ -185,10 +185,14 @@ async def test_a_value_that_only_the_page_has_is_not_typed(tmp_path: Path) -> No
 async def test_passwords_are_left_to_the_user(tmp_path: Path) -> None:
     field = Element("pw", "textbox", "Password", type="password")
     page = Page("http://clinic.example/login", "Sign in", (field,))
-    async with browsing(tmp_path, does("type", element="pw", text="hunter2")) as (setup, _):
+    drafts = does("type", element="pw", text="hunter2"), does("done", answer="Three visits are due.")
+    async with browsing(tmp_path, *drafts) as (setup, _):
         made = await step(setup, page, "Sign in with the password hunter2")
         assert made.action is None
         assert ReasonCode.PASSWORD_FIELD in made.result.reason_codes
+        inside = Page("http://clinic.example/", "Visits", (Element("v", "heading", "Three visits"),))
+        went_on = await step(setup, inside, "yes", session=made.session)
+        assert went_on.result.reply == "Three visits are due.", "a yes is enough to go on"
 
 
 async def test_what_a_page_demands_does_not_happen_by_itself(tmp_path: Path) -> None:
