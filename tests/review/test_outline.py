@@ -8,8 +8,10 @@ from pathlib import Path
 from tests.review.conftest import document
 
 from circumspect.errors import ModelUnavailable
+from circumspect.knowledge.reading import read_document
 from circumspect.models import ScriptedModel
 from circumspect.review.outline import AT_ONCE, FileCache, MemoryCache, leading, pick, summarise
+from circumspect.review.reviewing import Reviewing, prepare
 from circumspect.review.shelf import Shelf
 from circumspect.review.tools import Answer, Desk
 from circumspect.review.words import Case, Field
@@ -34,6 +36,15 @@ async def test_summaries_are_made_once_for_the_same_content(tmp_path: Path) -> N
         assert (again, calls) == (made, ())
         await summarise(document("# Other\n\n## One\n\nText."), model, cache)
         assert len(model.requests) == 2
+
+
+async def test_only_documents_that_a_criterion_is_about_cost_an_outline() -> None:
+    other = read_document(b"# Other\n\n## One\n\nText.", "other.md")
+    shelf = Shelf([document(), other])
+    for about, outlined in (({"other.md"}, {"other.md"}), ({"other.md", None}, {*shelf.documents}), (set(), set())):
+        model = ScriptedModel(told)
+        prepared = await prepare(shelf, Reviewing(model), about=about)
+        assert (set(prepared.summaries), len(model.requests)) == (outlined, len(outlined))
 
 
 async def test_a_damaged_cache_file_is_as_good_as_none(tmp_path: Path) -> None:

@@ -205,14 +205,14 @@ async def _singly(
     from circumspect.review import report_html, report_text
     from circumspect.review.reviewing import prepare, review
 
-    prepared = await prepare(shelf, reviewing, _cache())
+    names = shelf.names
+    wanted = [(case, one, criteria.document_of(one, names)) for case in cases for one in criteria.of(case, names)]
+    prepared = await prepare(shelf, reviewing, _cache(), about={document for *_, document in wanted})
     results: list[Result] = []
-    for case in cases:
-        for criterion in criteria.of(case, shelf.names):
-            document = criteria.document_of(criterion, shelf.names)
-            results.append(await review(case, criterion, prepared, reviewing, document=document))
-            if as_json:
-                click.echo(orjson.dumps(results[-1].to_json(trace=trace)))
+    for case, criterion, document in wanted:
+        results.append(await review(case, criterion, prepared, reviewing, document=document))
+        if as_json:
+            click.echo(orjson.dumps(results[-1].to_json(trace=trace)))
     by_id = {one.id: one for one in criteria.items}
     if as_json:
         click.echo(orjson.dumps({"summary": _summary(results)}))

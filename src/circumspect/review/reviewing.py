@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from circumspect.errors import ModelError
@@ -67,12 +67,22 @@ class Prepared:
     """What the outline cost; no criterion's budget pays for it."""
 
 
-async def prepare(shelf: Shelf, reviewing: Reviewing, cache: SummaryCache | None = None) -> Prepared:
+async def prepare(
+    shelf: Shelf,
+    reviewing: Reviewing,
+    cache: SummaryCache | None = None,
+    *,
+    about: Collection[str | None] = (None,),
+) -> Prepared:
+    """`about` names the documents that criteria will be held against; None among them stands for all. An outline costs
+    a call for every few sections, so others get none."""
     if reviewing.model is None:
         return Prepared(shelf)
     summaries: dict[str, Summaries] = {}
     spent: list[ModelUsage] = []
     for document in shelf.documents.values():
+        if None not in about and document.id not in about:
+            continue
         if reviewing.summarise:
             summaries[document.id], calls = await summarise(document, reviewing.model, cache or MemoryCache())
             spent.extend(calls)

@@ -153,7 +153,8 @@ class Running:
         async with self._computing:
             work = await asyncio.to_thread(read_request, request, stored)
         reviewing = _reviewing(request, model if evaluation.controller == "react" else None)
-        prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant))
+        about = {work.criteria.document_of(one, work.shelf.names) for one in work.items}
+        prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant), about=about)
         known = await self._store.tx(reviews.decided, tenant, id_)
         waiting = iter([pair for pair in enumerate(work.items) if pair[1].id not in known])
         lost = asyncio.Event()

@@ -195,7 +195,7 @@ class _Run:
             asyncio.run(self._closing(self._ask(left)))
             return
         elsewhere = self.elsewhere or Elsewhere(engines.serial if len(left) < _POOL_FROM else engines.processes)
-        self._hand_out(left, asyncio.run(self._closing(self._prepared())), elsewhere)
+        self._hand_out(left, asyncio.run(self._closing(self._prepared(left))), elsewhere)
 
     async def _closing(self, work: Coroutine[Any, Any, T]) -> T:
         """A connection belongs to the loop that it was made in, and ends with it."""
@@ -205,18 +205,19 @@ class _Run:
             if self.reviewing.model is not None and hasattr(self.reviewing.model, "aclose"):
                 await self.reviewing.model.aclose()
 
-    async def _prepared(self) -> Prepared:
+    async def _prepared(self, left: Sequence[Wanted]) -> Prepared:
         async def tx(body: Callable[..., Any], *args: Any) -> Any:
             return self._tx(body, *args)
 
-        prepared = await prepare(self.shelf, self.reviewing, StoredSummaries(tx, TENANT))
+        about = {one.document for one in left}
+        prepared = await prepare(self.shelf, self.reviewing, StoredSummaries(tx, TENANT), about=about)
         self._spend((call.input_tokens + call.output_tokens, call.cost_usd) for call in prepared.calls)
         return prepared
 
     # --- as tasks of this process -----------------------------------------------------------------------------------
 
     async def _ask(self, left: Sequence[Wanted]) -> None:
-        prepared, waiting = await self._prepared(), iter(left)
+        prepared, waiting = await self._prepared(left), iter(left)
 
         async def worker() -> None:
             for one in waiting:

@@ -81,7 +81,7 @@ def reviewed(
         reviewing.fallback, reviewing.prompt, dict(words or {}),
     )  # fmt: skip
     versions = sorted(one.id for one in order.words.values())
-    identity = digest([prepared.shelf.hash, reviewing.hash, elsewhere.model, versions])
+    identity = digest([prepared.shelf.hash, sorted(prepared.summaries), reviewing.hash, elsewhere.model, versions])
     chunks = (Chunk(number, _label(some), len(some), tuple(some)) for number, some in enumerate(wanted))
     outcomes = elsewhere.engine(Task("reviews", identity, order, begin), chunks)
     with closing(outcomes):  # type: ignore[type-var]
