@@ -96,6 +96,7 @@ def _serve() -> None:
     import circumspect.cli.apply
     import circumspect.cli.keys
     import circumspect.cli.serve
+    import circumspect.console.pages
     import circumspect.models.connecting  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder:
