@@ -26,7 +26,7 @@ run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, emb
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
-fuzz: $(STAMP)  ## run the property tests with new examples at every run, many more of them
+fuzz: $(STAMP)  ## run the property tests with new examples, more of them where a test does not say how many
 	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile fuzz
 
 check: $(STAMP)  ## lint, types and import contracts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from circumspect.guardian.port import Guardian
 from circumspect.page import Page
@@ -283,9 +284,9 @@ class Work:
     async def claimed(self, reply: str) -> str:
         """The sentence in which a reply claims what nothing in the conversation did; empty when there is none."""
         screened, tools, notes, store = self.screened, self.tools, self.notes, self.setup.ports.store
-        on_page = screened.incoming.page is not None
-        unsupported = unsupported_on_page if on_page else unsupported_claims
-        at_once = () if on_page else at_hand(screened, tools, notes).happened
+        page = screened.incoming.page
+        unsupported = partial(unsupported_on_page, shown=page.listing) if page else unsupported_claims
+        at_once = () if page else at_hand(screened, tools, notes).happened
         if not unsupported(reply, screened.language, at_once, tools):
             return ""
         session = await recall(screened, "", None, tools, notes, store)

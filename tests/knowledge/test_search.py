@@ -173,6 +173,15 @@ async def test_meaning_finds_what_words_do_not_and_words_answer_when_it_fails(st
     assert (await library.search("shop", "return an item"))[0].method == "words"
 
 
+async def test_a_language_whose_documents_have_none_of_the_words_does_not_hide_the_others_by_meaning(store):
+    library = Library(store, embedder=Topics())
+    await library.put("shop", returns())
+    hebrew = "# החזרות\n\nאפשר להחזיר return\n\n# שעות\n\nאנחנו פותחים בתשע בבוקר בכל יום"
+    await library.put("shop", read_document(hebrew.encode(), "he.md"))
+    found = await library.search("shop", "refund of an item", language="he")
+    assert (found[0].document, found[0].method) == ("returns.md", "both")
+
+
 async def test_vectors_of_another_model_are_not_compared(store):
     library = Library(store, embedder=Topics())
     await library.put("shop", returns())

@@ -133,3 +133,31 @@ def test_filling_in_is_believed_when_something_was(reply: str) -> None:
 )  # fmt: skip
 def test_what_is_read_or_offered_on_a_page_is_no_claim(reply: str) -> None:
     assert not unsupported_on_page(reply, None, [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("Your visit has been confirmed.", "Visit on Monday: Confirmed"),
+        ("You are now logged in.", "Logged in as demo"),
+        ("Визит подтверждён.", "Статус: подтверждено"),
+        ("הביקור אושר.", "סטטוס: אושר"),
+    ],
+)
+def test_what_the_page_says_of_others_is_a_report(reply: str, shown: str) -> None:
+    assert unsupported_on_page(reply, None, [])
+    assert not unsupported_on_page(reply, None, [], shown=shown)
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("I have confirmed your visit.", "Visit on Monday: Confirmed"),
+        ("I have logged you in.", "Logged in as demo"),
+        ("Я подтвердил визит.", "Клиент подтвердил визит"),
+        ("אישרתי את הביקור.", "אישרתי"),
+        ("Your order has been cancelled.", "Another order: cancelled"),
+    ],
+)
+def test_what_we_say_of_ourselves_is_none_whatever_the_page_says(reply: str, shown: str) -> None:
+    assert unsupported_on_page(reply, None, [], shown=shown)

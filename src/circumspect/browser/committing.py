@@ -72,7 +72,7 @@ def commits_by_key(call: ToolCall, page: Page) -> bool:
     if key not in ("enter", "numpadenter", "return", "space", " "):
         return False
     if target is None:
-        return key not in ("space", " ") and any(commits(one, page) for one in page.elements)
+        return key not in ("space", " ") and any(_commits(one, page) for one in page.elements)
     if target.role not in _FIELDS:
         return commits(target, page)
     if key in ("space", " ") or (target.type == "textarea" and not modifiers):

@@ -117,11 +117,11 @@ class Library:
     async def search(self, tenant: str, query: str, limit: int = 5, language: str | None = None) -> Sequence[Passage]:
         """The best passages, the best first; none where nothing like the query's words occurs.
 
-        `language` (en, he, ru) prefers documents in it: others are asked only where those have nothing."""
+        `language` (en, he, ru) prefers documents in it: others are asked only where those have none of the words."""
         query = query[:LONGEST_QUERY]
         meant = await self._meant(query)
         ordered = await self._store.tx(_ranked, tenant, query, meant, language)
-        if not ordered and language is not None:
+        if language is not None and all(method == "meaning" for _, _, method in ordered):
             ordered = await self._store.tx(_ranked, tenant, query, meant, None)
         ordered = ordered[:limit]
         found = await self._store.tx(rows.found, tenant, [id_ for id_, _, _ in ordered])

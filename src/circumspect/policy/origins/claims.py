@@ -116,6 +116,8 @@ _SAID_ON_PAGES = {
     )
     for action, verbs in _ON_PAGES.items()
 }
+_WE = re.compile(r"\b(?:i|we)\b")
+_BY_SOMEBODY = re.compile(r"(?:[еёа]н[аоы]?|נשמרה?|אושרה?)$")
 _NOT_A_CLAIM = re.compile(
     r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot"
     r"|can't|to be|please"
@@ -153,13 +155,24 @@ def unsupported_on_page(
     language: Language | None,
     ran: Collection[Happened],
     specs: Mapping[str, ToolSpec] | None = None,
+    *,
+    shown: str = "",
 ) -> tuple[Claim, ...]:
     """The same of actions on a web page, where only what was sent off changes anything: opening and filling in does
-    not. To have signed in or filled in is a claim here, too."""
+    not. To have signed in or filled in is a claim here, too, unless it is what the page says (`shown`) of others."""
     sent = [one for one in ran if one.call.tool == "submit"]
     did = {"submit": any(one.ok for one in sent), "type": any(one.ok and one.call.tool in _FILLING for one in ran)}
-    more = tuple(claim for claim in _read(reply, _on_page) if not did[claim.action])
+    more = [claim for claim in _read(reply, _on_page) if not did[claim.action]]
+    read = folded(shown) if more else ""
+    more = [claim for claim in more if _is_ours(claim) or claim.verb[:6] not in read]
     return (*unsupported_claims(reply, language, sent, specs), *more)
+
+
+def _is_ours(claim: Claim) -> bool:
+    """ "I have saved it", and not "it has been saved"."""
+    if claim.verb.isascii():
+        return _WE.search(folded(claim.sentence)) is not None
+    return _BY_SOMEBODY.search(claim.verb) is None
 
 
 def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Action]:
