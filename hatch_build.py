@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE, NAMES = "django-htmx", {"htmx-2.min.js": "htmx.min.js"}
-TARGET = Path("src/circumspect/console/static/vendor")
+TARGET = Path("src/circumspect/server/console/static/vendor")
 
 
 class BrowserAssets(BuildHookInterface):

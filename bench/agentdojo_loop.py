@@ -102,10 +102,10 @@ def nobody(desk: Desk, messages: Messages, tool: str, arguments: dict[str, Any])
 
 
 def ours(policy: Any) -> Gate:
-    from circumspect.lab.transcripts.audit import Auditor, Ruled
-    from circumspect.lab.transcripts.messages import Proposed
-    from circumspect.lab.transcripts.transcripts import Transcript
-    from circumspect.turn import ToolCall
+    from circumspect.audit.auditor import Auditor, Ruled
+    from circumspect.audit.message_formats import Proposed
+    from circumspect.audit.transcript_files import Transcript
+    from circumspect.values import ToolCall
 
     auditor = Auditor(policy, claims=False)
 
@@ -151,7 +151,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def prepared(suite: Any, attack: str) -> Desk:
     """A suite with its tools described, and every place where injected text comes to light found by marks."""
-    from circumspect.lab.transcripts.tool_defs import specs_of
+    from circumspect.audit.tool_defs import specs_of
 
     runtime_of = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime
     importlib.import_module("agentdojo.attacks")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.policy.answer_cases import Case, cases
 
-from circumspect.policy.reading.answers import classify
+from circumspect.policy.parsing.answers import classify
 
 HEADER = f"{'':<24}{'':>6}  {'confirm':>9}{'':>9}  {'deny':>9}"
 COLUMNS = f"{'':<24}{'cases':>6}  {'precision':>9}{'recall':>9}  {'precision':>9}{'recall':>9}"

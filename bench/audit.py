@@ -100,7 +100,7 @@ async def run(rounds: int = 5, files: Sequence[Path] = (), policy: Path = POLICY
 
 def measured(path: Path, policy: Any, rounds: int) -> tuple[int, float, float, float]:
     """Calls, CPU seconds of the first pass, and wall and CPU seconds of the best one after it."""
-    from circumspect.lab.transcripts.audit import Ruled, audit, line_of
+    from circumspect.audit.auditor import Ruled, audit, line_of
 
     taken: list[tuple[float, float]] = []
     calls = 0
@@ -141,8 +141,8 @@ def whole(path: Path, folder: Path) -> Path | None:
 
 def peak(path: Path, policy: Any) -> float:
     """Megabytes at the worst moment of auditing a file."""
-    from circumspect.lab.transcripts.audit import audit
-    from circumspect.lab.transcripts.summary import Summary
+    from circumspect.audit.auditor import audit
+    from circumspect.audit.summary import Summary
 
     tracemalloc.start()
     summary = Summary()

@@ -85,8 +85,8 @@ class Killed:
 def measured(name: str, database: Path, engine: Any, watch: Any = None, ledger: Path | None = None) -> Measured:
     """One backtest, from listing the conversations to the last line of the result."""
     from circumspect.lab.batch.backtests import add
-    from circumspect.lab.batch.ledger import Ledger
-    from circumspect.lab.batch.running import run
+    from circumspect.lab.batch.job_ledger import Ledger
+    from circumspect.lab.batch.run_job import run
     from circumspect.lab.replay.flips import Summary
     from circumspect.wording import compact
 
@@ -110,7 +110,7 @@ def measured(name: str, database: Path, engine: Any, watch: Any = None, ledger: 
 def _job(database: Path) -> Any:
     from circumspect.lab.batch.backtests import Order, backtest_of
     from circumspect.stores import SqlStore
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     async def specs() -> Any:
         store = await SqlStore.open(f"sqlite:///{database}")

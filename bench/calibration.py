@@ -26,10 +26,10 @@ from bench.report import Aim, Section, Table, show
 from circumspect.lab.learning.calibration import Fit, Measured, Observation, fit, measured, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
 from circumspect.lab.trials.simulation import TODAY, Decision, month, true_chance
-from circumspect.policy.file import SHIPPED_CAPS, UNLISTED_CAP
+from circumspect.policy.policy_file import SHIPPED_CAPS, UNLISTED_CAP
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
-from circumspect.turn import lot
+from circumspect.values import lot
 
 POLICIES = Path(__file__).parents[1] / "examples" / "policies"
 RECORDINGS = {"tau_airline": "tau_airline.yaml", "tau_retail": "tau_retail.yaml"}
@@ -227,8 +227,8 @@ def recorded(folder: Path) -> Section:
 
 
 def _verdicts(path: Path, policy: Path) -> Iterator[Observation]:
-    from circumspect.lab.transcripts.audit import Ruled, audit
-    from circumspect.lab.transcripts.labels import expected_of
+    from circumspect.audit.auditor import Ruled, audit
+    from circumspect.audit.ground_truth import expected_of
     from circumspect.policy.load import load
 
     for row in audit([path], load(policy), claims=False):

@@ -21,7 +21,7 @@ from bench.report import Aim, Section, Table
 
 if TYPE_CHECKING:
     from circumspect.models.scripted import Scripted
-    from circumspect.turn import Mode, ModelReply, ModelRequest, ModelUsage
+    from circumspect.values import Mode, ModelReply, ModelRequest, ModelUsage
 
 TITLE = "Tokens and dollars: standard against adaptive"
 PRICES = {"$3 in, $15 out": (3.0, 15.0), "$0.59 in, $0.79 out": (0.59, 0.79)}
@@ -111,7 +111,7 @@ class Counting:
         return replace(reply, usage=self._usage(request, reply))
 
     def _usage(self, request: ModelRequest, reply: ModelReply) -> ModelUsage:
-        from circumspect.turn import ModelUsage
+        from circumspect.values import ModelUsage
 
         return ModelUsage(self.name, tokens.read(request), tokens.written(reply))
 
@@ -155,8 +155,8 @@ async def run(rounds: int = 1) -> Section:
 
 async def spend(situation: Situation, mode: Mode) -> Spent:
     from circumspect import Agent
+    from circumspect.demo.samples import load
     from circumspect.models.scripted import says
-    from circumspect.samples import load
 
     earlier = [reply if mode == "standard" else says(reply) for _, reply in EARLIER]
     script = situation.standard if mode == "standard" else situation.adaptive

@@ -15,7 +15,7 @@ from bench.clock import Series, drawn, frozen, settled
 from bench.report import Aim, Section, Table, duration
 
 if TYPE_CHECKING:
-    from circumspect.turn import Enforced
+    from circumspect.values import Enforced
 
 LIMIT = 100e-6
 TIMES = 300
@@ -65,11 +65,11 @@ async def run(rounds: int = 30) -> Section:
 
 
 def _cases() -> dict[str, Callable[[], Enforced]]:
-    from circumspect.policy.file import Policy, ToolPolicy
+    from circumspect.policy.policy_file import Policy, ToolPolicy
     from circumspect.policy.rules import RULES
     from circumspect.steps.enforce import enforce, look_at
     from circumspect.steps.recall import at_hand
-    from circumspect.turn import (
+    from circumspect.values import (
         Assessment,
         ConversationId,
         Draft,

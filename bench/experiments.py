@@ -55,7 +55,7 @@ from circumspect.lab.trials.statistics import (
     needed,
     unseen,
 )
-from circumspect.turn import lot
+from circumspect.values import lot
 
 MAIN = METRICS["escalated"]
 GUARDS = (Guard(METRICS["wrong"]), Guard(METRICS["cost"]))

@@ -24,7 +24,7 @@ from pathlib import Path
 import yaml
 
 from circumspect.guardian.rules import RuleGuardian
-from circumspect.turn import Language
+from circumspect.values import Language
 
 HELD_OUT = Path(__file__).parent.parent / "tests" / "guardian" / "held_out.txt"
 SPAM_FROM = 0.7

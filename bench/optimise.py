@@ -24,7 +24,7 @@ from circumspect.lab.optimise.adapter import ReviewAdapter
 from circumspect.lab.optimise.dataset import Dataset, read_dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder
 from circumspect.lab.optimise.metric import WEIGHTS, review
-from circumspect.lab.optimise.report import Report, mean_parts
+from circumspect.lab.optimise.optimise_report import Report, mean_parts
 from circumspect.lab.optimise.run import Plan, floor_of, optimise
 from circumspect.models import open_model
 from circumspect.prompts import shipped

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.work import ANSWERED, APPROVED, ASKED, DONE, ORDER, PROPOSED, WISHED, Orders
 from circumspect import Agent, tool
 from circumspect.models.scripted import says
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 USAGE = ModelUsage("fake", 600, 120)
 ANSWER = ModelReply(says(ANSWERED), USAGE)

@@ -19,9 +19,9 @@ from examples.clinic import serve
 
 from bench import tokens
 from bench.report import duration
-from circumspect.browser.html import page_of_html
-from circumspect.browser.live import snapshot
-from circumspect.browser.trimming import trimmed
+from circumspect.web.browser.html_snapshot import page_of_html
+from circumspect.web.browser.live_page import snapshot
+from circumspect.web.browser.trimming import trimmed
 
 TEXT = "the clinic keeps records of every visit and sends a letter when something has to be decided by the patient"
 TASKS = {
@@ -158,7 +158,7 @@ async def measured(tab: Any, url: str, sample: Sample) -> Figures:
 async def main() -> None:
     from playwright.async_api import async_playwright
 
-    from circumspect.browser.chromium import find_chromium
+    from circumspect.web.browser.chromium import find_chromium
 
     print(f"Tokens by {tokens.NAME}.\n")
     print("| page | raw HTML | Playwright | listing | trimmed | elements | kept | found | snapshot | from HTML |")

@@ -24,8 +24,9 @@ TALKS = 40
 
 async def play(path: Path, conversations: int, seed: int = 7) -> int:
     """Distinct conversations with the sample shop, stored in an SQLite file. Returns the number of turns."""
-    from circumspect import Agent, samples
+    from circumspect import Agent
     from circumspect.clock import FixedClock
+    from circumspect.demo import samples
 
     lots, turns, agent = random.Random(seed), 0, None
     clock = FixedClock(FIRST)

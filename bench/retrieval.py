@@ -25,7 +25,7 @@ import yaml
 from circumspect.knowledge import ranking
 from circumspect.knowledge.passages import cut
 from circumspect.knowledge.ranking import Candidate, Query
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, cosine, open_embedder
 from circumspect.knowledge.terms import telling_words, terms
@@ -33,7 +33,7 @@ from circumspect.knowledge.tree import Document
 from circumspect.stores import SqlStore
 
 LANGUAGES = ("en", "ru", "he")
-SAMPLES = Path(__file__).parents[1] / "src/circumspect/samples/documents"
+SAMPLES = Path(__file__).parents[1] / "src/circumspect/demo/samples/documents"
 QUESTIONS = Path(__file__).with_name("retrieval_questions.yaml")
 DEPTH = 10
 

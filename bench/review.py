@@ -29,11 +29,11 @@ from typing import Any
 import psutil
 
 from circumspect.models import open_model
+from circumspect.review.case_files import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.citations import cite
-from circumspect.review.reading import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.reviewing import Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Result
+from circumspect.review.values import Case, Result
 
 SAMPLES = Path(__file__).parents[1] / "examples" / "review"
 PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"

@@ -26,16 +26,16 @@ from typing import Any
 import yaml
 
 from bench.report import Table, lines
-from circumspect.knowledge.web.domains import registrable_domain
-from circumspect.knowledge.web.results import Hits, WebResult
-from circumspect.knowledge.web.scoped import Scoped
-from circumspect.locales.language import detect
-from circumspect.models.pair import Pair, open_pair
-from circumspect.page import Element, Page
-from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
-from circumspect.policy.reasoning.routing import WHERES, Where
-from circumspect.steps.reason import reason
-from circumspect.turn import ConversationId, Incoming, Message, Notes, Opened, Screened, TenantId, TurnId
+from circumspect.language.detection import detect
+from circumspect.values import ConversationId, Incoming, Message, Notes, Opened, Screened, TenantId, TurnId
+from circumspect.web.model_pair import Pair, open_pair
+from circumspect.web.page import Element, Page
+from circumspect.web.reasoning.reason import reason
+from circumspect.web.reasoning.reasoned import Reasoned, Reasoning
+from circumspect.web.reasoning.routing import WHERES, Where
+from circumspect.web.search.domains import registrable_domain
+from circumspect.web.search.results import Hits, WebResult
+from circumspect.web.search.scoped_search import Scoped
 
 TASKS = Path(__file__).with_name("searches_tasks.yaml")
 NOW = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)

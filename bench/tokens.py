@@ -12,7 +12,7 @@ from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from circumspect.turn import ModelReply, ModelRequest
+    from circumspect.values import ModelReply, ModelRequest
 
 NAME = "Tekken (mistral-common)"
 VOCABULARY = "tekken_240911.json"

@@ -28,12 +28,14 @@ import yaml
 
 from bench.report import Table, lines
 from bench.retrieval import sample
+from circumspect.business import business_tools
+from circumspect.business.settings import BusinessConfig
+from circumspect.demo.offline import OfflineModel
 from circumspect.guardian import RuleGuardian
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, open_embedder
 from circumspect.lab.trials.consistency import Planned, by_meaning, by_words
-from circumspect.models.offline import OfflineModel
-from circumspect.policy.reading.answers import classify
+from circumspect.policy.parsing.answers import classify
 from circumspect.policy.understanding.analysis import NAME
 from circumspect.policy.understanding.understood import SERVICE, Found, Understood
 from circumspect.ports import Model
@@ -43,9 +45,7 @@ from circumspect.steps.gather import gather
 from circumspect.steps.retrieve import retrieve
 from circumspect.steps.understand import placed, understand
 from circumspect.stores import SqlStore
-from circumspect.tools.business import business_tools
-from circumspect.tools.business.config import BusinessConfig
-from circumspect.turn import (
+from circumspect.values import (
     LANGUAGES,
     Business,
     ConversationId,

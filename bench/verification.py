@@ -21,12 +21,12 @@ from urllib.parse import urljoin
 from examples.clinic import Served, State, serve
 
 from bench.verification_pairs import PAIRS, Action, Pair
-from circumspect.browser.chromium import Chromium
-from circumspect.browser.expected import expect
-from circumspect.browser.live import snapshot
-from circumspect.browser.verification import verify
-from circumspect.page import Expected, Page, Verified
-from circumspect.turn import ToolCall
+from circumspect.values import ToolCall
+from circumspect.web.browser.chromium import Chromium
+from circumspect.web.browser.expectations import expect
+from circumspect.web.browser.live_page import snapshot
+from circumspect.web.browser.verification import verify
+from circumspect.web.page import Expected, Page, Verified
 
 
 @dataclass(frozen=True)

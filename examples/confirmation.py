@@ -7,9 +7,10 @@ The demo shop has a back end of its own (SQLite, here in memory), so what the ag
 import asyncio
 from datetime import UTC, datetime
 
-from circumspect import Agent, samples
+from circumspect import Agent
 from circumspect.clock import FixedClock
-from circumspect.turn import ConversationId
+from circumspect.demo import samples
+from circumspect.values import ConversationId
 
 
 async def main() -> None:

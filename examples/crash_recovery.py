@@ -20,7 +20,7 @@ from circumspect import Agent, IdempotencyKey, tool
 from circumspect.clock import FixedClock
 from circumspect.models import ScriptedModel, says
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId, ModelRequest, Recovery
+from circumspect.values import ConversationId, ModelRequest, Recovery
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 RECOVERIES: tuple[Recovery, ...] = ("keyed", "blind")

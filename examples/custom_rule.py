@@ -10,7 +10,7 @@ from circumspect import Agent, ReasonCode, rule, tool
 from circumspect.clock import FixedClock
 from circumspect.models import ScriptedModel, says
 from circumspect.policy.facts import Facts
-from circumspect.turn import Allow, Deny, Escalate, Verdict
+from circumspect.values import Allow, Deny, Escalate, Verdict
 
 
 @tool(effect="write", phrases={"en": "pay {amount} to {account}"})

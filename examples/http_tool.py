@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from circumspect import Agent
 from circumspect.errors import ConfigError
 from circumspect.tools.definitions import read
-from circumspect.tools.http import HttpTool, HttpToolDefinition
+from circumspect.tools.http_tool import HttpTool, HttpToolDefinition
 
 RECEIVED: list[str] = []
 

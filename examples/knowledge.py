@@ -6,13 +6,13 @@ Needs no model and no key: search is by words and pieces of words, conflicts are
 import asyncio
 from pathlib import Path
 
-import circumspect.samples
+import circumspect.demo.samples
 from circumspect.knowledge.conflicts import conflicts_among, find_conflicts
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.stores import SqlStore
 
-DOCUMENTS = Path(circumspect.samples.__file__).parent / "documents"
+DOCUMENTS = Path(circumspect.demo.samples.__file__).parent / "documents"
 QUESTIONS = {
     "en": "I changed my mind about the group, can I have my money back?",
     "ru": "Я передумала ходить в группу, вернёте деньги?",

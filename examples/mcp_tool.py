@@ -12,7 +12,7 @@ from circumspect import Agent
 from circumspect.models import ScriptedModel, says
 from circumspect.tools.definitions import read
 from circumspect.tools.mcp import McpDefinition, McpTools
-from circumspect.turn import ConversationId, ModelRequest
+from circumspect.values import ConversationId, ModelRequest
 
 
 def serve() -> None:

@@ -10,7 +10,8 @@ import asyncio
 import os
 from datetime import UTC, datetime
 
-from circumspect import Agent, samples
+from circumspect import Agent
+from circumspect.demo import samples
 from circumspect.errors import ConfigError
 
 WHAT_TO_SET = """\

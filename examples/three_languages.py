@@ -6,8 +6,9 @@ Prompts to the model, reason codes and the record stay in English; what a user r
 import asyncio
 from datetime import UTC, datetime
 
-from circumspect import Agent, samples
-from circumspect.locales import meaning
+from circumspect import Agent
+from circumspect.demo import samples
+from circumspect.language.catalogue import meaning
 
 CONVERSATIONS = {
     "shop": ("Cancel order 12345", "Yes"),

@@ -7,8 +7,8 @@ that comes next, not by whoever carried it out.
 import asyncio
 
 from circumspect import Agent
-from circumspect.browser.html import page_of_html
-from circumspect.browsing import Asked, Interaction, interact, setup_for_pages
+from circumspect.web.browser.html_snapshot import page_of_html
+from circumspect.web.browsing import Asked, Interaction, interact, setup_for_pages
 
 URL = "https://clinic.example/patients/new"
 FORM = """

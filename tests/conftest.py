@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from circumspect.clock import FixedClock
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, TurnResult
+from circumspect.values import Execution, TurnResult
 
 if TYPE_CHECKING:
     from circumspect import Agent
@@ -146,7 +146,8 @@ def clock() -> FixedClock:
 @pytest.fixture
 async def shop(tmp_path: Path, clock: FixedClock):
     """Make a conversation with a sample tenant: `shop("shop-he")`, or with a scripted model: `shop(replies=[…])`."""
-    from circumspect import Agent, samples
+    from circumspect import Agent
+    from circumspect.demo import samples
     from circumspect.models.scripted import ScriptedModel
 
     agents: list[Agent] = []

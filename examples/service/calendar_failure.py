@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 
 from school import Walk, script, understood, walk
 
+from circumspect.business import CalDav
 from circumspect.models.scripted import says
-from circumspect.tools.business import CalDav
 
 DANA = "dana@acme.example"
 BOOK = f"Book a meeting on 2026-11-18 at 10:00 for Dana Levi, {DANA}"

@@ -8,7 +8,7 @@ import asyncio
 
 from school import Walk, documents, walk
 
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 
 QUESTION = "Within how many days can I leave a group course and get the whole amount back?"
 

@@ -7,7 +7,7 @@ import re
 from school import Walk, script, understood, walk
 
 from circumspect.models.scripted import says
-from circumspect.turn import ModelRequest
+from circumspect.values import ModelRequest
 
 
 def from_the_price_list(request: ModelRequest) -> str:

@@ -14,14 +14,14 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
 
-import circumspect.samples
+import circumspect.demo.samples
 from circumspect import Agent
+from circumspect.business import BusinessConfig, CalDav, business_tools
 from circumspect.clock import FixedClock
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import Document
 from circumspect.models.scripted import ScriptedModel
-from circumspect.tools.business import BusinessConfig, CalDav, business_tools
-from circumspect.turn import Business, ConversationId, Entry, Execution, ModelRequest, TurnResult
+from circumspect.values import Business, ConversationId, Entry, Execution, ModelRequest, TurnResult
 
 BUSINESS = Business(
     "Meridian School", description="A language school in Haifa: courses, lessons, training for companies."
@@ -34,7 +34,7 @@ SCRIPTED = "a scripted model: says what a language model would; what is done wit
 
 def documents() -> dict[str, Document]:
     """The school's documents as they are; two of them contradict each other about leaving a course."""
-    folder = Path(circumspect.samples.__file__).parent / "documents" / "en"
+    folder = Path(circumspect.demo.samples.__file__).parent / "documents" / "en"
     return {path.name: read_document(path.read_bytes(), path.name) for path in sorted(folder.glob("*.md"))}
 
 

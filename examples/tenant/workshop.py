@@ -8,7 +8,7 @@ from datetime import date
 
 from circumspect import tool
 from circumspect.errors import ToolError
-from circumspect.tenants import ToolContext
+from circumspect.tools import ToolContext
 from circumspect.tools import FunctionTool, IdempotencyKey
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from circumspect.policy.judge import rule
     from circumspect.reasons import ReasonCode
     from circumspect.tools import IdempotencyKey, tool
-    from circumspect.turn import Business, Faq, Plan, Tenant, TurnResult
+    from circumspect.values import Business, Faq, Plan, Tenant, TurnResult
 
 __all__ = [
     "Agent",
@@ -30,13 +30,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "agent",
-    "Business": "turn",
-    "Faq": "turn",
+    "Business": "values",
+    "Faq": "values",
     "IdempotencyKey": "tools",
-    "Plan": "turn",
+    "Plan": "values",
     "ReasonCode": "reasons",
-    "Tenant": "turn",
-    "TurnResult": "turn",
+    "Tenant": "values",
+    "TurnResult": "values",
     "rule": "policy.judge",
     "tool": "tools",
 }

@@ -20,12 +20,12 @@ from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
 from circumspect.pipeline import run_turn
 from circumspect.policy.arguments import validator
-from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
 from circumspect.profiles import PROFILES
-from circumspect.turn import (
+from circumspect.values import (
     LANGUAGES,
     Business,
     ConversationId,

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from circumspect.turn import ModelUsage
+    from circumspect.values import ModelUsage
 
 
 class CircumspectError(Exception):

@@ -16,13 +16,13 @@ from circumspect.errors import ModelError, StoreError
 from circumspect.policy.facts import Facts
 from circumspect.ports import Listener
 from circumspect.reasons import ReasonCode
-from circumspect.steps import reply as ending
+from circumspect.steps import endings as ending
 from circumspect.steps.act import told
 from circumspect.steps.claim import claim
 from circumspect.steps.enforce import is_hard_stop
 from circumspect.steps.gather import with_correction, with_result
 from circumspect.steps.screen import screen
-from circumspect.turn import (
+from circumspect.values import (
     SEVERITY,
     Allow,
     Confirm,

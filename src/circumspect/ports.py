@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Entry,
     Escalation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from circumspect.turn import Mode, Profile
+from circumspect.values import Mode, Profile
 
 STANDARD = Profile(mode="standard", history=20)
 """One call with everything; denials hold, nothing else is added."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, ExecutionId, ExecutionState, Incoming, Json, ToolCall
+from circumspect.values import Execution, ExecutionId, ExecutionState, Incoming, Json, ToolCall
 
 _TOO_LATE = "The tool did not answer in time."
 

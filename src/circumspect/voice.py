@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from circumspect.policy.origins.claims import claims_in
-from circumspect.turn import Reply
+from circumspect.policy.grounding.claims import claims_in
+from circumspect.values import Reply
 
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
@@ -36,7 +36,7 @@ class Voice:
 
     def begin(self) -> Callable[[str], None]:
         """A new draft begins; hand its pieces to what comes back."""
-        from circumspect.policy.reading.visible import Visible
+        from circumspect.policy.parsing.visible import Visible
 
         self._before, self._spoken, self._held = self._whole(""), "", ""
         visible, silent = Visible(), False

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import orjson
 
-from circumspect import locales
-from circumspect.turn import Json, Language, ToolCall, ToolSpec
+from circumspect.language import catalogue
+from circumspect.values import Json, Language, ToolCall, ToolSpec
 
 LANGUAGE_NAMES: Mapping[Language, str] = {"en": "English", "he": "Hebrew", "ru": "Russian"}
 """As prompts spell them."""
@@ -47,7 +47,7 @@ def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[
 
 def label(parameter: str, language: Language) -> str:
     key = f"field-{parameter.replace('_', '-').lower()}"
-    return locales.say(language, key) if locales.has(language, key) else parameter.replace("_", " ")
+    return catalogue.say(language, key) if catalogue.has(language, key) else parameter.replace("_", " ")
 
 
 def shown(value: Json, most: int | None = _LONGEST) -> str:

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from circumspect.guardian.port import Guardian
-from circumspect.page import Page
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Policy
+from circumspect.policy.grounding.claims import unsupported_claims, unsupported_on_page
 from circumspect.policy.judge import Rule
-from circumspect.policy.origins.claims import unsupported_claims, unsupported_on_page
-from circumspect.policy.reasoning.reasoned import Reasoned, Reasoning
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.policy.understanding.synthetic import gives_away
 from circumspect.policy.understanding.understood import Found, Understanding, Understood
@@ -24,21 +22,19 @@ from circumspect.reasons import ReasonCode
 from circumspect.steps.act import act, told
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
+from circumspect.steps.endings import Desk
 from circumspect.steps.enforce import enforce, look_at, write_down
 from circumspect.steps.gather import everything, gather, more
 from circumspect.steps.phrase import phrase
-from circumspect.steps.reason import Models, reason
-from circumspect.steps.reason import Search as WebSearch
 from circumspect.steps.recall import at_hand, needs_more, recall
 from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
-from circumspect.steps.reply import Desk
 from circumspect.steps.retrieve import Search, passages, retrieve
 from circumspect.steps.settle import Settled, settle
 from circumspect.steps.sweep import sweep
 from circumspect.steps.understand import earlier_sources, placed, understand
 from circumspect.steps.verify import verify
-from circumspect.turn import (
+from circumspect.values import (
     Decided,
     Draft,
     Enforced,
@@ -58,6 +54,10 @@ from circumspect.turn import (
     lot,
 )
 from circumspect.voice import Voice
+from circumspect.web.page import Page
+from circumspect.web.reasoning.reason import Models, reason
+from circumspect.web.reasoning.reason import Search as WebSearch
+from circumspect.web.reasoning.reasoned import Reasoned, Reasoning
 
 REACH = 200
 """How many messages back the sources of earlier answers are looked for."""

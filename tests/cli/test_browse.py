@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from examples.clinic.serving import serve
 
-from circumspect.browser.chromium import find_chromium
 from circumspect.errors import ConfigError
+from circumspect.web.browser.chromium import find_chromium
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "circumspect", "browse"]

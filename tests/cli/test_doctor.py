@@ -18,9 +18,9 @@ import pytest
 from tests.knowledge.embeddings import Answers, embeddings
 from tests.stores import postgres_server
 
-from circumspect.cli import checks
-from circumspect.cli.checks import findings
-from circumspect.config import Settings
+from circumspect.cli import doctor_checks
+from circumspect.cli.doctor_checks import findings
+from circumspect.server.config import Settings
 
 SECRET = "s" * 32
 
@@ -42,7 +42,7 @@ def seen(run, *arguments: str) -> tuple[int, dict[str, dict[str, Any]], dict[str
     return ran.code, {one["check"]: one for one in told["checks"]}, {one["name"]: one for one in told["settings"]}
 
 
-async def found(name: str, **settings: Any) -> checks.Finding | None:
+async def found(name: str, **settings: Any) -> doctor_checks.Finding | None:
     return next((one for one in await findings(Settings(**settings), online=False) if one.check == name), None)
 
 
@@ -109,7 +109,7 @@ def test_a_check_that_fails_by_itself_stops_no_other(run, port, monkeypatch):
     async def failing(settings, online):
         raise ZeroDivisionError("hunter2")
 
-    monkeypatch.setitem(checks.CHECKS, "folder", failing)
+    monkeypatch.setitem(doctor_checks.CHECKS, "folder", failing)
     code, told, _ = seen(run, "--port", str(port))
     assert (code, told["folder"]["state"]) == (1, "wrong")
     assert "ZeroDivisionError" in told["folder"]["said"]
@@ -177,7 +177,7 @@ def test_a_clock_that_is_off_is_told_and_one_that_is_right_is_not(monkeypatch):
             assert asyncio.run(found("clock", database=url, secret_key=SECRET)).state == "ok"
             assert "db upgrade" in asyncio.run(found("database", database=url, secret_key=SECRET)).fix
             now = time.time
-            monkeypatch.setattr(checks.time, "time", lambda: now() + 5)
+            monkeypatch.setattr(doctor_checks.time, "time", lambda: now() + 5)
             off = asyncio.run(found("clock", database=url, secret_key=SECRET))
             assert off.state == "wrong"
             assert "5.0 s apart" in off.said or "4.9 s apart" in off.said

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from circumspect.config import Settings
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.prompts import shipped
-from circumspect.server.applying import apply_samples
+from circumspect.server.config import Settings
 from circumspect.stores import SqlStore
 
 DATABASE = ".circumspect/circumspect.db"

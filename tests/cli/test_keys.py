@@ -12,7 +12,7 @@ import pytest
 
 from circumspect.server import credentials
 from circumspect.stores import SqlStore
-from circumspect.turn import Business, Tenant
+from circumspect.values import Business, Tenant
 
 DATABASE = ".circumspect/circumspect.db"
 PASSWORD = "correct horse battery"

@@ -12,11 +12,13 @@ import pytest
 import yaml
 from tests.conftest import NOON
 
-from circumspect import Agent, samples
+from circumspect import Agent
 from circumspect.clock import FixedClock
-from circumspect.stores import SqlStore, labels, tenants
+from circumspect.demo import samples
+from circumspect.server.stores import tenants
+from circumspect.stores import SqlStore, labels
 from circumspect.stores.labels import LabelRow, split_of
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 SHOP = TenantId("shop")
 TOOLS = [

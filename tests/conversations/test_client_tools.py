@@ -11,7 +11,7 @@ from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     ExecutionId,
     Incoming,

@@ -8,9 +8,9 @@ from circumspect import tool
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
-from circumspect.stores import access, people
-from circumspect.stores.approvals import get_approval
-from circumspect.turn import TurnId
+from circumspect.server.stores.approvals import get_approval
+from circumspect.stores import action_log, people
+from circumspect.values import TurnId
 
 POLICY = """
 version: 1
@@ -74,7 +74,7 @@ async def test_what_a_colleague_decides_is_in_the_log_as_soon_as_it_is_recorded(
     done = await decide(bank, intent, "approve")
     late = await decide(bank, intent, "deny", by="eli")
     store = (await bank.agent.open()).ports.store
-    logged = {row.operator: row for row in await store.tx(access.list_actions, subject=intent)}
+    logged = {row.operator: row for row in await store.tx(action_log.list_actions, subject=intent)}
     assert logged.keys() == {"dora", "eli"}
     assert (logged["dora"].action, logged["dora"].tenant) == ("approve", bank.agent.tenant.id)
     assert logged["dora"].detail == {"tool": "wire", "outcome": "acted", "turn": done.turn}
@@ -87,7 +87,7 @@ async def test_what_users_decide_for_themselves_is_not_in_the_log(chat):
     store = (await chat.agent.open()).ports.store
     done = await chat.agent.decide(asked.pending.id, "approve", by="user", conversation=chat.name)
     assert done.outcome == "acted"
-    assert await store.tx(access.list_actions) == []
+    assert await store.tx(action_log.list_actions) == []
 
 
 async def test_the_users_own_yes_is_no_approval(bank):

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from circumspect.guardian import GuardianUnavailable
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Business, Faq
+from circumspect.values import Business, Faq
 
 BUSINESS = Business(
     "Lumen School",

@@ -27,7 +27,7 @@ from circumspect.cli.chat import COMMANDS
 from circumspect.models import ProviderSettings
 from circumspect.policy.load import check, schema
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Outcome, Profile
+from circumspect.values import Outcome, Profile
 
 SOURCE = ROOT / "src" / "circumspect"
 

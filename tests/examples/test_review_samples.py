@@ -14,7 +14,7 @@ import pytest
 import yaml
 from examples.review.check import HERE, RULES, cases, disagreements, found, labels, verdict
 
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import Document
 
 TRAPS = ("exception", "absent_fact", "boundary", "contradiction", "near_duplicate")

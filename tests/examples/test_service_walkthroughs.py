@@ -22,7 +22,7 @@ from rich.console import Console
 from circumspect.cli import cli
 from circumspect.cli.debug import show
 from circumspect.reasons import ReasonCode
-from circumspect.turn import TurnResult
+from circumspect.values import TurnResult
 
 SERVICE = Path(__file__).resolve().parents[2] / "examples" / "service"
 WALKS = ("pricing", "lead", "conflict", "calendar_failure")

@@ -67,8 +67,8 @@ async def _warm_up(folder: Path) -> None:
     import uvicorn
 
     from circumspect import Agent, tool
-    from circumspect.config import Settings
     from circumspect.server.app import create_app
+    from circumspect.server.config import Settings
 
     @tool(effect="destructive")
     def cancel_order(order_id: str) -> str:
@@ -92,12 +92,6 @@ def _serve() -> None:
     import psycopg  # noqa: F401
     import pydantic_ai.models.openai  # noqa: F401
     import redis.asyncio  # noqa: F401
-
-    import circumspect.cli.apply
-    import circumspect.cli.keys
-    import circumspect.cli.serve
-    import circumspect.console.pages
-    import circumspect.models.connecting  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_warm_up(Path(folder)))

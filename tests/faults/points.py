@@ -109,11 +109,11 @@ class _Traced:
 
 def install() -> None:
     """Into this process, before it serves."""
-    from circumspect.server import turns
+    from circumspect.server import running_turns
     from circumspect.stores.engine import Database
-    from circumspect.stores.threads import Threads
+    from circumspect.stores.worker_threads import Threads
 
-    run, transaction, run_turn = Threads.run, Database.transaction, turns.run_turn
+    run, transaction, run_turn = Threads.run, Database.transaction, running_turns.run_turn
 
     def run_with_plan(self: Threads, work: Callable[[], Any]) -> Any:
         context = contextvars.copy_context()
@@ -141,4 +141,4 @@ def install() -> None:
 
     Threads.run = run_with_plan  # type: ignore[method-assign]
     Database.transaction = traced_transaction  # type: ignore[method-assign]
-    turns.run_turn = traced_turn  # type: ignore[attr-defined]
+    running_turns.run_turn = traced_turn  # type: ignore[attr-defined]

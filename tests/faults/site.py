@@ -27,7 +27,7 @@ from tests.faults.nursery import Nursery
 from tests.faults.tools import FOLDER, effects
 
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId, TenantId
+from circumspect.values import ConversationId, TenantId
 
 RECOVERIES = ("keyed", "lookup", "blind")
 PATIENCE = 40.0

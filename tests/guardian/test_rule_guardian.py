@@ -13,8 +13,8 @@ from circumspect.guardian import CATEGORIES, RuleGuardian
 from circumspect.guardian.disguise import plain
 from circumspect.guardian.rules import evidence
 from circumspect.guardian.spam import signs, spam_score
-from circumspect.locales.wordlists import patterns
-from circumspect.turn import LANGUAGES
+from circumspect.language.word_lists import patterns
+from circumspect.values import LANGUAGES
 
 LINES = (Path(__file__).parent / "held_out.txt").read_text("utf-8").splitlines()
 HELD_OUT = [tuple(line.split(" ", 2)) for line in LINES if line and not line.startswith("#")]

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-import circumspect.samples
+import circumspect.demo.samples
 from circumspect.knowledge.conflicts import conflicts_among, find_conflicts
-from circumspect.knowledge.reading import read_document
-from circumspect.knowledge.values import values
+from circumspect.knowledge.read_document import read_document
+from circumspect.knowledge.stated_values import values
 
 PAIRS = yaml.safe_load(Path(__file__).with_name("conflict_pairs.yaml").read_text(encoding="utf-8"))
 UNSEEN = yaml.safe_load(Path(__file__).with_name("conflict_pairs_unseen.yaml").read_text(encoding="utf-8"))
-DOCUMENTS = Path(circumspect.samples.__file__).parent / "documents"
+DOCUMENTS = Path(circumspect.demo.samples.__file__).parent / "documents"
 
 
 def between(left, right):

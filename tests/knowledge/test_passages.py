@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.knowledge.passages import ENOUGH_WORDS, MOST_WORDS, cut, sentences
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 
 BLOCKS = st.sampled_from(
     ["# A\n\n", "## B\n\n", "Short one. ", "One, two, three. " * 30, "word " * 450, "\n\n", "\n", "- item of a list\n",

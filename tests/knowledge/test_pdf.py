@@ -11,7 +11,7 @@ from tests.knowledge.pdfs import HEIGHT, SENTENCES, WIDTH, flowing, grid, painte
 from tests.knowledge.test_tree import holds
 
 from circumspect.knowledge.parsed import DocumentRefused
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 
 ALL = " ".join(SENTENCES)
 

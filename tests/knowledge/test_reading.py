@@ -8,7 +8,7 @@ import pytest
 
 from circumspect.errors import ConfigError
 from circumspect.knowledge.parsed import DocumentRefused
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 
 RUSSIAN = "Политика возврата. Товар можно вернуть в течение тридцати дней после получения, если им не пользовались."
 HEBREW = "מדיניות החזרות. אפשר להחזיר מוצר בתוך שלושים יום ממועד המסירה אם לא נעשה בו שימוש והוא באריזתו המקורית."

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.knowledge.test_tree import holds
 
 from circumspect.knowledge.conflicts import conflicts_among
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 
 REVIEW = Path(__file__).resolve().parents[2] / "examples" / "review"
 

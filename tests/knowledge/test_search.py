@@ -9,14 +9,14 @@ from bench.retrieval import LANGUAGES, measured, ours, sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import circumspect.samples
+import circumspect.demo.samples
 from circumspect.errors import ModelUnavailable
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.terms import query_terms, terms
 from circumspect.stores import SqlStore
 
-DOCUMENTS = Path(circumspect.samples.__file__).parent / "documents"
+DOCUMENTS = Path(circumspect.demo.samples.__file__).parent / "documents"
 
 
 def returns(text: str = "You may return an item within 30 days of delivery.", name: str = "returns.md"):

@@ -9,7 +9,7 @@ from tests.knowledge.embeddings import Answers, embeddings
 
 from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.knowledge import semantic
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import AT_ONCE, Endpoint, cosine, nearest, open_embedder, packed
 from circumspect.stores import SqlStore, knowledge

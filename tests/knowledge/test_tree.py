@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import Document, Heading, Section, Span, grow
 
 LINES = st.sampled_from(

@@ -15,17 +15,18 @@ from pathlib import Path
 import pytest
 from tests.stores import postgres_server
 
-from circumspect import Agent, cli, samples
+from circumspect import Agent, cli
+from circumspect.demo import samples
+from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.replay import backtest as lab
-from circumspect.lab.replay import stored
+from circumspect.lab.replay import stored_turns
 from circumspect.lab.replay.backtest import Summary, backtest
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.ports import Closing
 from circumspect.reasons import ReasonCode
-from circumspect.samples.files import DIRECTORY
 from circumspect.stores import SqlStore
-from circumspect.turn import Execution, ExecutionId, Incoming, TenantId, TurnId, TurnResult, Usage
+from circumspect.values import Execution, ExecutionId, Incoming, TenantId, TurnId, TurnResult, Usage
 
 SHOP = DIRECTORY / "policy.yaml"
 BOOKING = {
@@ -308,7 +309,7 @@ def calls_cancel():
 @pytest.fixture
 async def week(shop, clock, monkeypatch):
     """Seven conversations on seven days, read in pages of two."""
-    monkeypatch.setattr(stored, "PAGE", 2)
+    monkeypatch.setattr(stored_turns, "PAGE", 2)
     chat = shop()
     for day in range(7):
         chat.name = f"day{day}"
@@ -352,7 +353,7 @@ async def test_decisions_before_since_are_not_counted_though_the_conversation_we
 
 @pytest.mark.postgres
 async def test_on_postgresql_the_same_is_found(clock, monkeypatch):
-    monkeypatch.setattr(stored, "PAGE", 1)
+    monkeypatch.setattr(stored_turns, "PAGE", 1)
     sample = samples.load("shop", directory=None, now=clock.now())
     with contextlib.ExitStack() as stack:
         try:

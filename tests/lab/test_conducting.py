@@ -12,9 +12,9 @@ from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, of_row, start
 from circumspect.lab.trials.measures import METRICS, data, read_plan, report, stops
 from circumspect.lab.trials.rollout import LADDER
-from circumspect.stores import SqlStore, access, experiments
+from circumspect.stores import SqlStore, action_log, experiments
 from circumspect.stores.experiments import ExposureRow
-from circumspect.turn import Business, Tenant, TenantId
+from circumspect.values import Business, Tenant, TenantId
 
 SHOP = TenantId("shop")
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
@@ -61,7 +61,7 @@ async def test_the_share_goes_up_where_that_was_planned_and_everything_speaks_fo
     assert await conducting.climb(store, CLOCK, IDS) == 1
     assert (await now(store)).share == LADDER[1].share / 100
     assert await conducting.climb(store, CLOCK, IDS) == 0, "the next rung has to be seen first"
-    (line,) = await store.tx(access.list_actions, allowed=None, before=None, limit=5)
+    (line,) = await store.tx(action_log.list_actions, allowed=None, before=None, limit=5)
     assert (line.operator, line.action, line.subject) == ("guard", "set_share", "e1")
 
 

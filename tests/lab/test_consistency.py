@@ -14,7 +14,7 @@ from circumspect.lab.trials.consistency import by_words
 from circumspect.lab.trials.experiments import start
 from circumspect.lab.trials.measures import report
 from circumspect.pipeline import run_turn
-from circumspect.server.experimenting import Experimenting
+from circumspect.server.experiment_turns import Experimenting
 from circumspect.stores.experiment_tables import exposures
 
 

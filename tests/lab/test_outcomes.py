@@ -10,16 +10,17 @@ from tests.conftest import NOON
 
 from circumspect import tool
 from circumspect.errors import ToolError
+from circumspect.lab.learning.outcome_stories import story_of
 from circumspect.lab.learning.outcomes import Label, gather, handing_over, observations
-from circumspect.lab.learning.stories import story_of
 from circumspect.models.scripted import says
 from circumspect.pipeline import run_turn
+from circumspect.server.stores import privacy
 from circumspect.stores import labels as stored_labels
-from circumspect.stores import people, privacy
+from circumspect.stores import people
 from circumspect.stores.codec import epoch
 from circumspect.stores.labels import LabelRow, split_of
 from circumspect.stores.tables import conversations, escalations
-from circumspect.turn import ConversationId, Decided, Incoming, TenantId, TurnId
+from circumspect.values import ConversationId, Decided, Incoming, TenantId, TurnId
 
 SHOP, TALK = TenantId("shop"), "c1"
 FOUR_EYES = """\

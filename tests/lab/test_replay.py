@@ -18,7 +18,7 @@ from circumspect.lab.replay.replay import Record, rule_again, rulings
 from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES
-from circumspect.turn import Allow, Deny, ModelReply, ModelUsage, TenantId, ToolCall
+from circumspect.values import Allow, Deny, ModelReply, ModelUsage, TenantId, ToolCall
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 POLICY = """

@@ -21,12 +21,13 @@ from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, start
 from circumspect.lab.trials.shadow import Answered, shadow
 from circumspect.lab.trials.variants import Variant, read_overlay, varied
-from circumspect.lab.trials.watching import Watching
+from circumspect.lab.trials.watching_store import Watching
 from circumspect.pipeline import run_turn
-from circumspect.server.experimenting import Experimenting
-from circumspect.server.shadowing import Shadowing
-from circumspect.stores import experiments, privacy, shadows
-from circumspect.turn import Json, ModelReply, ModelRequest, ToolSpec
+from circumspect.server.experiment_turns import Experimenting
+from circumspect.server.shadow_turns import Shadowing
+from circumspect.server.stores import privacy
+from circumspect.stores import experiments, shadows
+from circumspect.values import Json, ModelReply, ModelRequest, ToolSpec
 
 NOW = SystemClock()
 
@@ -169,10 +170,10 @@ async def test_one_that_fails_says_so_and_nobody_else_notices(talk):
 
 async def test_a_shadow_is_not_logged_as_a_turn(talk, caplog):
     live = await talk.says("hello")
-    caplog.set_level(logging.INFO, "circumspect.turn")
+    caplog.set_level(logging.INFO, "circumspect.values")
     caplog.clear()
     await shadow(live, await talk.variant(), "recorded", NOW)
-    assert [one for one in caplog.records if one.name == "circumspect.turn"] == []
+    assert [one for one in caplog.records if one.name == "circumspect.values"] == []
 
 
 # --- waiting for it -------------------------------------------------------------------------------------------------

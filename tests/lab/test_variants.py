@@ -23,7 +23,7 @@ from circumspect.lab.trials.experiments import (
 from circumspect.lab.trials.variants import THRESHOLDS, Overlay, read_overlay, varied
 from circumspect.pipeline import run_turn
 from circumspect.prompts import Prompt, chosen, prompt, shipped, version
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 
 def test_an_overlay_comes_back_from_json_as_it_was():

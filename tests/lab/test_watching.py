@@ -8,7 +8,7 @@ import pytest
 from tests.lab.trying import SHOP, at_home, incoming
 
 from circumspect.errors import ModelRefused
-from circumspect.lab.trials.watching import Watching
+from circumspect.lab.trials.watching_store import Watching
 from circumspect.models.scripted import ScriptedModel
 from circumspect.pipeline import run_turn
 

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from circumspect.clock import RandomIds, SystemClock
-from circumspect.config import Settings
-from circumspect.lab.trials.resources import StoredResources
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.prompts import version
-from circumspect.server.applying import apply_samples
+from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
+from circumspect.server.experiment_resources import StoredResources
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, prompts
 from circumspect.stores.prompts import Use
-from circumspect.turn import ConversationId, Incoming, TenantId, TurnId
+from circumspect.values import ConversationId, Incoming, TenantId, TurnId
 from circumspect.work import Setup
 
 SHOP = TenantId("shop")

@@ -11,7 +11,7 @@ from tests.models.provider_server import ProviderServer
 
 from circumspect.models import ProviderSettings, open_model
 from circumspect.models.providers import ProviderModel
-from circumspect.turn import ModelRequest, Said, ToolSpec
+from circumspect.values import ModelRequest, Said, ToolSpec
 
 NAMES = {"openai": "gpt-4o", "anthropic": "claude-opus-4-8"}
 PATHS = {"openai": "/v1", "anthropic": ""}

@@ -10,7 +10,7 @@ from tests.models.wire_formats import Answer
 from circumspect.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models import ScriptedModel, open_model
 from circumspect.models.fallback import FallbackModel
-from circumspect.turn import ModelReply
+from circumspect.values import ModelReply
 
 TROUBLE = [ModelUnavailable("down"), ModelRefused("no"), ModelGarbled("?!")]
 

@@ -10,13 +10,13 @@ from tests.models.conftest import asks
 from tests.models.provider_server import ProviderServer, Status
 from tests.models.wire_formats import Answer
 
+from circumspect.demo.offline import OfflineModel
 from circumspect.errors import ConfigError
 from circumspect.models import Facts, ProviderSettings, ScriptedModel, open_model
-from circumspect.models.facts import known_facts
 from circumspect.models.fallback import FallbackModel
-from circumspect.models.offline import OfflineModel
 from circumspect.models.providers import ProviderModel
 from circumspect.models.spec import Spec, parse
+from circumspect.models.traits import known_facts
 
 LOCAL = "http://127.0.0.1:8080/v1"
 

@@ -17,7 +17,7 @@ from tests.models.wire_formats import Answer, Call
 from circumspect.errors import ModelGarbled
 from circumspect.models import open_model
 from circumspect.models.providers import ProviderModel
-from circumspect.turn import Block, ModelReply, Said, ToolCall, ToolSpec
+from circumspect.values import Block, ModelReply, Said, ToolCall, ToolSpec
 
 SCHEMA = {
     "type": "object",

@@ -11,7 +11,7 @@ from tests.models.wire_formats import Answer, Call
 
 from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models.providers import ProviderModel
-from circumspect.turn import ModelReply, ModelRequest, ToolCall
+from circumspect.values import ModelReply, ModelRequest, ToolCall
 
 SSE = "text/event-stream"
 

@@ -20,7 +20,7 @@ from circumspect import Agent, tool
 from circumspect.models import ProviderSettings, open_model
 from circumspect.models.providers import ProviderModel
 from circumspect.reasons import ReasonCode
-from circumspect.turn import ModelReply, TurnResult
+from circumspect.values import ModelReply, TurnResult
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(1200)]
 

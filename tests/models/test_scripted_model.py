@@ -9,7 +9,7 @@ from tests.models.conftest import asks
 
 from circumspect.errors import ModelRefused, ModelUnavailable
 from circumspect.models import ScriptedModel, calls, says
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage, ToolCall
+from circumspect.values import ModelReply, ModelRequest, ModelUsage, ToolCall
 
 
 async def test_replies_come_in_order_and_requests_are_kept() -> None:

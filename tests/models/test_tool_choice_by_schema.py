@@ -12,8 +12,8 @@ from tests.models.wire_formats import Answer
 from circumspect.errors import ModelGarbled
 from circumspect.models import Facts
 from circumspect.models.schema_driven import choice_schema, driven, undriven
-from circumspect.policy.reading.assessment import read
-from circumspect.turn import Json, ModelReply, ModelUsage, Said, ToolCall, ToolSpec
+from circumspect.policy.parsing.assessment import read
+from circumspect.values import Json, ModelReply, ModelUsage, Said, ToolCall, ToolSpec
 
 STATUS = ToolSpec("get_status", "Where is it?", CANCEL.parameters)
 

@@ -10,7 +10,7 @@ from tests.models.wire_formats import Answer
 from circumspect.models import open_model
 from circumspect.models.pricing import estimated_tokens, price, request_tokens
 from circumspect.models.providers import ProviderModel
-from circumspect.turn import ModelUsage
+from circumspect.values import ModelUsage
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Policy
 from circumspect.policy.judge import judge
 from circumspect.policy.load import load
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.preconditions import PRECONDITION_RULES
-from circumspect.turn import Finding, Happened, Heard, Intent, Mode, Session, TenantId, ToolCall, ToolSpec, Verdict
+from circumspect.values import Finding, Happened, Heard, Intent, Mode, Session, TenantId, ToolCall, ToolSpec, Verdict
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 

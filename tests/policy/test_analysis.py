@@ -24,7 +24,7 @@ from circumspect.policy.understanding.analysis import (
     schema,
 )
 from circumspect.prompts import prompt
-from circumspect.turn import ModelReply, ModelUsage, ToolCall
+from circumspect.values import ModelReply, ModelUsage, ToolCall
 
 FILLED = {
     "spam_score": 0.1,

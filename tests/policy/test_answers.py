@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.policy.answer_cases import cases
 
-from circumspect.locales.phrases import alike, languages, lists, words
-from circumspect.policy.reading.answers import classify
-from circumspect.turn import LANGUAGES
+from circumspect.language.phrases import alike, languages, lists, words
+from circumspect.policy.parsing.answers import classify
+from circumspect.values import LANGUAGES
 
 CASES = cases()
 YES = [case for case in CASES if case.answer == "confirm" and not case.values]

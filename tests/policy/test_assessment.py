@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.reading.assessment import UNREADABLE, read
-from circumspect.policy.reading.visible import Visible
+from circumspect.policy.parsing.assessment import UNREADABLE, read
+from circumspect.policy.parsing.visible import Visible
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Assessment
+from circumspect.values import Assessment
 
 REPLY = "I can cancel that order for you."
 CALL: dict[str, object] = {

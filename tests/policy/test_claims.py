@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from circumspect.policy.origins.claims import MARKS, VERBS, claims_in, unsupported_claims, unsupported_on_page
-from circumspect.turn import Happened, ToolCall, ToolSpec
+from circumspect.policy.grounding.claims import MARKS, VERBS, claims_in, unsupported_claims, unsupported_on_page
+from circumspect.values import Happened, ToolCall, ToolSpec
 
 
 def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -> Happened:

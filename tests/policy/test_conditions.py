@@ -11,12 +11,12 @@ from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
 
 from circumspect.policy.conditions import decide, view
 from circumspect.policy.expressions import ExpressionError, place, program
-from circumspect.policy.file import Policy, Precondition, Reaction, Scope, ToolPolicy
 from circumspect.policy.judge import judge
+from circumspect.policy.policy_file import Policy, Precondition, Reaction, Scope, ToolPolicy
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
-from circumspect.turn import SEVERITY, Allow, Ask, Confirm, Deny, Escalate, ToolCall
+from circumspect.values import SEVERITY, Allow, Ask, Confirm, Deny, Escalate, ToolCall
 
 CANCEL = ToolCall("cancel_booking", {"booking_id": "B1"})
 BOOKING = {

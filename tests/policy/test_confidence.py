@@ -19,7 +19,7 @@ from circumspect.policy.understanding.confidence import (
     source_quality,
     tool_success_rate,
 )
-from circumspect.turn import ConversationId, Execution, ExecutionId, TenantId, ToolCall, TurnId
+from circumspect.values import ConversationId, Execution, ExecutionId, TenantId, ToolCall, TurnId
 
 NOW = datetime(2026, 3, 31, tzinfo=UTC)
 

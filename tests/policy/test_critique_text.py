@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect.policy.reading.critique_text import read
-from circumspect.turn import Critique
+from circumspect.policy.parsing.critique_text import read
+from circumspect.values import Critique
 
 ASK = Critique("ASK_USER", reasoning="not confirmed yet", message="Shall I cancel it?")
 JSON = '{"decision": "ASK_USER", "reasoning": "not confirmed yet", "message": "Shall I cancel it?"}'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from circumspect.policy.understanding.analysis import form
 from circumspect.policy.understanding.decision import WAYS, properties, read_decision
 from circumspect.reasons import ReasonCode
-from circumspect.turn import ModelReply, ModelUsage
+from circumspect.values import ModelReply, ModelUsage
 
 TOOLS = ("book_meeting", "send_email", "update_lead")
 FIELDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from circumspect.policy.explain import explain
 from circumspect.policy.load import load
-from circumspect.turn import TenantId, ToolSpec
+from circumspect.values import TenantId, ToolSpec
 
 POLICY = load(
     """

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from circumspect.policy.file import Policy, Requirement, ToolPolicy, cap_of, effect_of
 from circumspect.policy.load import load
-from circumspect.turn import TenantId, ToolSpec
+from circumspect.policy.policy_file import Policy, Requirement, ToolPolicy, cap_of, effect_of
+from circumspect.values import TenantId, ToolSpec
 
 ACME = TenantId("acme")
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import ParameterPolicy, ToolPolicy
+from circumspect.policy.grounding.fields import Result
+from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
+from circumspect.policy.grounding.tracing import names_a_destination, trace
 from circumspect.policy.judge import judge
-from circumspect.policy.origins.fields import Result
-from circumspect.policy.origins.grounding import GROUNDING_RULES
-from circumspect.policy.origins.tracing import names_a_destination, trace
-from circumspect.turn import Effect, Happened, Heard, Session, ToolCall, ToolSpec
+from circumspect.policy.policy_file import ParameterPolicy, ToolPolicy
+from circumspect.values import Effect, Happened, Heard, Session, ToolCall, ToolSpec
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -99,7 +99,7 @@ def test_a_quoted_value_at_the_end_of_a_text_is_no_field() -> None:
 def test_looking_in_the_text_and_in_the_structure_agree(value: dict[str, Any], sought: str) -> None:
     import json
 
-    from circumspect.policy.origins.normalise import folded
+    from circumspect.policy.grounding.normalise import folded
 
     form = folded(sought)
     if form:

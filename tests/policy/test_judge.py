@@ -11,7 +11,7 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.judge import judge, rule
 from circumspect.policy.rules import HARD_STOPS, RULES
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     SEVERITY,
     Allow,
     Ask,

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, user
 
-from circumspect.policy.file import Limit, Policy, ToolPolicy
 from circumspect.policy.limits import exceeded, in_words, sentence
+from circumspect.policy.policy_file import Limit, Policy, ToolPolicy
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     SEVERITY,
     Allow,
     ConversationId,

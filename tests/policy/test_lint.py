@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.policy.policy_talk import spec
 
-from circumspect.policy.file import Limit, Policy, ToolPolicy
 from circumspect.policy.lint import lint
 from circumspect.policy.load import check
+from circumspect.policy.policy_file import Limit, Policy, ToolPolicy
 
 TOOLS = {
     "cancel_order": spec("cancel_order", {"order_id": "string"}, effect="destructive"),

@@ -16,9 +16,9 @@ from tests.policy.policy_talk import ran, ruled
 import circumspect.policy
 from circumspect.errors import PolicyError
 from circumspect.policy.expressions import FUNCTIONS, ROOTS
-from circumspect.policy.file import Policy
 from circumspect.policy.load import check, load, schema
-from circumspect.turn import Allow, Deny, ToolCall
+from circumspect.policy.policy_file import Policy
+from circumspect.values import Allow, Deny, ToolCall
 
 GOOD = """
 version: 1

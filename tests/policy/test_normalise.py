@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.policy.origins.normalise import (
+from circumspect.policy.grounding.normalise import (
     Reading,
     clocks_in,
     days_in,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.locales.wordlists import patterns
+from circumspect.language.word_lists import patterns
 from circumspect.policy.understanding.small_talk import KINDS, small_talk
-from circumspect.turn import LANGUAGES
+from circumspect.values import LANGUAGES
 
 SMALL = [
     ("en", "thanks", "Thanks, that helps!"),

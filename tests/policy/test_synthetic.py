@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circumspect import locales
+from circumspect.language import catalogue
 from circumspect.policy.understanding.analysis import ACTIONS, Analysis
 from circumspect.policy.understanding.synthetic import analysis_message, as_data, gives_away, response
 from circumspect.prompts import prompt
-from circumspect.turn import LANGUAGES
+from circumspect.values import LANGUAGES
 
 WHOLE = Analysis(
     user_intent="INTENT of the customer",
@@ -107,7 +107,7 @@ def test_what_the_user_reads_is_the_last_section_of_what_the_model_reads(languag
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_heading_and_all_words_are_the_catalogues(language):
-    assert locales.say(language, "understood-heading") in response("normal", WHOLE, language, "Shop")
+    assert catalogue.say(language, "understood-heading") in response("normal", WHOLE, language, "Shop")
     for action in ACTIONS:
         other = {response(action, None, one, "Shop") for one in LANGUAGES}
         assert len(other) == len(LANGUAGES)
@@ -115,7 +115,7 @@ def test_the_heading_and_all_words_are_the_catalogues(language):
 
 def test_a_question_is_asked_in_its_own_words_and_by_the_catalogue_where_there_is_none():
     assert "QUESTION for the customer?" in response("clarify", WHOLE, "en", "Shop")
-    assert locales.say("en", "understood-clarify-outro") in response("clarify", None, "en", "Shop")
+    assert catalogue.say("en", "understood-clarify-outro") in response("clarify", None, "en", "Shop")
 
 
 def test_the_same_analysis_gives_the_same_message():

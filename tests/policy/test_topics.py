@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from circumspect.locales.wordlists import patterns
+from circumspect.language.word_lists import patterns
 from circumspect.policy.understanding.topics import ExtraTopic, Topic, demanded, topics
-from circumspect.turn import LANGUAGES
+from circumspect.values import LANGUAGES
 
 LINES = (Path(__file__).parent / "topic_cases.txt").read_text("utf-8").splitlines()
 CASES = [tuple(line.split(" ", 2)) for line in LINES if line and not line.startswith("#")]

@@ -8,12 +8,12 @@ import pytest
 from tests.models.conftest import _no_surroundings, opened, provider, server, waits  # noqa: F401
 from tests.stores.conftest import postgres  # noqa: F401
 
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import Document
-from circumspect.review.reading import read_case
+from circumspect.review.case_files import read_case
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Criterion
-from circumspect.turn import ModelReply, ModelUsage, ToolCall
+from circumspect.review.values import Case, Criterion
+from circumspect.values import ModelReply, ModelUsage, ToolCall
 
 POLICY = """\
 # Claims handbook

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from circumspect.review.bounds import Bound, Moment, Period, Quantity, bounds
-from circumspect.review.comparing import compare
+from circumspect.review.case_files import read_case
+from circumspect.review.comparisons import compare
 from circumspect.review.linking import facts_of
-from circumspect.review.reading import read_case
-from circumspect.review.words import Criterion
+from circumspect.review.values import Criterion
 
 
 def one(sentence: str) -> Bound:

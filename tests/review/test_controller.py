@@ -15,8 +15,8 @@ from circumspect.reasons import ReasonCode
 from circumspect.review.controller import Limits, react
 from circumspect.review.reviewing import Prepared, Reviewing, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Result
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.review.values import Case, Result
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 
 async def run(

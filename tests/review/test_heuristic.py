@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.review.conftest import IN_TIME, POLICY, RULE, case, document
 
 from circumspect.reasons import ReasonCode
+from circumspect.review.case_files import read_case
 from circumspect.review.heuristic import heuristic
-from circumspect.review.reading import read_case
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Criterion, Field
+from circumspect.review.values import Case, Criterion, Field
 
 
 def test_the_last_day_of_a_period_is_in_time(shelf: Shelf) -> None:

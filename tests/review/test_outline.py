@@ -8,14 +8,14 @@ from pathlib import Path
 from tests.review.conftest import document
 
 from circumspect.errors import ModelUnavailable
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.models import ScriptedModel
 from circumspect.review.outline import AT_ONCE, FileCache, MemoryCache, leading, pick, summarise
+from circumspect.review.review_tools import Answer, Desk
 from circumspect.review.reviewing import Reviewing, prepare
 from circumspect.review.shelf import Shelf
-from circumspect.review.tools import Answer, Desk
-from circumspect.review.words import Case, Field
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage, ToolCall
+from circumspect.review.values import Case, Field
+from circumspect.values import ModelReply, ModelRequest, ModelUsage, ToolCall
 
 USAGE = ModelUsage("scripted", 10, 5)
 CASE = Case("c", {"a": Field(1)})

@@ -10,8 +10,8 @@ import pytest
 
 from circumspect.errors import ConfigError
 from circumspect.knowledge.parsed import DocumentRefused
-from circumspect.review.reading import criteria_of, read_case, read_cases, read_criteria, read_documents
-from circumspect.review.words import Case, Field
+from circumspect.review.case_files import criteria_of, read_case, read_cases, read_criteria, read_documents
+from circumspect.review.values import Case, Field
 
 
 def test_plain_facts_become_fields_with_dotted_names() -> None:

@@ -13,7 +13,7 @@ from circumspect.review.heuristic import heuristic
 from circumspect.review.report_html import page
 from circumspect.review.report_text import lines
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Criterion, Evidence, Result
+from circumspect.review.values import Criterion, Evidence, Result
 
 EVIL = "<script>alert(\"x\")</script> & 'quoted' </pre>"
 

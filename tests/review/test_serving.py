@@ -12,9 +12,9 @@ from tests.review.conftest import CASE, IN_TIME, POLICY, finish, reply
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.models import ScriptedModel
-from circumspect.review.serving import Running
+from circumspect.review.service import Running
 from circumspect.stores import SqlStore, reviews
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 REQUEST = {
     "case": CASE,

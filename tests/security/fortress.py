@@ -24,8 +24,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from circumspect.server import credentials
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import OperatorRow
+from circumspect.server.stores import access
+from circumspect.server.stores.access import OperatorRow
+from circumspect.stores import SqlStore
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery"

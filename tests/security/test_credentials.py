@@ -11,9 +11,10 @@ from tests.security.fortress import PASSWORD, Fortress
 from tests.security.test_injection import DOCUMENT, plain
 
 from circumspect.server import credentials
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import KeyRow
-from circumspect.turn import TenantId
+from circumspect.server.stores import access
+from circumspect.server.stores.access import KeyRow
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 COOKIE = "circumspect_session"
 UNSAFE = [

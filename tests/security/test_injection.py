@@ -12,8 +12,8 @@ import httpx
 import pytest
 from tests.security.fortress import Fortress
 
-from circumspect.config import Settings
 from circumspect.server.app import create_app
+from circumspect.server.config import Settings
 
 DOCUMENT = create_app(Settings()).openapi()
 PRODUCT = str(1337 * 1337)

@@ -19,7 +19,7 @@ from tests.security.fortress import ROOT, Fortress
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, people
 from circumspect.stores.ledger import escalate
-from circumspect.turn import ConversationId, Escalation, TenantId, TurnId
+from circumspect.values import ConversationId, Escalation, TenantId, TurnId
 
 
 class Receiver:

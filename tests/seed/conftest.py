@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.clock import FixedClock
-from circumspect.samples.backend import Backend, Order
+from circumspect.demo.samples.shop_backend import Backend, Order
 from circumspect.stores import SqlStore
 
 

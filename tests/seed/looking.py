@@ -13,7 +13,7 @@ from typing import Any
 
 from circumspect.ports import OutboxItem
 from circumspect.stores import EscalationRow, SqlStore, UsageRow
-from circumspect.turn import Intent, Message, ModelReply, ModelRequest, ModelUsage
+from circumspect.values import Intent, Message, ModelReply, ModelRequest, ModelUsage
 
 META = "test_the_list_is_complete"
 

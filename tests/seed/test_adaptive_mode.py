@@ -24,9 +24,9 @@ from tests.seed.looking import (
 from circumspect import tool
 from circumspect.errors import ModelUnavailable
 from circumspect.models.scripted import calls, says
-from circumspect.policy.reading.assessment import read
+from circumspect.policy.parsing.assessment import read
 from circumspect.reasons import ReasonCode
-from circumspect.turn import ModelReply, ModelUsage, Plan, ToolCall, digest
+from circumspect.values import ModelReply, ModelUsage, Plan, ToolCall, digest
 
 BOOKING = {
     "date": "2026-04-01",

@@ -21,15 +21,16 @@ from tests.seed.looking import (
     usage,
 )
 
-from circumspect import locales, tool
+from circumspect import tool
+from circumspect.language import catalogue
 from circumspect.models.scripted import says
-from circumspect.policy.file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
-from circumspect.policy.reading.answers import classify
-from circumspect.policy.reading.assessment import UNREADABLE, read
-from circumspect.policy.reading.wishes import implies_destruction
+from circumspect.policy.parsing.answers import classify
+from circumspect.policy.parsing.assessment import UNREADABLE, read
+from circumspect.policy.parsing.wishes import implies_destruction
+from circumspect.policy.policy_file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode
-from circumspect.turn import LANGUAGES, Business, ToolCall
+from circumspect.values import LANGUAGES, Business, ToolCall
 
 WISH = "Please handle order 12345 for maya.cohen@example.com"
 BOOKING = {
@@ -354,7 +355,7 @@ class TestReasonCodes:
         for name in names:
             code = ReasonCode(name)
             assert code.category == category
-            meanings = {locales.meaning(code, language) for language in LANGUAGES}
+            meanings = {catalogue.meaning(code, language) for language in LANGUAGES}
             assert len(meanings) == 3
             assert not any(name in meaning or not meaning.strip() for meaning in meanings)
         return {str(code) for code in ReasonCode if code.category == category}

@@ -26,11 +26,12 @@ from tests.seed.looking import (
     usage,
 )
 
-from circumspect import locales, tool
+from circumspect import tool
+from circumspect.demo.samples.shop_backend import Backend
 from circumspect.errors import ModelUnavailable
+from circumspect.language import catalogue
 from circumspect.models.scripted import says
 from circumspect.reasons import ReasonCode
-from circumspect.samples.backend import Backend
 
 COMMAND = Path(sys.executable).with_name("circumspect")
 
@@ -281,14 +282,14 @@ class TestDebugMode:
         assert "\x1b[1;34massessment" in view
         assert "\x1b[1;35mcritique" in view
         assert "[DESTRUCTIVE_NO_CONFIRM]" in view
-        assert locales.meaning(ReasonCode.CRITIQUE_ASKED) in view
+        assert catalogue.meaning(ReasonCode.CRITIQUE_ASKED) in view
 
 
 class TestErrorHandling:
     async def test_with_the_model_down_the_user_gets_an_apology_and_can_go_on(self, shop, order):
         chat = shop(replies=[ModelUnavailable("The provider is down."), says("Hello again.")])
         turn = await chat.user("Cancel order 12345")
-        assert (turn.outcome, turn.reply) == ("failed", locales.say("en", "failed-model"))
+        assert (turn.outcome, turn.reply) == ("failed", catalogue.say("en", "failed-model"))
         assert turn.reason_codes == (ReasonCode.MODEL_FAILED,)
         assert "provider" not in turn.reply
         await chat.user("Hello?").is_answered("Hello again.")
@@ -300,7 +301,7 @@ class TestErrorHandling:
         chat = shop(replies=[proposal, ModelUnavailable("timeout"), ModelUnavailable("timeout")])
         turn = await chat.user("Cancel order 12345").is_escalated(ReasonCode.CRITIQUE_FAILED)
         assert ReasonCode.ESCALATED_TO_HUMAN in turn.reason_codes
-        assert turn.reply == locales.say("en", "escalated")
+        assert turn.reply == catalogue.say("en", "escalated")
         assert [row.reason for row in await escalations(chat)] == [ReasonCode.CRITIQUE_FAILED]
         assert order("12345").status == "processing"
 
@@ -321,7 +322,7 @@ class TestErrorHandling:
             await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
             await sql(broken)
             turn = await chat.user("Yes")
-            assert (turn.outcome, turn.reply) == ("failed", locales.say("en", "failed-store"))
+            assert (turn.outcome, turn.reply) == ("failed", catalogue.say("en", "failed-store"))
             assert ReasonCode.STORE_FAILED in turn.reason_codes
         assert order("12345").status == "processing"
         await sql("DROP TRIGGER broken")

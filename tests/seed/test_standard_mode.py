@@ -7,11 +7,11 @@ critique. Models are scripted where only a language model could show the behavio
 import pytest
 from tests.seed.looking import counted, counting, escalations, intents, purposes, requests, store_of, thoughts, usage
 
-from circumspect import locales
 from circumspect.errors import ModelUnavailable
+from circumspect.language import catalogue
 from circumspect.models.scripted import calls
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Plan
+from circumspect.values import Plan
 
 
 class TestModeRoutingAndConfiguration:
@@ -141,7 +141,7 @@ class TestErrorHandlingAndPerformance:
     async def test_a_model_that_fails_leaves_an_apology_and_a_record_and_no_trace(self, shop, language, words):
         chat = shop(mode="standard", replies=[ModelUnavailable("Connection reset by 10.0.0.7.", fix="Try later.")])
         turn = await chat.user(words)
-        assert (turn.outcome, turn.reply) == ("failed", locales.say(language, "failed-model"))
+        assert (turn.outcome, turn.reply) == ("failed", catalogue.say(language, "failed-model"))
         assert turn.reason_codes == (ReasonCode.MODEL_FAILED,)
         assert [one.content for one in await chat.messages()] == [words, turn.reply]
         (noted,) = await thoughts(chat)

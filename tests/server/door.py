@@ -11,14 +11,15 @@ from argon2 import PasswordHasher
 from fastapi import Depends, FastAPI
 
 from circumspect.clock import FixedClock, RandomIds
-from circumspect.config import Settings
 from circumspect.server import credentials, problems, signin
 from circumspect.server.access import Caller, Operator, Principal, caller, either, operator
-from circumspect.server.limits import Limiter
+from circumspect.server.config import Settings
+from circumspect.server.request_limits import Limiter
 from circumspect.server.routes.session import router
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import ROLES, SCOPES, KeyRow, OperatorRow
-from circumspect.turn import Business, Tenant
+from circumspect.server.stores import access
+from circumspect.server.stores.access import ROLES, SCOPES, KeyRow, OperatorRow
+from circumspect.stores import SqlStore, action_log
+from circumspect.values import Business, Tenant
 
 PASSWORD = "correct horse battery"
 SITE = "http://server.test"
@@ -118,7 +119,7 @@ class Door:
         return await self.client.get(path, headers=headers, **options)
 
     async def log(self) -> list[str]:
-        return sorted(row.action for row in await self.store.tx(access.list_actions))
+        return sorted(row.action for row in await self.store.tx(action_log.list_actions))
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:

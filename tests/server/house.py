@@ -17,13 +17,14 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from circumspect.config import Settings
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.server import credentials
 from circumspect.server.app import create_app
-from circumspect.server.applying import apply_samples
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import SCOPES, KeyRow, OperatorRow
-from circumspect.turn import TenantId
+from circumspect.server.config import Settings
+from circumspect.server.stores import access
+from circumspect.server.stores.access import SCOPES, KeyRow, OperatorRow
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 T = TypeVar("T")
 PASSWORD = "correct horse battery"

@@ -10,7 +10,7 @@ from tests.server.house import House
 
 from circumspect.stores import SqlStore
 from circumspect.stores.tables import escalations, intents
-from circumspect.turn import ToolCall
+from circumspect.values import ToolCall
 
 
 def escalation(house: House, tenant: str, conversation: str, summary: str = "help") -> str:

@@ -13,8 +13,8 @@ from tests.server.door import door as opened
 from circumspect.server import access as gate
 from circumspect.server import credentials
 from circumspect.server.access import REMEMBERED_SECONDS, Keyring
-from circumspect.stores import access
-from circumspect.stores.access import ROLES, SCOPES
+from circumspect.server.stores import access
+from circumspect.server.stores.access import ROLES, SCOPES
 from circumspect.stores.tables import tenants
 
 

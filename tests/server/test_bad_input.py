@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.server.house import House, is_a_problem, say
 
 from circumspect.server.problems import HttpProblem
-from circumspect.server.requests import read_json
+from circumspect.server.request_log import read_json
 
 JSON = "application/json"
 

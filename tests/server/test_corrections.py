@@ -15,7 +15,7 @@ from circumspect.lab.optimise.dataset import part_of
 from circumspect.stores import SqlStore, corrections, labels
 from circumspect.stores.corrections import Correction
 from circumspect.stores.labels import OF_EVALUATIONS, LabelRow
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 
 def reviewed(house: House, case: str = "C-1") -> str:

@@ -18,14 +18,15 @@ from tests.server.house import Running
 from tests.server.model_server import _lifespan
 
 from circumspect.clock import FixedClock, RandomIds
-from circumspect.config import Settings
 from circumspect.reasons import ReasonCode
-from circumspect.server.applying import apply_file
+from circumspect.server.apply_tenant import apply_file
 from circumspect.server.background import forget_old, sweep_all, take_up_evaluations
+from circumspect.server.config import Settings
 from circumspect.server.delivery import Courier
 from circumspect.server.services import open_services
-from circumspect.stores import people, privacy, reviews
-from circumspect.turn import ConversationId, Escalation, TenantId, TurnId
+from circumspect.server.stores import privacy
+from circumspect.stores import people, reviews
+from circumspect.values import ConversationId, Escalation, TenantId, TurnId
 
 SECRET = "a secret key for tests only which is long enough"
 SHOP = TenantId("shop")

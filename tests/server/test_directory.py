@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 
 from circumspect.clock import FixedClock, RandomIds
-from circumspect.config import Settings
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.errors import ModelUnavailable, UnknownTenant
 from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
-from circumspect.server.applying import apply_file, apply_samples
+from circumspect.server.apply_tenant import apply_file
+from circumspect.server.config import Settings
 from circumspect.server.directory import Directory, TenantUnavailable, data_directory
+from circumspect.server.stores import access, policies, tenants
 from circumspect.server.vault import open_vault
-from circumspect.stores import SqlStore, access, policies, tenants
-from circumspect.turn import Business, ConversationId, Incoming, ModelRequest, Said, Tenant, TenantId, TurnId
+from circumspect.stores import SqlStore
+from circumspect.values import Business, ConversationId, Incoming, ModelRequest, Said, Tenant, TenantId, TurnId
 
 SHOP = TenantId("shop")
 SMALL = "id: shop\nbusiness: {name: The Shop}\n"

@@ -17,16 +17,16 @@ from starlette.responses import JSONResponse
 from tests.server.house import OURS, SECRET, House, Running, is_a_problem, say
 from tests.server.test_serve import serving
 
-from circumspect.config import Settings
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import draw, of_row, start
 from circumspect.models import open_model
 from circumspect.server.background import look_at_arms
+from circumspect.server.config import Settings
 from circumspect.server.services import open_services
 from circumspect.stores import SqlStore, experiments, shadows
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExposureRow
-from circumspect.turn import Business, Tenant, TenantId
+from circumspect.values import Business, Tenant, TenantId
 
 SHOP = TenantId(OURS)
 AT_ONCE = {"name": "quick", "overlay": {"profile": "standard"}}

@@ -12,7 +12,7 @@ from tests.server.house import House, Running, is_a_problem, say
 from tests.server.model_server import SlowModel
 
 from circumspect.server import streams
-from circumspect.server.requests import ServerFormatter
+from circumspect.server.request_log import ServerFormatter
 from circumspect.stores import SqlStore
 
 

@@ -10,7 +10,7 @@ from tests.server.house import OURS, THEIRS, House, is_a_problem, say
 
 from circumspect.lab.learning.outcomes import Label, gather
 from circumspect.stores import SqlStore
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 
 def labels(house: House, conversation: str, tenant: str = OURS) -> list[Label]:

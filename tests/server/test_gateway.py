@@ -15,10 +15,10 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from circumspect.cli import cli
-from circumspect.config import Settings
-from circumspect.server.applying import apply_samples
+from circumspect.demo.samples.apply_samples import apply_samples
+from circumspect.server.config import Settings
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId, TenantId
+from circumspect.values import ConversationId, TenantId
 
 SECRET = "a secret key for tests only which is long enough"
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.house import House, is_a_problem, say
 
-from circumspect.server.requests import ServerFormatter
+from circumspect.server.request_log import ServerFormatter
 
 ROOT = Path(__file__).parents[2]
 
@@ -159,14 +159,14 @@ def test_a_turn_is_traced_by_the_genai_conventions(house: House, spans: InMemory
     last = turns[-1]
     assert tool.parent.span_id == last.context.span_id
     assert last.attributes["gen_ai.conversation.id"] == talk
-    assert last.attributes["circumspect.turn.id"] == done["turn_id"]
+    assert last.attributes["circumspect.values.id"] == done["turn_id"]
     assert (last.attributes["circumspect.outcome"], last.attributes["circumspect.verdict"]) == ("acted", "allow")
     assert turns[0].attributes["circumspect.verdict"] == "ask"
     assert "my-secret-name" not in str([(span.name, dict(span.attributes), span.events) for span in found])
 
 
 def test_without_an_sdk_nothing_is_wrapped() -> None:
-    from circumspect.models.offline import OfflineModel
+    from circumspect.demo.offline import OfflineModel
     from circumspect.server import telemetry
 
     model = OfflineModel()

@@ -11,11 +11,11 @@ import pytest
 from tests.server.house import OURS, THEIRS, House, is_a_problem, say
 from tests.server.rows import approval, escalation
 
-from circumspect.config import Settings
 from circumspect.server.app import create_app
+from circumspect.server.config import Settings
 from circumspect.stores import SqlStore, shadows
 from circumspect.stores.shadows import ShadowRow
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 MARK = "marker-of-ours"
 PUBLIC = {"get_healthz", "healthz", "readyz", "metrics", "create_session"}

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import StreamingResponse
 
-from circumspect.server import limits
-from circumspect.server.limits import RETRY_SECONDS, BodyLimit, Buckets, Limiter, TooManyRequests
+from circumspect.server import request_limits
+from circumspect.server.request_limits import RETRY_SECONDS, BodyLimit, Buckets, Limiter, TooManyRequests
 
 
 class Hand:
@@ -74,7 +74,7 @@ def test_who_waits_as_long_as_told_is_let_through(rate, extra):
 
 
 def test_names_do_not_share_and_idle_ones_are_forgotten(hand, monkeypatch):
-    monkeypatch.setattr(limits, "_MANY", 100)
+    monkeypatch.setattr(request_limits, "_MANY", 100)
     buckets = Buckets(hand)
     assert buckets.take("a", 1) == 0
     assert buckets.take("b", 1) == 0
@@ -143,7 +143,7 @@ class RedisServer:
 
 @pytest.fixture
 async def redis(tmp_path_factory, monkeypatch):
-    monkeypatch.setattr(limits, "REDIS_SECONDS", 5.0)  # a busy machine is not what these are about
+    monkeypatch.setattr(request_limits, "REDIS_SECONDS", 5.0)  # a busy machine is not what these are about
     # Socket paths may have 107 characters at most.
     server = RedisServer(tmp_path_factory.mktemp("r"))
     await server.start()
@@ -199,7 +199,7 @@ async def test_when_redis_is_killed_each_worker_counts_for_itself_and_says_so_on
 
 
 async def test_a_redis_that_hangs_holds_one_request_and_not_the_next(redis, hand, monkeypatch):
-    monkeypatch.setattr(limits, "REDIS_SECONDS", 0.1)
+    monkeypatch.setattr(request_limits, "REDIS_SECONDS", 0.1)
     limiter = Limiter(5, redis=redis.url, now=hand)
     await limiter.take("shop")
     redis.stop()
@@ -209,7 +209,7 @@ async def test_a_redis_that_hangs_holds_one_request_and_not_the_next(redis, hand
         assert await limiter.take("shop") == 0
     redis.go_on()
     hand.at += RETRY_SECONDS
-    monkeypatch.setattr(limits, "REDIS_SECONDS", 5)
+    monkeypatch.setattr(request_limits, "REDIS_SECONDS", 5)
     assert await limiter.take("shop") == 0
     assert limiter.shared
     await limiter.close()
@@ -337,7 +337,7 @@ async def test_what_fits_goes_through_to_the_last_byte():
 
 @pytest.mark.parametrize("path", ["/json", "/declared", "/raw", "/never-reads"])
 async def test_a_declared_length_that_is_too_large_is_refused_before_it_is_sent(path, monkeypatch):
-    monkeypatch.setattr(limits, "DISCARD_SECONDS", 0.1)
+    monkeypatch.setattr(request_limits, "DISCARD_SECONDS", 0.1)
     async with serving() as port:
         status, headers, body = await exchange(port, head(path, f"Content-Length: {LIMIT + 1}"))
         assert status == 413
@@ -365,7 +365,7 @@ async def test_who_sends_everything_before_reading_still_hears_why():
 
 
 async def test_who_never_stops_sending_is_cut_off(monkeypatch):
-    monkeypatch.setattr(limits, "DISCARD_BYTES", 100_000)
+    monkeypatch.setattr(request_limits, "DISCARD_BYTES", 100_000)
     async with serving() as port:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(head("/json", "Transfer-Encoding: chunked"))
@@ -377,7 +377,7 @@ async def test_who_never_stops_sending_is_cut_off(monkeypatch):
 
 
 async def test_who_promises_a_large_body_and_sends_none_is_let_go(monkeypatch):
-    monkeypatch.setattr(limits, "DISCARD_SECONDS", 0.1)
+    monkeypatch.setattr(request_limits, "DISCARD_SECONDS", 0.1)
     async with serving() as port:
         assert (await exchange(port, head("/json", "Content-Length: 1000000", "Expect: 100-continue")))[0] == 413
 

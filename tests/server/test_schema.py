@@ -14,8 +14,8 @@ from schemathesis.specs.openapi.checks import (
 from tests.server.house import House, say
 from tests.server.rows import approval, escalation
 
-from circumspect.config import Settings
 from circumspect.server.app import create_app
+from circumspect.server.config import Settings
 
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

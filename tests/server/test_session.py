@@ -14,8 +14,9 @@ from tests.server.door import door as opened
 
 from circumspect.server import credentials, signin
 from circumspect.server.access import COOKIE
-from circumspect.stores import access
-from circumspect.stores.access import FREE_FAILURES
+from circumspect.server.stores import access
+from circumspect.server.stores.access import FREE_FAILURES
+from circumspect.stores import action_log
 from circumspect.stores.tables import operators
 
 
@@ -369,6 +370,6 @@ async def test_the_log_says_who_signed_in_and_out_and_who_was_locked(plenty: Doo
         await door.sign_in(password="wrong wrong wrong")
         await door.sign_in("nobody", "wrong wrong wrong")
     assert await door.log() == ["operator.locked", "session.created", "session.ended"]
-    rows = await door.store.tx(access.list_actions)
+    rows = await door.store.tx(action_log.list_actions)
     assert {row.operator for row in rows} == {"dana"}
     assert {row.at for row in rows} == {door.clock.now().timestamp()}

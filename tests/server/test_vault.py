@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.config import Settings
 from circumspect.errors import ConfigError
+from circumspect.server.config import Settings
+from circumspect.server.stores import access
 from circumspect.server.vault import KEY_FILE, Vault, key_path, open_vault
-from circumspect.stores import SqlStore, access
-from circumspect.turn import Business, Tenant
+from circumspect.stores import SqlStore
+from circumspect.values import Business, Tenant
 
 OLD, NEW = "o" * 32, "n" * 32
 VAULT = Vault(OLD)

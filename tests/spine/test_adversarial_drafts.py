@@ -9,7 +9,7 @@ import pytest
 from circumspect import Agent, tool
 from circumspect.clock import FixedClock
 from circumspect.models.scripted import ScriptedModel
-from circumspect.turn import ModelReply, ModelUsage, ToolCall
+from circumspect.values import ModelReply, ModelUsage, ToolCall
 
 DRAFTS = 3000
 TURNS = 400
@@ -184,7 +184,7 @@ async def test_a_yes_runs_exactly_what_was_asked_about_whatever_the_model_says_m
 
 
 def test_drafts_by_the_thousand_show_the_user_no_part_of_an_assessment():
-    from circumspect.policy.reading.assessment import read
+    from circumspect.policy.parsing.assessment import read
 
     rnd = random.Random(7)
     for _ in range(DRAFTS):

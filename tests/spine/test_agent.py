@@ -9,7 +9,7 @@ import pytest
 
 from circumspect import Agent, Business, Plan, Tenant, tool
 from circumspect.errors import ConfigError
-from circumspect.turn import Allow, TenantId
+from circumspect.values import Allow, TenantId
 
 
 @tool(effect="destructive")

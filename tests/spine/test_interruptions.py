@@ -7,7 +7,7 @@ from circumspect import Agent, IdempotencyKey, tool
 from circumspect.clock import FixedClock
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, ToolCall
+from circumspect.values import Execution, ToolCall
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ async def left_behind(owner, state="started"):
         "exec_1", owner.tenant.id, "c", turn.result().turn, ToolCall("book", {"slot": "9"}), "write", "keyed", "started",
         "tok", NOON + timedelta(minutes=1), NOON,
     )  # fmt: skip
-    from circumspect.turn import Incoming
+    from circumspect.values import Incoming
 
     died = Incoming(owner.tenant.id, "c", "turn_died", "book slot 9", NOON)
     await store.open_turn(died, mode="adaptive", history=5, token="dead", lease_seconds=1)

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from circumspect.errors import ConfigError, UnknownTenant
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import FREE_FAILURES, LONGEST_LOCK_SECONDS, KeyRow, OperatorRow
-from circumspect.turn import Business, Tenant
+from circumspect.server.stores import access
+from circumspect.server.stores.access import FREE_FAILURES, LONGEST_LOCK_SECONDS, KeyRow, OperatorRow
+from circumspect.stores import SqlStore, action_log
+from circumspect.values import Business, Tenant
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -191,28 +192,28 @@ async def test_sign_ins_that_have_ended_are_swept_by_the_next_one(shop):
 async def test_the_log_is_read_in_pages_that_miss_nothing_even_at_one_moment(shop):
     for number in range(7):
         await shop.tx(
-            access.log_action, id=f"l{number}", at=NOW + number // 3, operator="dana", action="key.created",
+            action_log.log_action, id=f"l{number}", at=NOW + number // 3, operator="dana", action="key.created",
             tenant="shop" if number % 2 else None, subject="k1", detail={"number": number},
         )  # fmt: skip
     read, before = [], None
-    while page := await shop.tx(access.list_actions, before=before, limit=2):
+    while page := await shop.tx(action_log.list_actions, before=before, limit=2):
         read += [row.id for row in page]
         before = page[-1].at, page[-1].id
     assert read == ["l6", "l5", "l4", "l3", "l2", "l1", "l0"]
-    theirs = await shop.tx(access.list_actions, allowed=("shop",))
+    theirs = await shop.tx(action_log.list_actions, allowed=("shop",))
     assert [row.id for row in theirs] == ["l5", "l3", "l1"]
     assert theirs[0].detail == {"number": 5}
-    assert await shop.tx(access.list_actions, allowed=()) == []
+    assert await shop.tx(action_log.list_actions, allowed=()) == []
 
 
 async def test_an_action_that_failed_is_not_in_the_log(shop):
     def acting(connection):
-        access.log_action(connection, id="l1", at=NOW, operator="dana", action="key.created", subject="k1")
+        action_log.log_action(connection, id="l1", at=NOW, operator="dana", action="key.created", subject="k1")
         access.add_key(connection, KeyRow("k1", "nobody", "", ("chat",), NOW), "h1")
 
     with pytest.raises(UnknownTenant):
         await shop.tx(acting)
-    assert await shop.tx(access.list_actions) == []
+    assert await shop.tx(action_log.list_actions) == []
 
 
 # --- secrets --------------------------------------------------------------------------------------------------------

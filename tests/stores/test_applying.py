@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from circumspect.clock import RandomIds, SystemClock
-from circumspect.config import Settings
+from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.errors import ConfigError
-from circumspect.server.applying import apply_file, apply_samples
+from circumspect.server.apply_tenant import apply_file
+from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
+from circumspect.server.stores import policies, tenants
 from circumspect.server.vault import open_vault
-from circumspect.stores import SqlStore, policies, tenants
-from circumspect.turn import TenantId
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 SHOP = TenantId("shop")
 FILE = """\

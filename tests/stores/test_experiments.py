@@ -12,12 +12,13 @@ from tests.stores.words import CONVERSATION, TENANT, whole_turn
 
 from circumspect.errors import StoreError, UnknownTenant
 from circumspect.prompts import shipped
-from circumspect.stores import experiments, privacy, prompts, shadows
+from circumspect.server.stores import privacy
+from circumspect.stores import experiments, prompts, shadows
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExperimentRow, ExperimentState, ExposureRow
 from circumspect.stores.people import Page
 from circumspect.stores.shadows import ShadowRow
-from circumspect.turn import Business, Tenant, TenantId
+from circumspect.values import Business, Tenant, TenantId
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 ROW = ExperimentRow(

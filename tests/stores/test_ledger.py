@@ -28,7 +28,7 @@ from tests.stores.words import (
 from circumspect.errors import LeaseLost, StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, people
-from circumspect.turn import ConversationId, Execution, Incoming, Opened, TenantId, ToolCall
+from circumspect.values import ConversationId, Execution, Incoming, Opened, TenantId, ToolCall
 
 
 async def said_yes(store: SqlStore, seconds: float = 10.0, **fields) -> tuple[Incoming, Opened]:

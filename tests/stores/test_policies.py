@@ -8,9 +8,10 @@ import pytest
 from tests.conftest import NOON
 
 from circumspect.errors import UnknownTenant
-from circumspect.stores import SqlStore, policies, tenants
-from circumspect.stores.policies import PolicyChanged
-from circumspect.turn import Business, Plan, Tenant, TenantId
+from circumspect.server.stores import policies, tenants
+from circumspect.server.stores.policies import PolicyChanged
+from circumspect.stores import SqlStore
+from circumspect.values import Business, Plan, Tenant, TenantId
 
 SHOP = TenantId("shop")
 

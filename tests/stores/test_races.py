@@ -9,7 +9,7 @@ from tests.stores.words import CONVERSATION, TENANT, asked, execution, incoming,
 from tests.stores.workers import LEASE
 
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId, ToolCall
+from circumspect.values import ConversationId, ToolCall
 
 WORKERS = 4
 

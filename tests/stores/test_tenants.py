@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.stores.words import CONVERSATION, TENANT, incoming, later, opened, result, whole_turn
 
-from circumspect.turn import Business, ConversationId, Faq, Plan, Tenant, TenantId
+from circumspect.values import Business, ConversationId, Faq, Plan, Tenant, TenantId
 
 BUSINESS = Business(
     name="Marina's Books",

@@ -10,7 +10,7 @@ import pytest
 from tests.stores.torture import World
 from tests.stores.words import TENANT, asked, intent
 
-from circumspect.turn import ConversationId, ToolCall
+from circumspect.values import ConversationId, ToolCall
 
 CALLS = 120
 

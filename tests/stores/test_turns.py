@@ -26,7 +26,7 @@ from circumspect.errors import ConversationBusy, LeaseLost, StoreError
 from circumspect.ports import Store
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
-from circumspect.turn import Entry, Escalation, ModelUsage, TenantId, ToolCall, Usage
+from circumspect.values import Entry, Escalation, ModelUsage, TenantId, ToolCall, Usage
 
 
 async def status_of(store: SqlStore, turn: str) -> str | None:
@@ -107,8 +107,8 @@ async def test_history_is_the_newest_visible_messages_before_this_one(store):
 
 async def test_reading_history_does_not_get_slower_with_the_conversation(store):
     """The plan uses the index of visible messages, from its end: turn 1,000 costs what turn 10 does."""
-    from circumspect.stores.opening import _HISTORY
     from circumspect.stores.statements import run
+    from circumspect.stores.turn_opening import _HISTORY
 
     def explain(connection: sa.Connection) -> str:
         sqlite = connection.dialect.name == "sqlite"

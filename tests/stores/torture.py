@@ -21,7 +21,7 @@ from tests.stores.words import closing, execution, fresh, incoming, opened
 
 from circumspect.errors import ConversationBusy, LeaseLost
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId, Execution
+from circumspect.values import ConversationId, Execution
 
 LEASE = 0.4
 WORK = (0.0, 0.05)

@@ -8,7 +8,7 @@ from typing import Any
 
 from circumspect.ports import Closing
 from circumspect.stores import SqlStore
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Entry,
     Execution,

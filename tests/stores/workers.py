@@ -22,7 +22,7 @@ from tests.stores.words import CONVERSATION, TENANT, closing, execution, incomin
 
 from circumspect.errors import ConversationBusy
 from circumspect.stores import SqlStore
-from circumspect.turn import ConversationId
+from circumspect.values import ConversationId
 
 LEASE = 0.5
 Job = Callable[[SqlStore, int], Coroutine[Any, Any, Any]]

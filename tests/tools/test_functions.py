@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
 from circumspect.tools import FunctionTool, IdempotencyKey, tool
-from circumspect.turn import Json
+from circumspect.values import Json
 
 
 class Size(enum.Enum):

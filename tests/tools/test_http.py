@@ -18,7 +18,7 @@ from circumspect import outgoing
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.tools import Toolset
 from circumspect.tools.definitions import read
-from circumspect.tools.http import HttpTool, HttpToolDefinition
+from circumspect.tools.http_tool import HttpTool, HttpToolDefinition
 from circumspect.tools.templates import expand
 
 ANYTHING = {
@@ -439,7 +439,7 @@ def test_a_tool_without_a_client_works_in_one_event_loop_after_another():
     )
 )
 def test_whatever_an_argument_is_the_body_holds_exactly_that(value: Any):
-    from circumspect.tools.http import HttpRequest, _fields
+    from circumspect.tools.http_tool import HttpRequest, _fields
 
     request = HttpRequest.model_validate({"method": "POST", "url": "https://a.example/", "json": {"x": "{v}", "y": 1}})
     try:

@@ -9,7 +9,7 @@ import pytest
 from circumspect.errors import ConfigError
 from circumspect.outgoing import BlockedAddress
 from circumspect.tools.definitions import read
-from circumspect.tools.http import HttpTool, HttpToolDefinition
+from circumspect.tools.http_tool import HttpTool, HttpToolDefinition
 
 ORDER = {
     "type": "object",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from circumspect.tools.http import Auth, HttpRequest, HttpToolDefinition
+from circumspect.tools.http_tool import Auth, HttpRequest, HttpToolDefinition
 from circumspect.tools.mcp import McpDefinition, McpToolSettings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tools.md").read_text("utf-8")

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from circumspect.demo.offline import OfflineModel
 from circumspect.errors import StoreError
 from circumspect.guardian import Guardian, RuleGuardian
 from circumspect.knowledge.tree import Span
-from circumspect.models.offline import OfflineModel
 from circumspect.models.scripted import ScriptedModel
-from circumspect.policy.reading.answers import classify
+from circumspect.policy.parsing.answers import classify
 from circumspect.policy.understanding.understood import SERVICE, Found, Understanding, Understood
 from circumspect.steps.retrieve import retrieve
 from circumspect.steps.understand import understand
-from circumspect.turn import (
+from circumspect.values import (
     Business,
     ConversationId,
     Execution,

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.understand.hearing import Page, Shelf, form, heard
 
-from circumspect.models.offline import OfflineModel
-from circumspect.policy.reading import assessment
+from circumspect.demo.offline import OfflineModel
+from circumspect.policy.parsing import assessment
 from circumspect.policy.understanding.understood import GUIDED, SERVICE
 
 IMITATIONS = [

@@ -8,14 +8,14 @@ import jsonschema_rs
 import pytest
 from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screened
 
-from circumspect.models.offline import OfflineModel
-from circumspect.models.offline.understanding import analyse
+from circumspect.demo.offline import OfflineModel
+from circumspect.demo.offline.analyses import analyse
 from circumspect.policy.understanding.analysis import read_analysis
 from circumspect.policy.understanding.understood import SERVICE, Understanding
 from circumspect.profiles import ADAPTIVE
 from circumspect.steps.gather import gather
 from circumspect.steps.understand import placed
-from circumspect.turn import Block, Gathered, ModelRequest, Said
+from circumspect.values import Block, Gathered, ModelRequest, Said
 
 MESSAGES = [
     ("en", "What's your enterprise pricing?"),

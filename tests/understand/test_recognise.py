@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 from tests.conftest import NOON
-from tests.tools.business.crm_server import TOKEN, CrmServer
+from tests.business.crm_server import TOKEN, CrmServer
 from tests.understand.hearing import form
 
 from circumspect import Agent
+from circumspect.business import BusinessConfig, RestCrm, business_tools
 from circumspect.clock import FixedClock
 from circumspect.knowledge.search import Library
 from circumspect.lab.trials.shadow import Answered, shadow
 from circumspect.lab.trials.variants import Variant
-from circumspect.lab.trials.watching import Watching
+from circumspect.lab.trials.watching_store import Watching
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.pipeline import run_turn
-from circumspect.policy.file import Policy
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.customer import Customer
 from circumspect.policy.understanding.understood import Understanding
+from circumspect.server.tenants.tenant_file import UnderstandingSection
+from circumspect.server.tenants.understanding_settings import configured
 from circumspect.stores import SqlStore
-from circumspect.tenants.file import UnderstandingSection
-from circumspect.tenants.understanding import configured
-from circumspect.tools.business import BusinessConfig, RestCrm, business_tools
-from circumspect.turn import Business, ConversationId, Incoming, TurnId, TurnResult
+from circumspect.values import Business, ConversationId, Incoming, TurnId, TurnResult
 from circumspect.work import Setup
 
 DANA, OMAR = "dana@example.com", "omar@example.com"

@@ -12,7 +12,7 @@ from circumspect.knowledge.business_texts import BusinessTexts
 from circumspect.knowledge.tree import Span
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import GUIDED, Understanding
-from circumspect.turn import Business, ConversationId, Execution, ExecutionId, Faq, TenantId, ToolCall, TurnId
+from circumspect.values import Business, ConversationId, Execution, ExecutionId, Faq, TenantId, ToolCall, TurnId
 
 NOW = datetime(2026, 3, 31, tzinfo=UTC)
 STARTER = Page("Starter costs 9 euros a month.")

@@ -13,7 +13,7 @@ from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
 from circumspect.steps.understand import earlier_sources, placed
-from circumspect.turn import Gathered, Message, Said, TurnId
+from circumspect.values import Gathered, Message, Said, TurnId
 
 
 class Fixed:

@@ -21,14 +21,14 @@ import pytest
 from aiosmtpd.controller import Controller
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from tests.console.building import SAME, ConsoleHouse
+from tests.server.console.building import SAME, ConsoleHouse
 from tests.server.house import Running
 from tests.server.model_server import ASSESSED, _lifespan
 
-from circumspect import console
 from circumspect.reasons import ReasonCode
+from circumspect.server import console
 from circumspect.server.app import create_app
-from circumspect.server.applying import apply_file
+from circumspect.server.apply_tenant import apply_file
 from circumspect.stores import SqlStore
 
 INTENT = "Learn Spanish in the evening (INTENT-SHOWN)"
@@ -218,7 +218,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         patch.setenv("OPENAI_API_KEY", "not-a-key")
         patch.setenv("HOOK_SECRET", "shared with the receiver")
         patch.setenv("SSL_CERT_DIR", str(folder))
-        patch.setattr("circumspect.console.widget.visits.MESSAGES_PER_MINUTE", 10_000)
+        patch.setattr("circumspect.server.console.widget.visits.MESSAGES_PER_MINUTE", 10_000)
         made = Overheard(
             f"sqlite:///{folder}/house.db",
             allow_addresses=("127.0.0.1",),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.stored import WHO, need_packages, stored
+from circumspect.cli.store_options import WHO, need_packages, stored
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.server.applying import Applied
+    from circumspect.server.apply_tenant import Applied
 
 _COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
 
@@ -40,8 +40,8 @@ def apply(paths: tuple[Path, ...], dry_run: bool, database: str | None, config: 
 async def _apply(
     paths: tuple[Path, ...], dry_run: bool, database: str | None, config: Path | None, as_json: bool
 ) -> None:
-    from circumspect.config import load_settings
-    from circumspect.server.applying import apply_file
+    from circumspect.server.apply_tenant import apply_file
+    from circumspect.server.config import load_settings
     from circumspect.stores import SqlStore
 
     settings = load_settings(config, database=database)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from circumspect.cli.stored import login, need_packages, say, stored, table
+from circumspect.cli.store_options import login, need_packages, say, stored, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
-    from circumspect.stores.approvals import Approval
-    from circumspect.turn import JsonObject, TurnResult
+    from circumspect.server.stores.approvals import Approval
+    from circumspect.values import JsonObject, TurnResult
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ def approvals() -> None:
 @stored
 def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """What waits, the newest first."""
-    from circumspect.stores.approvals import list_approvals
-    from circumspect.turn import TenantId
+    from circumspect.server.stores.approvals import list_approvals
+    from circumspect.values import TenantId
 
     async def body(services: Services) -> list[Approval]:
         tenants = None if tenant is None else (TenantId(tenant),)
@@ -59,7 +59,7 @@ def list_(tenant: str | None, everything: bool, database: str | None, config: Pa
 @stored
 def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Exactly what will run."""
-    from circumspect.stores.approvals import get_approval
+    from circumspect.server.stores.approvals import get_approval
 
     async def body(services: Services) -> Approval:
         return await services.store.tx(get_approval, None, approval_id)
@@ -109,9 +109,9 @@ def _decide(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    from circumspect.stores.approvals import get_approval
+    from circumspect.server.stores.approvals import get_approval
     from circumspect.stores.people import settle_approvals
-    from circumspect.turn import Decided, Incoming, TurnId
+    from circumspect.values import Decided, Incoming, TurnId
 
     who = f"command line: {login()}"
 
@@ -155,7 +155,7 @@ def _shown(one: Approval) -> dict[str, Any]:
 
 
 def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    from circumspect.config import load_settings
+    from circumspect.server.config import load_settings
     from circumspect.server.services import open_services
 
     async def run() -> T:

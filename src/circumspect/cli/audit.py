@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.dividing import Division, dividing, rows_of
-from circumspect.cli.moment import moment
+from circumspect.cli.batch_options import Division, dividing, rows_of
+from circumspect.cli.time_options import moment
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.lab.transcripts.audit import Row
-    from circumspect.lab.transcripts.tool_defs import Specs
-    from circumspect.policy.file import Policy
+    from circumspect.audit.auditor import Row
+    from circumspect.audit.tool_defs import Specs
+    from circumspect.policy.policy_file import Policy
 
 STRICTNESS = ("ask", "escalate", "deny")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -63,13 +63,13 @@ def audit(
     circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
     circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
-    from circumspect import locales
+    from circumspect.audit.auditor import Ruled, line_of
+    from circumspect.audit.ground_truth import Score, labels_from
+    from circumspect.audit.report_text import lines
+    from circumspect.audit.summary import Summary
+    from circumspect.audit.transcript_files import specs_from
     from circumspect.lab.batch.job import Incomplete
-    from circumspect.lab.transcripts.audit import Ruled, line_of
-    from circumspect.lab.transcripts.labels import Score, labels_from
-    from circumspect.lab.transcripts.report_text import lines
-    from circumspect.lab.transcripts.summary import Summary
-    from circumspect.lab.transcripts.transcripts import specs_from
+    from circumspect.language import catalogue
     from circumspect.policy.load import load
     from circumspect.reasons import ReasonCode
 
@@ -88,7 +88,7 @@ def audit(
                     sys.stdout.buffer.write(line_of(row))
         except Incomplete as problem:
             incomplete = problem
-    meanings = {str(code): locales.meaning(code) for code in ReasonCode if str(code) in summary.reasons}
+    meanings = {str(code): catalogue.meaning(code) for code in ReasonCode if str(code) in summary.reasons}
     if as_json:
         import orjson
 
@@ -102,7 +102,7 @@ def audit(
         ):
             click.echo(line)
     if html_path:
-        from circumspect.lab.transcripts.report_html import page
+        from circumspect.audit.report_html import page
 
         shown = policy_path.name if policy_path else "guessed"
         html_path.write_text(page(summary, score, policy=shown, at=datetime.now(UTC), meanings=meanings), "utf-8")
@@ -136,7 +136,7 @@ def _rows(
 ) -> Iterator[Iterable[Row]]:
     """What the audit says, from here or from whoever does the work."""
     if not division.divided:
-        from circumspect.lab.transcripts.audit import audit as audited
+        from circumspect.audit.auditor import audit as audited
 
         yield _watched(audited(paths, policy, specs=specs, now=at), show=shown)
         return

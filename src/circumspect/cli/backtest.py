@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.dividing import Division, dividing, rows_of
-from circumspect.cli.moment import moment
+from circumspect.cli.batch_options import Division, dividing, rows_of
+from circumspect.cli.time_options import moment
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from circumspect.lab.batch.backtests import Order
     from circumspect.lab.replay.flips import Case, Change, Fate, Summary
     from circumspect.stores import SqlStore
-    from circumspect.turn import TenantId, ToolSpec
+    from circumspect.values import TenantId, ToolSpec
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SHOWN = 20
@@ -178,8 +178,8 @@ def _anywhere(database: str) -> str:
 
 
 async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
-    from circumspect.lab.replay.stored import tenants_of
-    from circumspect.turn import TenantId
+    from circumspect.lab.replay.stored_turns import tenants_of
+    from circumspect.values import TenantId
 
     everyone = await tenants_of(store)
     if wanted is None:
@@ -193,7 +193,7 @@ async def _tenants(store: SqlStore, wanted: str | None) -> tuple[TenantId, ...]:
 
 async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mapping[str, ToolSpec]:
     """The tools enabled for the tenant: from the file, or as they were when an agent last opened the database."""
-    from circumspect.lab.transcripts.transcripts import specs_from
+    from circumspect.audit.transcript_files import specs_from
 
     specs = specs_from(path) if path else await store.tool_specs(tenant)
     if not specs:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from circumspect.turn import LANGUAGES, Language
+from circumspect.values import LANGUAGES, Language
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from circumspect.browser.chromium import Chromium
-    from circumspect.browsing.driving import Step
+    from circumspect.web.browser.chromium import Chromium
+    from circumspect.web.browsing.drive import Step
     from circumspect.work import Setup
 
 
@@ -93,9 +93,9 @@ class Browsing:
 
 async def _browse(asked: Browsing) -> int:
     from circumspect.agent import Agent
-    from circumspect.browser.chromium import Chromium
-    from circumspect.browsing.driving import drive
-    from circumspect.browsing.report import Report
+    from circumspect.web.browser.chromium import Chromium
+    from circumspect.web.browsing.browse_report import Report
+    from circumspect.web.browsing.drive import drive
 
     agent = Agent("browse", model=asked.model, policy=asked.policy, database=asked.database)
     report = Report(asked.record, asked.task, asked.url) if asked.record else None
@@ -123,15 +123,15 @@ async def _setup(asked: Browsing, setup: Setup) -> Setup:
     import os
     from dataclasses import replace
 
-    from circumspect.browsing.interacting import setup_for_pages
-    from circumspect.knowledge.reading import read_document
+    from circumspect.knowledge.read_document import read_document
     from circumspect.knowledge.search import Library
-    from circumspect.knowledge.web.cache import SearchCache
-    from circumspect.knowledge.web.opening import open_search
-    from circumspect.knowledge.web.scoped import Scoped
     from circumspect.models import open_model
-    from circumspect.models.pair import Pair
     from circumspect.stores import SqlStore
+    from circumspect.web.browsing.interaction import setup_for_pages
+    from circumspect.web.model_pair import Pair
+    from circumspect.web.search.opening import open_search
+    from circumspect.web.search.scoped_search import Scoped
+    from circumspect.web.search.search_cache import SearchCache
 
     store, tenant = setup.ports.store, setup.tenant.id
     assert isinstance(store, SqlStore)
@@ -156,9 +156,9 @@ class Terminal:
         self._asked, self._browser, self._report = asked, browser, report
         self._console: Console = Console(stderr=asked.as_json, highlight=False)
         if not asked.as_json and (asked.model or "offline") == "offline" and not asked.smart:
-            from circumspect import locales
+            from circumspect.language import catalogue
 
-            self._console.print(locales.say("en", "chat-offline"), style="dim")
+            self._console.print(catalogue.say("en", "chat-offline"), style="dim")
 
     async def watch(self, step: Step) -> None:
         if self._report:
@@ -184,7 +184,7 @@ class Terminal:
     def _show(self, step: Step) -> None:
         from rich.text import Text
 
-        from circumspect.browsing.report import said
+        from circumspect.web.browsing.browse_report import said
 
         made, console = step.interaction, self._console
         if made.verified:

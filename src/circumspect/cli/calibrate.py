@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.moment import moment
-from circumspect.cli.reading import read_from
+from circumspect.cli.input_files import read_from
+from circumspect.cli.time_options import moment
 from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from circumspect.lab.learning.calibration import Fit
     from circumspect.lab.learning.calibration_report import Report
     from circumspect.lab.learning.outcomes import Whose
-    from circumspect.policy.file import Policy
+    from circumspect.policy.policy_file import Policy
     from circumspect.policy.understanding.confidence import Bands
-    from circumspect.turn import TenantId, ToolSpec
+    from circumspect.values import TenantId, ToolSpec
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUT = click.Path(dir_okay=False, path_type=Path)
@@ -87,7 +87,7 @@ def calibrate(
     from circumspect.lab.learning.calibration import calibration_of
     from circumspect.lab.learning.calibration_report import lines, page
     from circumspect.policy.load import load
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
     from circumspect.wording import compact
 
     policy = load(policy_path) if policy_path else None
@@ -154,9 +154,10 @@ def _caps(
     connection: sa.Connection, tenant: TenantId, policy: Policy | None, fits: Sequence[Fit]
 ) -> Mapping[str, float]:
     """What holds today for each tool."""
-    from circumspect.policy.file import cap_of, effect_of
     from circumspect.policy.load import load
-    from circumspect.stores import admin, policies
+    from circumspect.policy.policy_file import cap_of, effect_of
+    from circumspect.server.stores import policies
+    from circumspect.stores import admin
 
     if policy is None and (stored := policies.current(connection, tenant)):
         policy = load(stored.text)
@@ -173,7 +174,7 @@ def _caps(
 def _bands(connection: sa.Connection, tenant: TenantId) -> Bands | None:
     """Today's, where the tenant's profile computes a confidence; None elsewhere."""
     from circumspect.policy.understanding.confidence import Bands
-    from circumspect.stores import tenants
+    from circumspect.server.stores import tenants
 
     row = tenants.get(connection, tenant)
     said: Any = row.settings.get("understanding") if row and row.settings else None

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
-from circumspect.cli.moment import moment
+from circumspect.cli.time_options import moment
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.reasons import ReasonCode
-from circumspect.turn import LANGUAGES, Language, Mode, TurnResult
+from circumspect.values import LANGUAGES, Language, Mode, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,8 +116,8 @@ class Session:
         return FixedClock(self.at) if self.at else SystemClock()
 
     def agent(self) -> Agent:
-        from circumspect import samples
         from circumspect.agent import Agent
+        from circumspect.demo import samples
 
         if self.tenant not in samples.names():
             raise UnknownTenant(
@@ -254,10 +254,10 @@ def _unanswered(turn: TurnResult, session: Session) -> str:
     code = next((one for one in turn.reason_codes if one in broken), None)
     if turn.outcome != "failed" or code is None:
         return ""
-    from circumspect import locales
+    from circumspect.language import catalogue
 
     asked = f" Ask it by itself: circumspect doctor --online --model {shlex.quote(session.model or '…')}"
-    return f"{code}: {locales.meaning(code)}{asked if code is ReasonCode.MODEL_FAILED else ''}"
+    return f"{code}: {catalogue.meaning(code)}{asked if code is ReasonCode.MODEL_FAILED else ''}"
 
 
 def _changed(session: Session, line: str, console: Console | None = None) -> Session:
@@ -279,7 +279,7 @@ def _changed(session: Session, line: str, console: Console | None = None) -> Ses
                 raise ConfigError(f"'{value}' is not a language we speak.", fix="Type /lang en, he, ru or auto.")
             return replace(session, lang=None if value == "auto" else cast(Language, value))
         case "/tenant":
-            from circumspect import samples
+            from circumspect.demo import samples
 
             if value not in samples.names():
                 raise UnknownTenant(f"There is no tenant '{value}'.", fix=f"One of: {', '.join(samples.names())}.")
@@ -303,9 +303,9 @@ def _welcome(console: Console, agent: Agent, session: Session) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    from circumspect import locales
+    from circumspect.language import catalogue
 
-    say = partial(locales.say, session.lang or agent.tenant.language)
+    say = partial(catalogue.say, session.lang or agent.tenant.language)
     about = Text()
     about.append(agent.tenant.business.name, style="bold").append(f"  ·  {agent.tenant.plan.mode} mode\n")
     if agent.model.name == "offline":

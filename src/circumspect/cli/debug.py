@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.panel import Panel
 from rich.text import Text
 
-from circumspect import locales
-from circumspect.turn import Entry, Json, TurnResult
+from circumspect.language import catalogue
+from circumspect.values import Entry, Json, TurnResult
 from circumspect.wording import compact
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def show(turn: TurnResult, console: Console) -> None:
         style="dim",
     )
     for code in turn.reason_codes:
-        body.append(f"{code}", style="bold").append(f"  {locales.meaning(code)}\n", style="dim")
+        body.append(f"{code}", style="bold").append(f"  {catalogue.meaning(code)}\n", style="dim")
     console.print(
         Panel(body, title=f"{turn.usage.mode} · {turn.outcome}", border_style=COLOURS[turn.outcome], title_align="left")
     )

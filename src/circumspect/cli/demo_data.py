@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.stored import need_packages, say, stored, with_store
+from circumspect.cli.store_options import need_packages, say, stored, with_store
 
 if TYPE_CHECKING:
     from circumspect.stores import SqlStore
@@ -26,9 +26,9 @@ def add(database: str | None, config: Path | None, as_json: bool) -> None:
 
     Done once: a second time adds nothing.
     """
-    from circumspect.config import load_settings
-    from circumspect.console.demo import seed_demo
-    from circumspect.server.applying import apply_samples
+    from circumspect.demo.demo_data import seed_demo
+    from circumspect.demo.samples.apply_samples import apply_samples
+    from circumspect.server.config import load_settings
 
     settings = load_settings(config, database=database)
 
@@ -45,7 +45,7 @@ def add(database: str | None, config: Path | None, as_json: bool) -> None:
 @stored
 def remove(database: str | None, config: Path | None, as_json: bool) -> None:
     """Delete every conversation of the demo data, with everything that belongs to it. The sample shops stay."""
-    from circumspect.console.demo import remove_demo
+    from circumspect.demo.demo_data import remove_demo
 
     async def body(store: SqlStore) -> int:
         return await remove_demo(store)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from circumspect.cli.stored import need_packages, say, table
+from circumspect.cli.store_options import need_packages, say, table
 
 
 @click.command()
@@ -28,8 +28,8 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
     Nothing is made or changed by looking. Passwords and keys are not shown.
     """
     need_packages()
-    from circumspect.cli.checks import Finding, findings
-    from circumspect.config import named, read, shown
+    from circumspect.cli.doctor_checks import Finding, findings
+    from circumspect.server.config import named, read, shown
 
     reading = read(config, **overrides)
     wrong = [
@@ -54,7 +54,7 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
 
 
 def _meant(name: str) -> str:
-    from circumspect.config import Settings
+    from circumspect.server.config import Settings
 
     field = Settings.model_fields.get(name)
     return f"It means: {field.description}" if field else "Correct it, or take it out."

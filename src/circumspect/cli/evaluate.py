@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from circumspect.cli.dividing import Division, dividing, engine_of
-from circumspect.cli.reading import read_text
+from circumspect.cli.batch_options import Division, dividing, engine_of
+from circumspect.cli.input_files import read_text
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from circumspect.lab.batch.reviews import Elsewhere
     from circumspect.ports import Model
     from circumspect.prompts import Prompt
+    from circumspect.review.case_files import Criteria
     from circumspect.review.outline import SummaryCache
-    from circumspect.review.reading import Criteria
     from circumspect.review.reviewing import Reviewing
     from circumspect.review.shelf import Shelf
-    from circumspect.review.words import Case, Result
+    from circumspect.review.values import Case, Result
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -95,8 +95,8 @@ def evaluate(
     circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db
     circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db --engine ray --address head:6379
     """
+    from circumspect.review.case_files import read_cases, read_criteria, read_documents
     from circumspect.review.controller import Limits
-    from circumspect.review.reading import read_cases, read_criteria, read_documents
     from circumspect.review.reviewing import Reviewing
     from circumspect.review.shelf import Shelf
 
@@ -243,7 +243,7 @@ def exit_code(results: list[Result]) -> int:
 
 
 def _summary(results: list[Result]) -> dict[str, object]:
-    from circumspect.review.words import STATUSES
+    from circumspect.review.values import STATUSES
 
     counts: dict[str, object] = {status: sum(result.status == status for result in results) for status in STATUSES}
     tokens, cost = sum(result.tokens for result in results), sum(result.cost_usd for result in results)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from circumspect.cli.stored import iso, login, need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import iso, login, need_packages, say, stored, table, with_store
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
     """All of them, the newest first."""
     from circumspect.lab.trials.experiments import of_row
     from circumspect.stores import experiments as rows
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     async def body(store: SqlStore) -> list[Experiment]:
         seen = None if tenant is None else frozenset({TenantId(tenant)})
@@ -85,7 +85,7 @@ def create(
 ) -> None:
     """Make one. Every arm is built once, so that none is broken; nothing is tried before it is started."""
     from circumspect.lab.trials import conducting
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     async def body(services: Services) -> Experiment:
         now = services.clock.now()
@@ -305,7 +305,7 @@ def _all(row: ShadowRow) -> str:
 
 
 def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    from circumspect.config import load_settings
+    from circumspect.server.config import load_settings
     from circumspect.server.services import open_services
 
     async def run() -> T:

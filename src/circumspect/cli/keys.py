@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.stored import WHO, iso, need_packages, say, span, stored, table, with_store
+from circumspect.cli.store_options import WHO, iso, need_packages, say, span, stored, table, with_store
 from circumspect.clock import RandomIds
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from circumspect.server.stores.access import KeyRow, Scope
     from circumspect.stores import SqlStore
-    from circumspect.stores.access import KeyRow, Scope
 
 SCOPES = ("chat", "read", "manage", "admin", "widget")
 
@@ -56,9 +56,9 @@ def create(
     circumspect keys create --tenant shop --name dashboard --scope read --scope manage --expires 90d
     """
     from circumspect.server.credentials import checked_scopes, hashed, new_key
-    from circumspect.stores import access
-    from circumspect.stores.access import KeyRow
-    from circumspect.turn import TenantId
+    from circumspect.server.stores import access
+    from circumspect.server.stores.access import KeyRow
+    from circumspect.values import TenantId
 
     now = time()
     id_, key = new_key()
@@ -83,8 +83,8 @@ def create(
 @stored
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """Every key: whose, what it may do, when it was last used (to the minute) and whether it still works."""
-    from circumspect.stores import access
-    from circumspect.turn import TenantId
+    from circumspect.server.stores import access
+    from circumspect.values import TenantId
 
     async def body(store: SqlStore) -> list[KeyRow]:
         return list(await store.tx(access.list_keys, None if tenant is None else (TenantId(tenant),)))
@@ -111,7 +111,7 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
 @stored
 def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """End a key. Servers that are running refuse it within five seconds."""
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     now = time()
 
@@ -144,7 +144,7 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
 def rotate(key_id: str, overlap: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Make a new key with the same scopes and print it, this once; the old one ends after the overlap."""
     from circumspect.server.credentials import hashed, new_key
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     now = time()
     new_id, key = new_key()
@@ -197,7 +197,7 @@ def _shown(row: KeyRow, now: float) -> dict[str, Any]:
 
 
 def _log(connection: sa.Connection, row: KeyRow, action: str, now: float, **detail: str) -> None:
-    from circumspect.stores.access import log_action
+    from circumspect.stores.action_log import log_action
 
     log_action(
         connection,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from circumspect.cli.stored import login
+from circumspect.cli.store_options import login
 from circumspect.errors import ConfigError
 
 
@@ -37,11 +37,11 @@ def mcp(tenant: str, client: str | None, database: str | None, config: Path | No
 async def _serve(tenant: str, client: str, database: str | None, config: Path | None) -> None:
     from mcp.server.stdio import stdio_server
 
-    from circumspect.config import load_settings
     from circumspect.server.background import in_background
+    from circumspect.server.config import load_settings
     from circumspect.server.gateway import Gateway
     from circumspect.server.services import open_services
-    from circumspect.turn import ConversationId, TenantId
+    from circumspect.values import ConversationId, TenantId
 
     settings = load_settings(config, database=database)
     async with open_services(settings) as services, in_background(services):

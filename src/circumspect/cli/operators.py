@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.stored import WHO, iso, need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import WHO, iso, need_packages, say, stored, table, with_store
 from circumspect.clock import RandomIds
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from circumspect.server.stores.access import OperatorRow, Role
     from circumspect.stores import SqlStore
-    from circumspect.stores.access import OperatorRow, Role
 
 ROLES = ("operator", "reviewer", "admin")
 _STDIN = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, without asking.")
@@ -60,9 +60,9 @@ def add(
     circumspect operators add dana --role admin
     """
     from circumspect.server.credentials import hash_password
-    from circumspect.stores import access
-    from circumspect.stores.access import OperatorRow
-    from circumspect.turn import TenantId
+    from circumspect.server.stores import access
+    from circumspect.server.stores.access import OperatorRow
+    from circumspect.values import TenantId
 
     name = name.strip()
     if not name or len(name) > 200 or not name.isprintable():
@@ -87,7 +87,7 @@ def add(
 @stored
 def list_(database: str | None, config: Path | None, as_json: bool) -> None:
     """Every operator: role, tenants, and whether they may sign in."""
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     async def body(store: SqlStore) -> list[OperatorRow]:
         return list(await store.tx(access.list_operators))
@@ -106,7 +106,7 @@ def list_(database: str | None, config: Path | None, as_json: bool) -> None:
 @stored
 def disable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Sign an operator out everywhere, and let them in no more."""
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     row = _changed(name, "operator.disabled", lambda one, id_: access.set_disabled(one, id_, time()), database, config)
     say(as_json, _shown(row, time()), f"{name} may not sign in any more.")
@@ -117,7 +117,7 @@ def disable(name: str, database: str | None, config: Path | None, as_json: bool)
 @stored
 def enable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Let a disabled operator in again."""
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     row = _changed(name, "operator.enabled", lambda one, id_: access.set_disabled(one, id_, None), database, config)
     say(as_json, _shown(row, time()), f"{name} may sign in again.")
@@ -130,7 +130,7 @@ def enable(name: str, database: str | None, config: Path | None, as_json: bool) 
 def passwd(name: str, password_stdin: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """Set an operator's password. Signs them out everywhere and ends a lock."""
     from circumspect.server.credentials import hash_password
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     hashed = hash_password(_password(password_stdin))
     row = _changed(name, "operator.password", lambda one, id_: access.set_password(one, id_, hashed), database, config)
@@ -144,7 +144,7 @@ def _changed(
     database: str | None,
     config: Path | None,
 ) -> OperatorRow:
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     def changed(connection: sa.Connection) -> OperatorRow | None:
         row = access.operator_named(connection, name)
@@ -189,7 +189,7 @@ def _shown(row: OperatorRow, now: float) -> dict[str, Any]:
 
 
 def _log(connection: sa.Connection, row: OperatorRow, action: str, now: float, **detail: str) -> None:
-    from circumspect.stores.access import log_action
+    from circumspect.stores.action_log import log_action
 
     log_action(
         connection,

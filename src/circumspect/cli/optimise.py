@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.dividing import Division, dividing, engine_held
-from circumspect.cli.moment import moment
+from circumspect.cli.batch_options import Division, dividing, engine_held
+from circumspect.cli.input_files import read_from, read_text
 from circumspect.cli.optimise_forget import forget
-from circumspect.cli.reading import read_from, read_text
+from circumspect.cli.time_options import moment
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from circumspect.lab.batch.reviews import Elsewhere
     from circumspect.lab.optimise.dataset import Dataset
     from circumspect.lab.optimise.from_store import Gathered
-    from circumspect.lab.optimise.report import Report
+    from circumspect.lab.optimise.optimise_report import Report
     from circumspect.lab.optimise.run import Progress
     from circumspect.lab.optimise.watch import Due, Seen
 
@@ -203,7 +203,7 @@ def _elsewhere(division: Division, model: str) -> Iterator[Elsewhere | None]:
 
 
 def _database(database: str | None, config: Path | None) -> str:
-    from circumspect.config import load_settings
+    from circumspect.server.config import load_settings
 
     return load_settings(config, database=database).database
 
@@ -214,7 +214,7 @@ def _database(database: str | None, config: Path | None) -> str:
 def _gathered(connection: sa.Connection, tenant: str, since: datetime | None) -> Gathered:
     from circumspect.lab.optimise.from_store import gather
     from circumspect.stores import admin
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     found = gather(connection, tenant, since.timestamp() if since else None)
     if not found.judged and not found.left_out and admin.get_tenant(connection, TenantId(tenant)) is None:
@@ -281,9 +281,9 @@ def _store(report: Report, tenant: str, database: str) -> bool:
     """As a version that an experiment can name. Nothing uses it until one does."""
     import asyncio
 
-    from circumspect.cli.stored import login
+    from circumspect.cli.store_options import login
     from circumspect.stores import SqlStore, prompts
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     winner, held = report.winner.prompt, report.winner_held
     note = f"optimised; held out {report.start_held.score:.3f} -> {held.score:.3f} on {held.examples} criteria"

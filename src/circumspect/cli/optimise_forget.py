@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.reading import read_from
+from circumspect.cli.input_files import read_from
 from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def forget(
 
 
 def _gone(tenant: str, cases: frozenset[str], database: str | None, config: Path | None) -> frozenset[str]:
-    from circumspect.config import load_settings
     from circumspect.lab.optimise.forgetting import gone
+    from circumspect.server.config import load_settings
     from circumspect.stores import admin
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     def look(connection: sa.Connection) -> frozenset[str]:
         found = gone(connection, tenant, cases)

@@ -13,7 +13,7 @@ import orjson
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.turn import ToolSpec
+    from circumspect.values import ToolSpec
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TOOLS = click.option(
@@ -64,7 +64,7 @@ def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, 
     """What will happen to a call of TOOL, in plain language."""
     from circumspect.policy.explain import explain as explained
     from circumspect.policy.load import load
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     specs = _specs(tools_path)
     text = explained(
@@ -106,8 +106,8 @@ def schema() -> None:
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of standard output.")
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
-    from circumspect.lab.transcripts.draft_policy import draft
-    from circumspect.lab.transcripts.transcripts import Problem, Transcript, read
+    from circumspect.audit.draft_policy import draft
+    from circumspect.audit.transcript_files import Problem, Transcript, read
 
     found: list[Transcript] = []
     for one in read(paths):
@@ -131,6 +131,6 @@ def init(paths: tuple[Path, ...], out: Path | None) -> None:
 def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:
     if path is None:
         return None
-    from circumspect.lab.transcripts.transcripts import specs_from
+    from circumspect.audit.transcript_files import specs_from
 
     return specs_from(path)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.reading import read_text
-from circumspect.cli.stored import login, need_packages, say, stored, table, with_store
+from circumspect.cli.input_files import read_text
+from circumspect.cli.store_options import login, need_packages, say, stored, table, with_store
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def add(
     """Add a version. Nothing uses it before an experiment chooses it."""
     from circumspect.clock import RandomIds, SystemClock
     from circumspect.prompts import shipped, version
-    from circumspect.stores import access
+    from circumspect.stores import action_log
     from circumspect.stores import prompts as rows
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     made = version(name, read_text(file))
     if made.id == shipped(name).id:
@@ -114,7 +114,7 @@ def add(
             connection, TenantId(tenant), made.id, name, made.text, at=now, parent=shipped(name).id, note=note,
             created_by=login(),
         )  # fmt: skip
-        access.log_action(
+        action_log.log_action(
             connection, id=log, at=now, operator=login(), action="add_prompt", tenant=tenant, subject=made.id,
             detail={"note": note},
         )  # fmt: skip
@@ -158,7 +158,7 @@ def _needed(tenant: str | None) -> str:
 
 async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[PromptRow]:
     from circumspect.stores import prompts as rows
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     if await store.get_tenant(TenantId(tenant)) is None:
         raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
@@ -167,14 +167,14 @@ async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[Prom
 
 async def _row(store: SqlStore, tenant: str, id_: str) -> PromptRow | None:
     from circumspect.stores import prompts as rows
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     return await store.tx(rows.get, TenantId(tenant), id_)
 
 
 async def _uses(store: SqlStore, tenant: str, id_: str) -> Sequence[Use]:
     from circumspect.stores import prompts as rows
-    from circumspect.turn import TenantId
+    from circumspect.values import TenantId
 
     return await store.tx(rows.uses, TenantId(tenant), id_)
 

@@ -26,7 +26,7 @@ from circumspect.errors import ConfigError
 if TYPE_CHECKING:
     from uvicorn import Config
 
-    from circumspect.config import Settings
+    from circumspect.server.config import Settings
     from circumspect.stores import SqlStore
 
 DEMO_TENANT = "shop"
@@ -65,8 +65,8 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
     if group is not None and group.get_parameter_source("log_level") is click.core.ParameterSource.COMMANDLINE:
         options["log_level"] = group.params["log_level"]
     try:
-        from circumspect.config import load_settings
-        from circumspect.server.requests import configure_logs
+        from circumspect.server.config import load_settings
+        from circumspect.server.request_log import configure_logs
     except ModuleNotFoundError as missing:
         raise ConfigError(
             f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
@@ -122,10 +122,10 @@ async def _prepared(settings: Settings) -> Demo | None:
 
 async def _demo(store: SqlStore, settings: Settings) -> Demo:
     from circumspect.clock import SystemClock
-    from circumspect.console.demo import seed_demo
-    from circumspect.server.applying import apply_samples
+    from circumspect.demo.demo_data import seed_demo
+    from circumspect.demo.samples.apply_samples import apply_samples
     from circumspect.stores import people
-    from circumspect.turn import ConversationId, TenantId
+    from circumspect.values import ConversationId, TenantId
 
     await apply_samples(store, settings)
     tenant, now = TenantId(DEMO_TENANT), SystemClock().now()
@@ -146,7 +146,7 @@ async def _demo(store: SqlStore, settings: Settings) -> Demo:
 async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float) -> str:
     """Made once, and kept where only its owner reads it. One that is revoked or of another database is replaced."""
     from circumspect.server import credentials
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     path = demo_key_path(settings)
     kept = path.read_text("utf-8").strip() if path and path.is_file() else ""
@@ -164,7 +164,7 @@ async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float
 async def _demo_password(store: SqlStore, settings: Settings, now: float) -> str:
     """For the operator `demo`, who may do everything here. Made anew where the one we kept is not theirs."""
     from circumspect.server import credentials
-    from circumspect.stores import access
+    from circumspect.server.stores import access
 
     path = _beside(settings, "demo.password")
     kept = path.read_text("utf-8").strip() if path and path.is_file() else ""
@@ -241,7 +241,7 @@ def _hand_on(options: dict[str, Any], config: Path | None, stack: ExitStack) -> 
 
 
 def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) -> None:
-    from circumspect.config import without_password
+    from circumspect.server.config import without_password
 
     host, port = listening.getsockname()[:2]
     reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
@@ -282,10 +282,10 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) ->
 def _configured(settings: Settings) -> Config:
     from uvicorn import Config
 
-    from circumspect.server.wire import Wire
+    from circumspect.server.http_protocol import Wire
 
     return Config(
-        "circumspect.console.serving:worker_app",
+        "circumspect.server.console.worker_app:worker_app",
         factory=True,
         http=Wire,
         workers=settings.workers,

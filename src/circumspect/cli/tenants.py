@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.stored import need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import need_packages, say, stored, table, with_store
 from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from circumspect.server.stores.tenants import TenantRow
     from circumspect.stores import SqlStore
-    from circumspect.stores.tenants import TenantRow
 
 
 @click.group()
@@ -29,7 +29,7 @@ def tenants() -> None:
 @stored
 def list_(database: str | None, config: Path | None, as_json: bool) -> None:
     """All tenants. Those without a configuration were made by a program that brings its own tools."""
-    from circumspect.stores import tenants as rows
+    from circumspect.server.stores import tenants as rows
 
     async def body(store: SqlStore) -> Sequence[TenantRow]:
         return await store.tx(rows.get_all)
@@ -66,10 +66,10 @@ def show(tenant: str, database: str | None, config: Path | None, as_json: bool) 
 
 
 def _shown(connection: sa.Connection, tenant: str) -> str:
-    from circumspect.stores import access, policies
-    from circumspect.stores import tenants as rows
-    from circumspect.tenants.showing import as_file
-    from circumspect.turn import TenantId
+    from circumspect.server.stores import access, policies
+    from circumspect.server.stores import tenants as rows
+    from circumspect.server.tenants.write_tenant_file import as_file
+    from circumspect.values import TenantId
 
     id_ = TenantId(tenant)
     row = rows.get(connection, id_)

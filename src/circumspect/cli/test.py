@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.moment import moment
-from circumspect.cli.reading import read_from
+from circumspect.cli.input_files import read_from
+from circumspect.cli.time_options import moment
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -151,10 +151,11 @@ class _Found:
 def _read(connection: sa.Connection, name: str, since: datetime | None) -> _Found:
     import orjson
 
+    from circumspect.lab.learning.outcome_stories import stories
     from circumspect.lab.learning.overrides import Counted, definitions, fixtures_of
-    from circumspect.lab.learning.stories import stories
-    from circumspect.stores import admin, policies
-    from circumspect.turn import TenantId
+    from circumspect.server.stores import policies
+    from circumspect.stores import admin
+    from circumspect.values import TenantId
 
     tenant = TenantId(name)
     specs, known = admin.get_tools(connection, tenant), admin.get_tenant(connection, tenant)

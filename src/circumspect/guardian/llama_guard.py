@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from circumspect.guardian.port import Category, Screening, screening
 from circumspect.guardian.remote import Answer, Remote, ask, count, garbled
-from circumspect.turn import Json, Language, ModelUsage
+from circumspect.values import Json, Language, ModelUsage
 
 TAXONOMY: Mapping[str, Category] = {
     "S1": "violence",

@@ -12,7 +12,7 @@ from typing import Any
 
 from circumspect.guardian.port import Category, Screening, screening
 from circumspect.guardian.remote import Answer, Remote, ask, garbled
-from circumspect.turn import Language
+from circumspect.values import Language
 
 CATEGORIES: Mapping[str, tuple[Category, ...]] = {
     "harassment": ("harassment",),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from circumspect.errors import ModelError
-from circumspect.turn import Language, ModelUsage
+from circumspect.values import Language, ModelUsage
 
 Category = Literal[
     "violence",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from circumspect.errors import ConfigError
 from circumspect.guardian.port import Category, GuardianUnavailable
-from circumspect.turn import Json
+from circumspect.values import Json
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from circumspect.guardian.disguise import LONGEST, plain
 from circumspect.guardian.port import CATEGORIES, Category, Screening, screening
 from circumspect.guardian.spam import spam_score
-from circumspect.locales.wordlists import patterns, said, spoken
-from circumspect.turn import Language
+from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.values import Language
 
 SOURCE = "rules"
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 
-from circumspect.locales.wordlists import patterns, said, spoken
-from circumspect.turn import Language
+from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.values import Language
 
 LONGEST = 20_000
 _LINK = re.compile(

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 
 from circumspect.guardian.port import CATEGORIES, Guardian, Screening
-from circumspect.turn import Language, ModelUsage
+from circumspect.values import Language, ModelUsage
 
 
 @dataclass(frozen=True, slots=True)

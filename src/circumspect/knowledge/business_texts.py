@@ -15,7 +15,7 @@ from circumspect.knowledge import ranking
 from circumspect.knowledge.ranking import Candidate
 from circumspect.knowledge.terms import terms
 from circumspect.knowledge.tree import Span
-from circumspect.turn import Business
+from circumspect.values import Business
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Protocol
 
 from circumspect.knowledge.passages import cut, sentences
+from circumspect.knowledge.stated_values import Kind, Value, values
 from circumspect.knowledge.terms import reduced, telling_words, words
 from circumspect.knowledge.tree import Document, Span
-from circumspect.knowledge.values import Kind, Value, values
 
 
 class Quoted(Protocol):

@@ -6,9 +6,9 @@ a provider's SDK until a provider's model is really opened, because that import 
 `policy check` and `--help` must not pay for it.
 """
 
-from circumspect.models.facts import Facts
 from circumspect.models.opening import open_model
+from circumspect.models.provider_settings import ProviderSettings
 from circumspect.models.scripted import ScriptedModel, calls, says
-from circumspect.models.settings import ProviderSettings
+from circumspect.models.traits import Facts
 
 __all__ = ["Facts", "ProviderSettings", "ScriptedModel", "calls", "open_model", "says"]

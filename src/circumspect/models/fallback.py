@@ -12,7 +12,7 @@ from dataclasses import replace
 from circumspect.errors import ModelError, ModelUnavailable
 from circumspect.models.pricing import added, with_usage
 from circumspect.ports import Model
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 
 class FallbackModel:

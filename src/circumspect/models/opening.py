@@ -7,16 +7,19 @@ that happens to be in the environment does not by itself make anyone's conversat
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Mapping, Sequence
 
 from circumspect.errors import ConfigError
 from circumspect.models.fallback import FallbackModel
-from circumspect.models.settings import ProviderSettings
+from circumspect.models.provider_settings import ProviderSettings
 from circumspect.models.spec import parse, split_chain
 from circumspect.ports import Model
 
 OFFLINE = "offline"
 VARIABLE = "CIRCUMSPECT_MODEL"
+BUILT_IN: Mapping[str, str] = {OFFLINE: "circumspect.demo.offline:OfflineModel"}
+"""Models that need no provider, by name, and where each is found: loaded when asked for, so the core knows no wing."""
 
 
 def open_model(
@@ -47,13 +50,12 @@ def open_model(
 def _open(part: str | Model, settings: ProviderSettings) -> Model:
     if not isinstance(part, str):
         return part
-    if part == OFFLINE:
-        from circumspect.models.offline import OfflineModel
-
-        return OfflineModel()
+    if part in BUILT_IN:
+        model: Model = pkgutil.resolve_name(BUILT_IN[part])()
+        return model
     spec = parse(part)
     try:
-        from circumspect.models.connecting import connect
+        from circumspect.models.connection import connect
 
         return connect(spec, settings)
     except ImportError as missing:

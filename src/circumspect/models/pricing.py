@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from circumspect.errors import ModelError
 from circumspect.models.wire_text import compact
-from circumspect.turn import ModelRequest, ModelUsage, ToolCall
+from circumspect.values import ModelRequest, ModelUsage, ToolCall
 
 _BYTES_PER_TOKEN = 4
 """In UTF-8. English has about four letters to a token, Russian and Hebrew about two, of two bytes each."""

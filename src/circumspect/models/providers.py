@@ -27,12 +27,12 @@ from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, stop_bef
 
 from circumspect.errors import ModelRefused, ModelUnavailable
 from circumspect.models import schema_driven, translate
-from circumspect.models.facts import Facts
-from circumspect.models.failures import NEVER, Failure, Named, failure_of
 from circumspect.models.pricing import Tally, estimated_tokens, price, request_tokens, with_usage
-from circumspect.models.settings import ProviderSettings
+from circumspect.models.provider_errors import NEVER, Failure, Named, failure_of
+from circumspect.models.provider_settings import ProviderSettings
+from circumspect.models.traits import Facts
 from circumspect.models.wire_text import Unreadable, clean
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 _BACKOFF = wait_exponential_jitter(multiplier=0.5, max=8.0, jitter=0.5)
 _SHORTEST_TRY = 0.001

@@ -20,7 +20,7 @@ from dataclasses import replace
 from circumspect.errors import ModelGarbled
 from circumspect.models.wire_text import Unreadable, compact, read_object, unfenced
 from circumspect.prompts import prompt
-from circumspect.turn import Json, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+from circumspect.values import Json, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
 
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
 _NAMES: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}, "maxItems": 10}

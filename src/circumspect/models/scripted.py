@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from circumspect.errors import ModelRefused
-from circumspect.turn import Json, JsonObject, ModelReply, ModelRequest, ModelUsage, ToolCall
+from circumspect.values import Json, JsonObject, ModelReply, ModelRequest, ModelUsage, ToolCall
 
 Plain: TypeAlias = str | ModelReply | Exception
 Script: TypeAlias = Callable[[ModelRequest], Plain]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from circumspect.errors import ConfigError
-from circumspect.models.facts import SCHEMA_CHANNELS, TOOL_CHANNELS, UNKNOWN, Facts
+from circumspect.models.traits import SCHEMA_CHANNELS, TOOL_CHANNELS, UNKNOWN, Facts
 
 _SHAPE = (
     "Write it as provider:model, for example openai:gpt-4o or openai:NAME@http://127.0.0.1:8080/v1, or use offline."

@@ -21,9 +21,9 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from circumspect.errors import ModelGarbled, ModelUnavailable
-from circumspect.models.facts import Facts
+from circumspect.models.traits import Facts
 from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, unfenced
-from circumspect.turn import JsonObject, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+from circumspect.values import JsonObject, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
 
 Finish = Literal["stop", "length", "tool_calls", "filtered"]
 

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from circumspect.turn import Json
+from circumspect.values import Json
 
 _FENCE = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DEEPEST = 100

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from circumspect.errors import ConfigError
-from circumspect.turn import Json, JsonObject, ToolSpec
+from circumspect.values import Json, JsonObject, ToolSpec
 
 _OPTIONAL = re.compile(r"\b(?:optional|(?:may|can) be (?:left )?(?:empty|blank)|if any|empty string)\b", re.IGNORECASE)
 _FURTHER = re.compile(r"[a-zA-Z]_?[2-4]$")

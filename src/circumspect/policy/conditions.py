@@ -18,9 +18,9 @@ import orjson
 
 from circumspect.policy.expressions import ExpressionError, Program, place, program, zone_of
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import FactSource, Scope
-from circumspect.policy.origins.places import ANY, EACH, Many, Path, Wanted, merged
-from circumspect.turn import Happened, Json, Session, ToolCall
+from circumspect.policy.grounding.places import ANY, EACH, Many, Path, Wanted, merged
+from circumspect.policy.policy_file import FactSource, Scope
+from circumspect.values import Happened, Json, Session, ToolCall
 
 _WHOLE: Final = 2**53
 """Beyond it a decimal number cannot tell two whole ones apart, so they stay whole."""

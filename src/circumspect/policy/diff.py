@@ -10,9 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from circumspect.policy.file import EFFECTS, Limit, Pattern, Policy, Precondition, Reaction, Requirement, ToolPolicy
 from circumspect.policy.limits import in_words, length
-from circumspect.turn import TenantId
+from circumspect.policy.policy_file import (
+    EFFECTS,
+    Limit,
+    Pattern,
+    Policy,
+    Precondition,
+    Reaction,
+    Requirement,
+    ToolPolicy,
+)
+from circumspect.values import TenantId
 
 Direction = Literal["loosened", "tightened", "look at it", ""]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from circumspect.policy.file import Pattern, Policy, Requirement, ToolPolicy, cap_of, effect_of
 from circumspect.policy.limits import sentence
-from circumspect.turn import Effect, TenantId, ToolSpec
+from circumspect.policy.policy_file import Pattern, Policy, Requirement, ToolPolicy, cap_of, effect_of
+from circumspect.values import Effect, TenantId, ToolSpec
 
 _EFFECTS: dict[Effect, str] = {
     "read": "It only reads: a call changes nothing.",

@@ -21,8 +21,8 @@ from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from circumspect.policy.file import Scope
-from circumspect.policy.origins.places import Path, Wanted, as_path, is_many, paths, wanted_by, with_keys
+from circumspect.policy.grounding.places import Path, Wanted, as_path, is_many, paths, wanted_by, with_keys
+from circumspect.policy.policy_file import Scope
 from circumspect.policy.syntax import Node, tree
 
 ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")

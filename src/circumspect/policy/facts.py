@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from circumspect.page import Page
-from circumspect.policy.file import ToolPolicy
-from circumspect.turn import Assessment, Effect, Execution, Intent, Language, Mode, Session, ToolCall, ToolSpec
+from circumspect.policy.policy_file import ToolPolicy
+from circumspect.values import Assessment, Effect, Execution, Intent, Language, Mode, Session, ToolCall, ToolSpec
+from circumspect.web.page import Page
 
 
 @dataclass(frozen=True, slots=True)

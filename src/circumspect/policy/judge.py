@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from circumspect.policy.facts import Facts
 from circumspect.reasons import ReasonCode
-from circumspect.turn import SEVERITY, Allow, Deny, Finding, Mode, Verdict, strictest
+from circumspect.values import SEVERITY, Allow, Deny, Finding, Mode, Verdict, strictest
 
 log = logging.getLogger(__name__)
 

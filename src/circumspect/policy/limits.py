@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Limit
-from circumspect.turn import Json, Session, ToolCall
+from circumspect.policy.policy_file import Limit
+from circumspect.values import Json, Session, ToolCall
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

@@ -23,9 +23,19 @@ from circumspect.policy.expressions import (
     value,
     zone_of,
 )
-from circumspect.policy.file import EFFECTS, Limit, Pattern, Policy, Requirement, Scope, ToolPolicy, Verify, effect_of
-from circumspect.policy.origins.places import Path
-from circumspect.turn import LANGUAGES, TenantId, ToolSpec
+from circumspect.policy.grounding.places import Path
+from circumspect.policy.policy_file import (
+    EFFECTS,
+    Limit,
+    Pattern,
+    Policy,
+    Requirement,
+    Scope,
+    ToolPolicy,
+    Verify,
+    effect_of,
+)
+from circumspect.values import LANGUAGES, TenantId, ToolSpec
 
 Level = Literal["error", "warning"]
 Place: TypeAlias = tuple[str | int, ...]

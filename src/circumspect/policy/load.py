@@ -17,9 +17,9 @@ import yaml
 from pydantic import ValidationError
 
 from circumspect.errors import PolicyError
-from circumspect.policy.file import Policy
 from circumspect.policy.lint import Finding, Place, lint, meant
-from circumspect.turn import ToolSpec
+from circumspect.policy.policy_file import Policy
+from circumspect.values import ToolSpec
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from circumspect.policy.conditions import UNKNOWN, Outcome, decide, readable, view
 from circumspect.policy.expressions import ExpressionError, value
 from circumspect.policy.facts import Facts
-from circumspect.turn import Json, ToolCall
+from circumspect.values import Json, ToolCall
 
 
 def check_call(facts: Facts) -> ToolCall | None:

@@ -13,11 +13,11 @@ from operator import is_
 from circumspect.policy.conditions import Need, Outcome, View, decide, known, shown, view
 from circumspect.policy.expressions import reads
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Precondition, Reaction, Requirement
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.limits import exceeded
+from circumspect.policy.policy_file import Precondition, Reaction, Requirement
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Happened, Verdict, strictest
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Happened, Verdict, strictest
 
 
 @dataclass(frozen=True, slots=True)

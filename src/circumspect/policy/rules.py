@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.origins.grounding import GROUNDING_RULES
+from circumspect.policy.parsing import wishes
 from circumspect.policy.preconditions import PRECONDITION_RULES
-from circumspect.policy.reading import wishes
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Verdict
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Verdict
 
 
 @rule(ReasonCode.TOOL_NOT_FOUND)

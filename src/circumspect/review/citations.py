@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from circumspect.knowledge.tree import Document, Span
-from circumspect.review.words import Citation
+from circumspect.review.values import Citation
 
 SHORTEST = 8
 """Letters and digits. A word such as "the" stands in every document and shows nothing."""

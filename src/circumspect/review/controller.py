@@ -23,11 +23,11 @@ from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries
+from circumspect.review.review_tools import SPECS, Answer, Desk, Refusal, enforce, proposal_of
 from circumspect.review.shelf import Shelf
-from circumspect.review.tools import SPECS, Answer, Desk, Refusal, enforce, proposal_of
+from circumspect.review.values import Case, Criterion, Result, Step
 from circumspect.review.verdict import FLOOR, check, rule
-from circumspect.review.words import Case, Criterion, Result, Step
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage, Said, ToolCall
+from circumspect.values import ModelReply, ModelRequest, ModelUsage, Said, ToolCall
 
 _NUDGE = "Call a tool: look further, or call finish with your verdict."
 _FINISH_NOW = "The budget for this criterion is used up. Call finish now with what you know."

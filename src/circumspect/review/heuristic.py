@@ -19,11 +19,11 @@ from circumspect.knowledge.terms import query_terms, reduced, telling_words, ter
 from circumspect.knowledge.tree import Document, Section, Span
 from circumspect.reasons import ReasonCode
 from circumspect.review.bounds import Bound, Period, Quantity, bounds
-from circumspect.review.comparing import Compared, Holds, compare
+from circumspect.review.comparisons import Compared, Holds, compare
 from circumspect.review.linking import Facts, facts_of, is_said, mentions, name_tokens, stems
 from circumspect.review.shelf import Shelf
+from circumspect.review.values import Case, Criterion, Result, Status, Step
 from circumspect.review.verdict import FLOOR, UNSAID, Claim, Proposal, Unsaid, check, rule
-from circumspect.review.words import Case, Criterion, Result, Status, Step
 
 RETRIEVED = 8
 _RIVAL = 0.8

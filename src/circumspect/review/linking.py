@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Literal
 
 from circumspect.knowledge.terms import reduced, words
-from circumspect.review.words import Case, Criterion
-from circumspect.turn import Json
+from circumspect.review.values import Case, Criterion
+from circumspect.values import Json
 
 Kind = Literal["date", "number", "flag", "text"]
 

@@ -19,7 +19,7 @@ from circumspect.knowledge.tree import Document, Section
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.review.shelf import Shelf
-from circumspect.turn import Json, ModelRequest, ModelUsage, Said
+from circumspect.values import Json, ModelRequest, ModelUsage, Said
 
 AT_ONCE = 60
 """A larger outline is shown level by level."""

@@ -13,7 +13,7 @@ from html import escape
 
 from circumspect.knowledge.tree import Document
 from circumspect.review.report_text import summary
-from circumspect.review.words import Citation, Criterion, Result
+from circumspect.review.values import Citation, Criterion, Result
 
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from circumspect.review.words import Criterion, Result
+from circumspect.review.values import Criterion, Result
 
 _MARK = {"MET": "✓", "NOT_MET": "✗", "UNCERTAIN": "?"}
 

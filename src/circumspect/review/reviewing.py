@@ -20,9 +20,9 @@ from circumspect.review.controller import Journal, Limits, react
 from circumspect.review.heuristic import heuristic
 from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
 from circumspect.review.shelf import Shelf
+from circumspect.review.values import Case, ControllerName, Criterion, Result, Step
 from circumspect.review.verdict import FLOOR
-from circumspect.review.words import Case, ControllerName, Criterion, Result, Step
-from circumspect.turn import ModelUsage, digest
+from circumspect.values import ModelUsage, digest
 
 log = logging.getLogger(__name__)
 

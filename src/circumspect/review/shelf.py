@@ -17,7 +17,7 @@ from circumspect.knowledge.passages import cut, sentences
 from circumspect.knowledge.terms import query_terms, terms
 from circumspect.knowledge.tree import Document, Section, Span
 from circumspect.review.citations import Searchable, searchable
-from circumspect.turn import digest
+from circumspect.values import digest
 
 T = TypeVar("T")
 

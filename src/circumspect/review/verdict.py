@@ -14,8 +14,8 @@ from typing import Final
 from circumspect.reasons import ReasonCode
 from circumspect.review.citations import cite
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import Case, Citation, Evidence, Status, flat
-from circumspect.turn import Json
+from circumspect.review.values import Case, Citation, Evidence, Status, flat
+from circumspect.values import Json
 
 FLOOR = 0.65
 

@@ -26,9 +26,10 @@ from fastapi import Request
 
 from circumspect.errors import CircumspectError, StoreError
 from circumspect.server import credentials
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import USED_SECONDS, KnownKey, Role, Scope
-from circumspect.turn import TenantId
+from circumspect.server.stores import access
+from circumspect.server.stores.access import USED_SECONDS, KnownKey, Role, Scope
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services

@@ -11,13 +11,14 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from circumspect import __version__
-from circumspect.config import Settings, load_settings
 from circumspect.ports import Clock, Ids
 from circumspect.server import problems, telemetry
 from circumspect.server.background import in_background
-from circumspect.server.limits import BodyLimit
+from circumspect.server.config import Settings, load_settings
 from circumspect.server.metrics import Metrics
-from circumspect.server.requests import HeadAsGet, RequestLog
+from circumspect.server.request_limits import BodyLimit
+from circumspect.server.request_log import HeadAsGet, RequestLog
+from circumspect.server.responses import KEY, MEANINGS, OPERATOR, SCHEMES
 from circumspect.server.routes import (
     admin,
     approvals,
@@ -39,7 +40,6 @@ from circumspect.server.routes import (
     session,
 )
 from circumspect.server.services import open_services
-from circumspect.server.web import KEY, MEANINGS, OPERATOR, SCHEMES
 
 ROUTERS = (
     conversations.router,

@@ -19,9 +19,10 @@ from circumspect.errors import CircumspectError
 from circumspect.lab.trials.conducting import climb, guard
 from circumspect.server.delivery import Courier
 from circumspect.server.services import Services, reviewing_model
+from circumspect.server.stores import privacy
 from circumspect.steps.sweep import sweep
-from circumspect.stores import ledger, privacy, reviews
-from circumspect.turn import TenantId
+from circumspect.stores import ledger, reviews
+from circumspect.values import TenantId
 
 log = logging.getLogger(__name__)
 

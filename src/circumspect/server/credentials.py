@@ -25,7 +25,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.stores.access import Scope
+    from circumspect.server.stores.access import Scope
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024

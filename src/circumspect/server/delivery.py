@@ -23,17 +23,18 @@ from urllib.parse import unquote, urlsplit
 
 import sqlalchemy as sa
 
-from circumspect import locales, outgoing
-from circumspect.config import Settings
+from circumspect import outgoing
 from circumspect.errors import CircumspectError, StoreError
+from circumspect.language import catalogue
 from circumspect.ports import Clock, Ids, OutboxItem
 from circumspect.reasons import ReasonCode
+from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
+from circumspect.server.tenants.tenant_file import EmailSection, TenantSettings, WebhookSection
 from circumspect.server.vault import Vault
 from circumspect.stores import SqlStore, codec, ledger
 from circumspect.stores.codec import dumps, moment
-from circumspect.tenants.file import EmailSection, TenantSettings, WebhookSection
-from circumspect.turn import Json, Language, TenantId
+from circumspect.values import Json, Language, TenantId
 
 log = logging.getLogger(__name__)
 
@@ -145,14 +146,14 @@ def signed(secret: str, id_: str, at: int, body: bytes) -> Mapping[str, str]:
 
 def mail(event: Mapping[str, Json], to: Any, sender: str, language: Language, id_: str) -> EmailMessage:
     """Plain text: what a user wrote is in it. The id makes a second copy recognisable."""
-    what = locales.say(language, f"notify-{event['type']}")
+    what = catalogue.say(language, f"notify-{event['type']}")
     code = codec.reason(str(event["reason_code"]))
-    body = locales.say(
+    body = catalogue.say(
         language,
         "notify-body",
         what=what,
         tenant=str(event["tenant"]),
-        why=locales.meaning(code, language) if code else str(event["reason_code"]),
+        why=catalogue.meaning(code, language) if code else str(event["reason_code"]),
         summary=str(event["summary"]),
         conversation=str(event.get("url") or event["conversation"]),
     )

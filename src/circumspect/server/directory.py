@@ -24,22 +24,23 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from circumspect.config import Settings
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 from circumspect.knowledge.search import Library
 from circumspect.models import ProviderSettings, open_model
-from circumspect.policy.file import Policy
 from circumspect.policy.load import load
+from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Ids, Model, Ports
 from circumspect.profiles import PROFILES
+from circumspect.server.config import Settings
+from circumspect.server.stores import access, policies, tenants
+from circumspect.server.stores.policies import PolicyVersion
+from circumspect.server.stores.tenants import TenantRow
+from circumspect.server.tenants.tenant_file import TenantSettings, read_settings
+from circumspect.server.tenants.tool_building import build
 from circumspect.server.vault import Vault, key_path
-from circumspect.stores import SqlStore, access, policies, tenants
-from circumspect.stores.policies import PolicyVersion
-from circumspect.stores.tenants import TenantRow
-from circumspect.tenants.building import build
-from circumspect.tenants.context import ToolContext
-from circumspect.tenants.file import TenantSettings, read_settings
-from circumspect.turn import TenantId, ToolSpec
+from circumspect.stores import SqlStore
+from circumspect.tools.tool_context import ToolContext
+from circumspect.values import TenantId, ToolSpec
 from circumspect.work import Setup
 
 logger = logging.getLogger("circumspect.server")
@@ -251,7 +252,7 @@ class Directory:
         setup = Setup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
         if settings.understanding is None:
             return setup
-        from circumspect.tenants.understanding import configured
+        from circumspect.server.tenants.understanding_settings import configured
 
         made = configured(settings.understanding, tenant.business, self._library)
         return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)

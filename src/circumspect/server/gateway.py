@@ -20,14 +20,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
 from circumspect.policy.arguments import materialised
-from circumspect.policy.file import effect_of
+from circumspect.policy.policy_file import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
 from circumspect.server.services import Services
-from circumspect.stores import approvals
-from circumspect.stores.approvals import Waiting
+from circumspect.server.stores import approvals
+from circumspect.server.stores.approvals import Waiting
 from circumspect.stores.codec import dumps
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Decided,
     Errand,

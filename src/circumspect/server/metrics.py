@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from circumspect.reasons import ReasonCode
 from circumspect.stores.tables import UNREPORTED, WAITING, escalations, outbox, tool_executions
-from circumspect.turn import TurnResult
+from circumspect.values import TurnResult
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, which nobody reads
 

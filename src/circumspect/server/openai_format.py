@@ -15,7 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from circumspect.stores.codec import dumps
-from circumspect.turn import Json, Said, ToolCall, ToolSpec, TurnResult, digest
+from circumspect.values import Json, Said, ToolCall, ToolSpec, TurnResult, digest
 
 NEUTRAL: Mapping[str, Json] = {
     "n": 1,

@@ -18,13 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from circumspect import errors
-from circumspect.browsing.interacting import NothingToDo
 from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
 from circumspect.server.schemas.bodies import IN_WORDS
+from circumspect.server.stores.policies import PolicyChanged
 from circumspect.stores.codec import dumps
 from circumspect.stores.people import NotThere, TakenByAnother
-from circumspect.stores.policies import PolicyChanged
+from circumspect.web.browsing.interaction import NothingToDo
 
 log = logging.getLogger(__name__)
 

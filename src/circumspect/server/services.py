@@ -11,23 +11,23 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from circumspect.clock import RandomIds, SystemClock
-from circumspect.config import Settings
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import open_embedder
-from circumspect.lab.trials.resources import StoredResources
 from circumspect.models.opening import OFFLINE
 from circumspect.ports import Clock, Ids, Model
-from circumspect.review.serving import Running
+from circumspect.review.service import Running
+from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
-from circumspect.server.experimenting import Experimenting
-from circumspect.server.limits import Limiter, open_limiter
+from circumspect.server.experiment_resources import StoredResources
+from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.metrics import Metrics
-from circumspect.server.pages import Pages
-from circumspect.server.shadowing import Shadowing
-from circumspect.server.turns import Turns
+from circumspect.server.page_setups import Pages
+from circumspect.server.request_limits import Limiter, open_limiter
+from circumspect.server.running_turns import Turns
+from circumspect.server.shadow_turns import Shadowing
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ import sqlalchemy as sa
 
 from circumspect.ports import Ids
 from circumspect.server import credentials
-from circumspect.stores import SqlStore, access
-from circumspect.stores.access import FREE_FAILURES, Attempt, OperatorRow
+from circumspect.server.stores import access
+from circumspect.server.stores.access import FREE_FAILURES, Attempt, OperatorRow
+from circumspect.stores import SqlStore, action_log
 
 REFUSAL_SECONDS = 0.5
 
@@ -51,7 +52,7 @@ async def sign_out(store: SqlStore, ids: Ids, token: str, now: datetime) -> None
 
 
 def _locked(connection: sa.Connection, ids: Ids, attempt: Attempt, now: datetime) -> None:
-    access.log_action(
+    action_log.log_action(
         connection,
         id=ids.new("log"),
         at=now,
@@ -73,7 +74,7 @@ def _succeeded(
 ) -> None:
     access.attempt_succeeded(connection, operator.id, password)
     access.add_session(connection, operator.id, credentials.hashed(token), now.timestamp(), until.timestamp())
-    access.log_action(
+    action_log.log_action(
         connection, id=ids.new("log"), at=now, operator=operator.name, action="session.created", subject=operator.id
     )
 
@@ -81,7 +82,7 @@ def _succeeded(
 def _ended(connection: sa.Connection, ids: Ids, token: str, now: datetime) -> None:
     operator = access.end_session(connection, credentials.hashed(token))
     if operator is not None:
-        access.log_action(
+        action_log.log_action(
             connection,
             id=ids.new("log"),
             at=now,

@@ -16,9 +16,9 @@ from starlette.responses import StreamingResponse
 
 from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
-from circumspect.server.turns import is_lost
+from circumspect.server.running_turns import is_lost
 from circumspect.stores.codec import dumps
-from circumspect.turn import Entry, Incoming, Json, Kind, TurnResult
+from circumspect.values import Entry, Incoming, Json, Kind, TurnResult
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from circumspect.errors import CircumspectError
 from circumspect.ports import Model, Tools
-from circumspect.turn import Incoming, Json, ModelReply, ModelRequest, Outcome, ToolSpec, TurnResult
+from circumspect.values import Incoming, Json, ModelReply, ModelRequest, Outcome, ToolSpec, TurnResult
 from circumspect.work import Setup
 
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "offline": "circumspect"}
@@ -74,7 +74,7 @@ def turn_span(incoming: Incoming, setup: Setup) -> Iterator[Span]:
         "gen_ai.agent.id": setup.tenant.id,
         "gen_ai.agent.name": setup.tenant.business.name,
         "gen_ai.conversation.id": incoming.conversation,
-        "circumspect.turn.id": incoming.turn,
+        "circumspect.values.id": incoming.turn,
     }
     with _tracer().start_as_current_span(
         f"invoke_agent {setup.tenant.id}", kind=SpanKind.SERVER, attributes=attributes, record_exception=False

@@ -21,10 +21,11 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from circumspect.config import MAKE_KEY, SHORTEST_SECRET, Settings, secret_keys
 from circumspect.errors import ConfigError
-from circumspect.stores import SqlStore, access
-from circumspect.turn import TenantId
+from circumspect.server.config import MAKE_KEY, SHORTEST_SECRET, Settings, secret_keys
+from circumspect.server.stores import access
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId
 
 KEY_FILE = "secret.key"
 _PURPOSE = b"circumspect: secrets of tenants"

@@ -13,7 +13,7 @@ from datetime import timedelta
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.turn import Allow, Enforced, Execution, ExecutionId, Incoming, Json, Notes, ToolSpec
+from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, Notes, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)

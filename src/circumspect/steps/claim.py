@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.ports import Clock, Ids, Store
-from circumspect.turn import Incoming, Mode, Opened
+from circumspect.values import Incoming, Mode, Opened
 
 LEASE_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0

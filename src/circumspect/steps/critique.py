@@ -7,11 +7,11 @@ once more and then handed to a person.
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.policy.reading import critique_text
+from circumspect.policy.parsing import critique_text
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     Allow,
     Confirm,
     Critique,

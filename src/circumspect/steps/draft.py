@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled, ModelRefused
-from circumspect.policy.reading import assessment as assessments
+from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
-from circumspect.turn import (
+from circumspect.values import (
     Assessment,
     Draft,
     Gathered,

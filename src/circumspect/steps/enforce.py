@@ -12,11 +12,11 @@ from datetime import datetime
 
 from circumspect.policy.arguments import materialised
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Policy, cap_of, effect_of
 from circumspect.policy.judge import Rule, judge
+from circumspect.policy.policy_file import Policy, cap_of, effect_of
 from circumspect.policy.rules import HARD_STOPS
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     Allow,
     Ask,
     Confirm,

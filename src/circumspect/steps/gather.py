@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from circumspect.page import Page
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
+from circumspect.values import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
+from circumspect.web.page import Page
 from circumspect.wording import compact
 
 NOTHING = "(there is nothing under this key)"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.policy.reading import assessment as assessments
+from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, ModelRequest, Notes, Said, Screened, ToolCall
+from circumspect.values import Execution, ModelRequest, Notes, Said, Screened, ToolCall
 from circumspect.wording import LANGUAGE_NAMES
 
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from circumspect.policy.file import ToolPolicy
 from circumspect.policy.limits import length
+from circumspect.policy.policy_file import ToolPolicy
 from circumspect.ports import Store
-from circumspect.turn import Execution, Happened, Heard, Message, Notes, Screened, Session, ToolSpec, TurnId
+from circumspect.values import Execution, Happened, Heard, Message, Notes, Screened, Session, ToolSpec, TurnId
 
 REACH = 400
 """How many messages back a conversation is read."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from circumspect import running
-from circumspect.policy.file import ToolPolicy
+from circumspect.policy.policy_file import ToolPolicy
 from circumspect.policy.understanding.customer import Customer, facts_in, held
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Json, Notes, Screened, ToolSpec
+from circumspect.values import Json, Notes, Screened, ToolSpec
 
 PATIENCE = 5.0
 """Seconds. An answer without these facts is better than one that comes late."""

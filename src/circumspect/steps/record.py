@@ -11,9 +11,9 @@ import logging
 from circumspect.errors import StoreError
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Mode, Notes, Reply, Screened, TurnResult
+from circumspect.values import Mode, Notes, Reply, Screened, TurnResult
 
-log = logging.getLogger("circumspect.turn")
+log = logging.getLogger("circumspect.values")
 
 
 async def record(

@@ -33,7 +33,7 @@ from circumspect.policy.understanding.confidence import (
 from circumspect.policy.understanding.understood import Found, Source, Understanding, Understood
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Block, Business, Execution, Json, Notes, ToolSpec
+from circumspect.values import Block, Business, Execution, Json, Notes, ToolSpec
 
 MOST_QUERIES = 5
 _CLOSE = 0.5

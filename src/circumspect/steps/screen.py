@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from circumspect.locales.language import detect
-from circumspect.policy.reading.answers import classify
+from circumspect.language.detection import detect
+from circumspect.policy.parsing.answers import classify
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Incoming, Language, Notes, Opened, Profile, Results, Screened
+from circumspect.values import Incoming, Language, Notes, Opened, Profile, Results, Screened
 from circumspect.wording import shown
 
 

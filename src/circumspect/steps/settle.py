@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from circumspect.policy.file import Policy
+from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Decided, Intent, Screened, ToolSpec
+from circumspect.values import Decided, Intent, Screened, ToolSpec
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.running import recover, unknown
-from circumspect.turn import Execution, TenantId
+from circumspect.values import Execution, TenantId
 
 LEASE_SECONDS = 75.0
 

@@ -25,7 +25,7 @@ from circumspect.policy.understanding.understood import Understanding, Understoo
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     Block,
     Business,
     Gathered,

@@ -7,7 +7,7 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Execution, Notes
+from circumspect.values import Execution, Notes
 
 
 async def verify(ended: Execution, facts: Facts, notes: Notes, tools: Tools, clock: Clock, ids: Ids) -> bool:

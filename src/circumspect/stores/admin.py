@@ -28,7 +28,7 @@ from circumspect.stores.tables import (
     turns,
     usage,
 )
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Execution,
     Intent,

@@ -21,7 +21,7 @@ import orjson
 
 from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     Business,
     Execution,
     Faq,

@@ -17,7 +17,7 @@ from circumspect.stores import labels
 from circumspect.stores.experiment_tables import labels as table
 from circumspect.stores.labels import OF_EVALUATIONS, LabelRow, Split
 from circumspect.stores.review_tables import evaluations
-from circumspect.turn import TenantId, digest
+from circumspect.values import TenantId, digest
 
 _AT_ONCE = 500
 """Evaluations in one statement: databases have a limit for values."""

@@ -18,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from circumspect.errors import ConfigError, StoreError
 from circumspect.stores.codec import dumps, loads
-from circumspect.stores.threads import Threads
+from circumspect.stores.worker_threads import Threads
 
 SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8

@@ -19,7 +19,7 @@ from circumspect.stores.experiment_tables import experiments, exposures
 from circumspect.stores.people import Page
 from circumspect.stores.statements import Values, run, sql
 from circumspect.stores.tables import conversations, tenants
-from circumspect.turn import Json, TenantId
+from circumspect.values import Json, TenantId
 
 Tenants = frozenset[TenantId] | None
 """Whose rows may be seen; None is everyone's."""

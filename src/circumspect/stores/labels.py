@@ -19,7 +19,7 @@ from circumspect.stores.codec import checked, clean, dumps
 from circumspect.stores.experiment_tables import labels
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import conversations
-from circumspect.turn import JsonObject, TenantId, lot
+from circumspect.values import JsonObject, TenantId, lot
 
 Kind = Literal["approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down", "outcome"]
 Split = Literal["train", "held"]

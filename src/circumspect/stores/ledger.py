@@ -22,7 +22,7 @@ from circumspect.stores import codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.statements import Values, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, outbox, tool_executions
-from circumspect.turn import ConversationId, Escalation, Execution, Returned, TenantId, TurnId
+from circumspect.values import ConversationId, Escalation, Execution, Returned, TenantId, TurnId
 
 ATTEMPTS = 12
 FIRST_WAIT = 5.0

@@ -22,7 +22,7 @@ from circumspect.stores.codec import checked, clean, dumps, epoch, moment
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import Values, insert
 from circumspect.stores.tables import conversations, escalations, intents, messages, tool_executions
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Language,
     Mode,

@@ -17,7 +17,7 @@ from circumspect.errors import UnknownTenant
 from circumspect.stores.codec import checked, clean, epoch, moment
 from circumspect.stores.experiment_tables import prompt_versions
 from circumspect.stores.tables import messages, tenants, turns
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 NEWEST = 10_000
 """How many turns back the use of a prompt is looked for."""

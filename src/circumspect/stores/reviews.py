@@ -18,7 +18,7 @@ from circumspect.stores.experiment_tables import exposures
 from circumspect.stores.people import Page
 from circumspect.stores.review_tables import TABLES, evaluations, results, summaries
 from circumspect.stores.tables import metadata
-from circumspect.turn import Json, JsonObject
+from circumspect.values import Json, JsonObject
 
 State = Literal["queued", "running", "done", "failed"]
 Tenants = frozenset[str] | None

@@ -16,7 +16,7 @@ from circumspect.stores.experiment_tables import shadows
 from circumspect.stores.experiments import Tenants, began
 from circumspect.stores.people import Page
 from circumspect.stores.statements import run, sql
-from circumspect.turn import Json, TenantId
+from circumspect.values import Json, TenantId
 
 
 @dataclass(frozen=True, slots=True)

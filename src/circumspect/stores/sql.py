@@ -22,13 +22,13 @@ import sqlalchemy as sa
 from circumspect.ports import Closing, OutboxItem
 from circumspect.stores import admin, ledger, people
 from circumspect.stores.admin import ConversationRow, UsageRow
-from circumspect.stores.closing import close_turn, renew
 from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
-from circumspect.stores.opening import open_turn
 from circumspect.stores.people import EscalationRow, EscalationState
 from circumspect.stores.schema import prepare
-from circumspect.turn import (
+from circumspect.stores.turn_closing import close_turn, renew
+from circumspect.stores.turn_opening import open_turn
+from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,

@@ -4,6 +4,7 @@ Nothing heavy is imported here; pydantic is loaded when the first function is de
 """
 
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
+from circumspect.tools.tool_context import ToolContext
 from circumspect.tools.toolset import Tool, Toolset
 
-__all__ = ["FunctionTool", "IdempotencyKey", "Tool", "Toolset", "tool"]
+__all__ = ["FunctionTool", "IdempotencyKey", "Tool", "ToolContext", "Toolset", "tool"]

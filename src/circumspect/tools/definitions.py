@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from circumspect.errors import ConfigError, ToolError
-from circumspect.tools.failures import brief
-from circumspect.turn import LANGUAGES, Json, JsonObject
+from circumspect.tools.tool_errors import brief
+from circumspect.values import LANGUAGES, Json, JsonObject
 
 Secrets = Callable[[str], str]
 """The value of a named secret, or KeyError. Asked at the moment of a call, so that a rotated secret is used at once."""

@@ -18,9 +18,9 @@ from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
-from circumspect.tools.failures import brief, failure
 from circumspect.tools.signatures import IdempotencyKey, Signature, signature_of
-from circumspect.turn import LANGUAGES, Effect, Json, JsonObject, Recovery, ToolSpec
+from circumspect.tools.tool_errors import brief, failure
+from circumspect.values import LANGUAGES, Effect, Json, JsonObject, Recovery, ToolSpec
 
 __all__ = ["FunctionTool", "IdempotencyKey", "tool"]
 

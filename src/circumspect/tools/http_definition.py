@@ -22,7 +22,7 @@ from pydantic import BeforeValidator, Field, JsonValue, model_validator
 from circumspect.errors import ConfigError
 from circumspect.tools.definitions import Definition, Seconds, Secret, ToolName, check_languages, check_schema
 from circumspect.tools.templates import KEY, names_in, pieces, url_names
-from circumspect.turn import Effect, Recovery
+from circumspect.values import Effect, Recovery
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 

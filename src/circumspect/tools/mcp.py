@@ -41,13 +41,13 @@ from circumspect.tools.definitions import (
     struck_json,
     words,
 )
-from circumspect.tools.failures import brief
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
 from circumspect.tools.mcp_http import NOT_SENT, REFUSED, streamable_http
 from circumspect.tools.mcp_session import Session
 from circumspect.tools.mcp_specs import specs_of
 from circumspect.tools.mcp_stdio import stdio
-from circumspect.turn import Json, JsonObject, ToolSpec
+from circumspect.tools.tool_errors import brief
+from circumspect.values import Json, JsonObject, ToolSpec
 
 __all__ = ["McpDefinition", "McpTool", "McpToolSettings", "McpTools"]
 

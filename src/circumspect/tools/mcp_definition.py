@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from circumspect.tools.definitions import Definition, Seconds, Secret
-from circumspect.turn import Effect
+from circumspect.values import Effect
 
 
 class McpToolSettings(Definition):

@@ -16,7 +16,7 @@ import orjson
 from mcp.client.streamable_http import streamable_http_client
 
 from circumspect import outgoing
-from circumspect.tools.failures import brief
+from circumspect.tools.tool_errors import brief
 
 NOT_SENT: Final = -31001
 """Our own code: no connection was made, so nothing happened."""

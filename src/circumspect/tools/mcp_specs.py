@@ -19,7 +19,7 @@ from mcp_types import Tool, ToolAnnotations
 from circumspect.errors import ConfigError
 from circumspect.tools.definitions import check_schema, struck, words
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
-from circumspect.turn import Effect, ToolSpec
+from circumspect.values import Effect, ToolSpec
 
 LONGEST_DESCRIPTION = 4_000
 

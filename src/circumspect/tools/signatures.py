@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NewType
 
 from circumspect.errors import ConfigError, ToolError
-from circumspect.turn import Json, JsonObject
+from circumspect.values import Json, JsonObject
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -19,7 +19,7 @@ from uritemplate import URITemplate
 from uritemplate.variable import VariableValueDict
 
 from circumspect.errors import ConfigError, ToolError
-from circumspect.turn import Json, JsonObject
+from circumspect.values import Json, JsonObject
 
 KEY: Final = "idempotency_key"
 """A placeholder of this name stands for the key of the call."""

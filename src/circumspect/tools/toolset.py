@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from circumspect.errors import ConfigError, ToolError
-from circumspect.turn import Json, JsonObject, ToolSpec
+from circumspect.values import Json, JsonObject, ToolSpec
 
 
 class Tool(Protocol):

@@ -14,9 +14,9 @@ from tests.lab.batch import sums
 from tests.lab.batch.sums import Sums, job_of
 
 from circumspect.lab.batch.job import Incomplete
-from circumspect.lab.batch.ledger import Ledger
+from circumspect.lab.batch.job_ledger import Ledger
 from circumspect.lab.batch.ray_engine import joined, on_ray
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.run_job import run
 
 
 def main(address: str, folder: str, node: str) -> None:

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from bench.audit import POLICY, made
 
+from circumspect.audit.auditor import audit, line_of
+from circumspect.audit.file_parts import parts, read_part
+from circumspect.audit.tool_defs import Toolbox
+from circumspect.audit.transcript_files import read
 from circumspect.errors import CircumspectError
 from circumspect.lab.batch.audits import Order, audit_of, row_of, written
 from circumspect.lab.batch.engines import processes, serial
-from circumspect.lab.batch.running import run
-from circumspect.lab.transcripts.audit import audit, line_of
-from circumspect.lab.transcripts.parts import parts, read_part
-from circumspect.lab.transcripts.tool_defs import Toolbox
-from circumspect.lab.transcripts.transcripts import read
+from circumspect.lab.batch.run_job import run
 from circumspect.policy.load import load
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

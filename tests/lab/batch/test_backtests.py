@@ -17,12 +17,12 @@ from tests.lab.batch.conftest import POLICY
 from circumspect.cli.backtest import backtest as cli_backtest
 from circumspect.lab.batch.backtests import Order, add, backtest_of, case_of
 from circumspect.lab.batch.engines import processes, serial
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.run_job import run
 from circumspect.lab.replay.backtest import Summary, backtest
 from circumspect.lab.replay.flips import shortened
 from circumspect.policy.load import load
 from circumspect.stores import SqlStore
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 from circumspect.wording import compact
 
 SHOP = TenantId("shop")
@@ -74,7 +74,7 @@ async def test_chunks_add_up_to_one_pass_with_the_same_cases_in_the_same_order(s
 
 
 async def test_since_and_the_policy_of_the_time_hold_in_chunks_too(store, recordings):
-    from circumspect.samples.files import DIRECTORY
+    from circumspect.demo.samples.sample_files import DIRECTORY
 
     newest = (await in_one_pass(store, limit=1))[0].last
     since, old = newest.replace(hour=0, minute=0), (DIRECTORY / "policy.yaml").read_text("utf-8")

@@ -13,9 +13,9 @@ from tests.lab.batch.sums import Sums, all_rows, begun, job_of
 from circumspect.errors import CircumspectError
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.job import ATTEMPTS, Incomplete
-from circumspect.lab.batch.ledger import Ledger
+from circumspect.lab.batch.job_ledger import Ledger
 from circumspect.lab.batch.ray_engine import on_ray
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.run_job import run
 
 two = partial(processes, count=2)
 

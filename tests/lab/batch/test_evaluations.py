@@ -26,13 +26,13 @@ from circumspect.lab.batch.evaluations import Budget, Progress, run_batch
 from circumspect.lab.batch.job import Incomplete
 from circumspect.lab.batch.reviews import Elsewhere
 from circumspect.models import ScriptedModel
-from circumspect.review.reading import Criteria
+from circumspect.review.case_files import Criteria
 from circumspect.review.reviewing import Reviewing
 from circumspect.review.shelf import Shelf
-from circumspect.review.stored import row_of
-from circumspect.review.words import Case, Criterion, Result
+from circumspect.review.stored_evaluations import row_of
+from circumspect.review.values import Case, Criterion, Result
 from circumspect.stores.reviews import ResultRow
-from circumspect.turn import ModelReply, ModelRequest, ModelUsage
+from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 CRITERIA = Criteria((IN_TIME, Criterion("K-2", "The price of the night is within the limit.", facts=("hotel",))))
 PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"

@@ -16,8 +16,8 @@ from tests.stores import postgres_server
 
 from circumspect.lab.batch.engines import serial
 from circumspect.lab.batch.job import packed, unpacked
-from circumspect.lab.batch.ledger import Ledger
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.job_ledger import Ledger
+from circumspect.lab.batch.run_job import run
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -104,8 +104,8 @@ COMMITTING = """
 import sys
 from tests.lab.batch.sums import Sums, job_of
 from circumspect.lab.batch.engines import serial
-from circumspect.lab.batch.ledger import Ledger
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.job_ledger import Ledger
+from circumspect.lab.batch.run_job import run
 
 with Ledger.open(sys.argv[1]) as ledger:
     for row in run(job_of(Sums(sys.argv[2], 120)), serial, ledger):

@@ -25,7 +25,7 @@ from circumspect.cli.evaluate import evaluate
 from circumspect.errors import ConfigError
 from circumspect.lab.batch import ray_engine
 from circumspect.lab.batch.ray_engine import on_ray
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.run_job import run
 
 ROOT = Path(__file__).parents[3]
 
@@ -125,7 +125,7 @@ from functools import partial
 from tests.lab.batch.sums import Sums, job_of
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.ray_engine import on_ray
-from circumspect.lab.batch.running import run
+from circumspect.lab.batch.run_job import run
 try:
     print(len(list(run(job_of(Sums(sys.argv[2], 3)), partial(on_ray, address=sys.argv[1])))), "rows")
 except ConfigError as problem:

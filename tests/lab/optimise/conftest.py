@@ -16,7 +16,7 @@ from examples.review.stand_in import StandIn
 from tests.models.conftest import _no_surroundings  # noqa: F401
 
 from circumspect.lab.optimise.dataset import Dataset, read_dataset
-from circumspect.lab.optimise.report import Report
+from circumspect.lab.optimise.optimise_report import Report
 from circumspect.lab.optimise.run import Plan, Progress, optimise
 from circumspect.models import open_model
 

@@ -19,7 +19,7 @@ from circumspect.errors import ConfigError
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.run import floor_of
 from circumspect.stores import SqlStore, prompts
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 
 @pytest.fixture

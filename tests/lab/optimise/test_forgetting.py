@@ -15,7 +15,7 @@ from tests.lab.optimise.test_from_store import Reviews, stored  # noqa: F401
 
 from circumspect.cli.optimise import optimise
 from circumspect.errors import ConfigError, StoreError, UnknownTenant
-from circumspect.lab.batch.alone import alone
+from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.dataset import Dataset, part_of, read_dataset
 from circumspect.stores import reviews
 

@@ -18,12 +18,12 @@ from tests.lab.optimise.test_watch import look, result
 
 from circumspect.cli.optimise import optimise
 from circumspect.errors import ConfigError, UnknownTenant
-from circumspect.knowledge.reading import read_document
+from circumspect.knowledge.read_document import read_document
 from circumspect.lab.optimise.dataset import part_of, read_dataset
 from circumspect.lab.optimise.from_store import CHANGED, OLDER_CASE, REPLACED, VERSIONS
 from circumspect.lab.optimise.run import Plan, check, floor_of
 from circumspect.lab.optimise.watch import seen
-from circumspect.review.words import Status
+from circumspect.review.values import Status
 from circumspect.stores import SqlStore, corrections, knowledge, reviews
 from circumspect.stores.corrections import Correction
 from circumspect.stores.engine import connect

@@ -22,9 +22,9 @@ from circumspect.lab.optimise.metric import (
     unlabelled,
     weighted,
 )
-from circumspect.lab.optimise.words import Example, Label, Outcome, Passage, outcome_of
-from circumspect.review.reading import read_case
-from circumspect.review.words import Criterion
+from circumspect.lab.optimise.values import Example, Label, Outcome, Passage, outcome_of
+from circumspect.review.case_files import read_case
+from circumspect.review.values import Criterion
 
 RULE = "A claim for a trip shall be submitted within 30 days after the last day of the trip."
 OTHER = "A hotel bill is required for every night."

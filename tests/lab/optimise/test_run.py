@@ -17,7 +17,7 @@ from circumspect.errors import ConfigError
 from circumspect.lab.optimise.adapter import RunStopped, unusable
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.run import Progress, check, floor_of
-from circumspect.lab.optimise.words import Example, Outcome
+from circumspect.lab.optimise.values import Example, Outcome
 
 
 def test_a_weak_prompt_gets_better_on_cases_that_had_no_part_in_it(ran: Ran, dataset: Dataset) -> None:

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from circumspect import __version__
+from circumspect.audit.auditor import Auditor
+from circumspect.audit.file_parts import PART, Part, parts, read_part
+from circumspect.audit.rulings import Row, Ruled, Unsupported
+from circumspect.audit.tool_defs import Specs, Toolbox
+from circumspect.audit.transcript_files import Problem, read
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.job import Chunk, Job, Work
-from circumspect.lab.transcripts.audit import Auditor
-from circumspect.lab.transcripts.parts import PART, Part, parts, read_part
-from circumspect.lab.transcripts.rulings import Row, Ruled, Unsupported
-from circumspect.lab.transcripts.tool_defs import Specs, Toolbox
-from circumspect.lab.transcripts.transcripts import Problem, read
+from circumspect.policy.grounding.claims import Claim
+from circumspect.policy.grounding.tracing import Traced
 from circumspect.policy.load import load
-from circumspect.policy.origins.claims import Claim
-from circumspect.policy.origins.tracing import Traced
 from circumspect.stores import codec
-from circumspect.turn import Allow, Ask, Confirm, Deny, Escalate, Finding, JsonObject, Verdict, digest
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Finding, JsonObject, Verdict, digest
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from circumspect import __version__
 from circumspect.lab.batch.job import Chunk, Job, Work
 from circumspect.lab.replay.backtest import Lens
 from circumspect.lab.replay.flips import KEPT, Case, Side, Summary, Tally
-from circumspect.lab.replay.stored import Elsewhere, Stretch, read, reading, stretches
+from circumspect.lab.replay.stored_turns import Elsewhere, Stretch, read, reading, stretches
 from circumspect.policy.load import load
 from circumspect.stores import codec
 from circumspect.stores.engine import Database
 from circumspect.stores.schema import prepare
-from circumspect.turn import JsonObject, TenantId, ToolCall, ToolSpec, digest
+from circumspect.values import JsonObject, TenantId, ToolCall, ToolSpec, digest
 from circumspect.wording import compact
 
 P = ParamSpec("P")

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from circumspect.lab.batch import engines
-from circumspect.lab.batch.alone import alone
 from circumspect.lab.batch.job import Failed, Incomplete
+from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.batch.reviews import COMPUTED, Elsewhere, Wanted, reviewed
-from circumspect.review.reading import Criteria
+from circumspect.review.case_files import Criteria
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.stored import StoredSummaries, row_of
-from circumspect.review.words import Case
+from circumspect.review.stored_evaluations import StoredSummaries, row_of
+from circumspect.review.values import Case
 from circumspect.stores import reviews
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.reviews import ResultRow
-from circumspect.turn import digest
+from circumspect.values import digest
 
 T = TypeVar("T")
 TENANT = "local"

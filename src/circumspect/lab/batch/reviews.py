@@ -25,10 +25,10 @@ from circumspect.review.controller import Limits
 from circumspect.review.outline import Summaries
 from circumspect.review.reviewing import Prepared, Reviewing, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.stored import row_of
-from circumspect.review.words import Case, Criterion
+from circumspect.review.stored_evaluations import row_of
+from circumspect.review.values import Case, Criterion
 from circumspect.stores.reviews import ResultRow
-from circumspect.turn import digest
+from circumspect.values import digest
 
 COMPUTED = 40
 """Reviews in a chunk, where no model is asked: some milliseconds each."""

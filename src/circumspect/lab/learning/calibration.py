@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from circumspect.errors import ConfigError
-from circumspect.turn import Json
+from circumspect.values import Json
 
 Key = tuple[str, str]
 """Tool (empty where words were the decision) and decision: answer, act, ask, escalate."""

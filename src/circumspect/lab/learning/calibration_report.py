@@ -14,7 +14,7 @@ from html import escape
 from circumspect.lab.learning.calibration import Bin, Fit, Measured, TooFew, mapped, measured, overall
 from circumspect.lab.learning.outcomes import Group, HandingOver, Label, Whose
 from circumspect.lab.learning.suggestions import Banded, BandSuggestion, Capped, CapSuggestion, difference
-from circumspect.turn import Json
+from circumspect.values import Json
 
 BAR = 30
 GROUPS: tuple[Group, ...] = ("outcomes", "colleagues", "users")

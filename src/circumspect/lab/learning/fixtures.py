@@ -26,14 +26,14 @@ from typing import Any, get_args
 import orjson
 import yaml
 
+from circumspect.audit.auditor import Auditor
+from circumspect.audit.rulings import Ruled, Said
+from circumspect.audit.tool_defs import Toolbox
+from circumspect.audit.transcript_files import Problem, Transcript, read_lines
 from circumspect.errors import CircumspectError, ConfigError
-from circumspect.lab.transcripts.audit import Auditor
-from circumspect.lab.transcripts.rulings import Ruled, Said
-from circumspect.lab.transcripts.tool_defs import Toolbox
-from circumspect.lab.transcripts.transcripts import Problem, Transcript, read_lines
-from circumspect.policy.file import Policy
 from circumspect.policy.load import load
-from circumspect.turn import Json, TenantId
+from circumspect.policy.policy_file import Policy
+from circumspect.values import Json, TenantId
 
 ENDINGS = (".fixture.yaml", ".fixture.yml", ".fixture.json")
 VERDICTS: tuple[Said, ...] = get_args(Said)

@@ -22,13 +22,13 @@ from typing import Literal
 import sqlalchemy as sa
 
 from circumspect.lab.learning.calibration import Observation
-from circumspect.lab.learning.stories import Decided, Story, assessed, stories
-from circumspect.lab.replay.journal import Ruling
+from circumspect.lab.learning.outcome_stories import Decided, Story, assessed, stories
+from circumspect.lab.replay.recorded_turns import Ruling
 from circumspect.reasons import ReasonCode
 from circumspect.stores import labels as stored_labels
 from circumspect.stores.codec import epoch, moment
 from circumspect.stores.labels import Kind, LabelRow, Split, split_of
-from circumspect.turn import JsonObject, TenantId
+from circumspect.values import JsonObject, TenantId
 
 _SAID: Mapping[ReasonCode, tuple[Kind, str]] = {
     ReasonCode.CONFIRMED_BY_USER: ("approve", "user"),

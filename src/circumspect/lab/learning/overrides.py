@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from circumspect.lab.learning.fixtures import file_name
+from circumspect.lab.learning.outcome_stories import Story
 from circumspect.lab.learning.outcomes import Label, labels_of
-from circumspect.lab.learning.stories import Story
-from circumspect.lab.replay.journal import Ruling
-from circumspect.lab.replay.past import Record
+from circumspect.lab.replay.past_calls import Record
+from circumspect.lab.replay.recorded_turns import Ruling
 from circumspect.stores.labels import Kind
-from circumspect.turn import Execution, ToolSpec
+from circumspect.values import Execution, ToolSpec
 from circumspect.wording import compact
 
 OVERRIDES: tuple[Kind, ...] = ("approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down")

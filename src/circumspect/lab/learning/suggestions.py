@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from circumspect.lab.learning.calibration import Fit, Observation
 from circumspect.policy.understanding.confidence import Bands
-from circumspect.turn import Json
+from circumspect.values import Json
 
 STEP = 0.05
 ERROR = 0.05

@@ -25,7 +25,7 @@ from circumspect.lab.batch.job import Failed
 from circumspect.lab.batch.reviews import Elsewhere, Reviewed, Wanted, reviewed
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import measured
-from circumspect.lab.optimise.words import Example, Metric, Score, outcome_of
+from circumspect.lab.optimise.values import Example, Metric, Score, outcome_of
 from circumspect.ports import Model
 from circumspect.prompts import Prompt
 from circumspect.reasons import ReasonCode
@@ -33,9 +33,9 @@ from circumspect.review.controller import Limits
 from circumspect.review.outline import FileCache
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.stored import row_of
+from circumspect.review.stored_evaluations import row_of
 from circumspect.stores.reviews import ResultRow
-from circumspect.turn import ModelRequest, Said
+from circumspect.values import ModelRequest, Said
 
 if TYPE_CHECKING:
     from gepa.core.adapter import EvaluationBatch

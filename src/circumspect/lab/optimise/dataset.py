@@ -16,12 +16,12 @@ from typing import Any, Literal
 import orjson
 
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.words import Example, Label, Passage
+from circumspect.lab.optimise.values import Example, Label, Passage
+from circumspect.review.case_files import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.citations import cite
-from circumspect.review.reading import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.shelf import Shelf
-from circumspect.review.words import STATUSES, Case
-from circumspect.turn import digest
+from circumspect.review.values import STATUSES, Case
+from circumspect.values import digest
 
 Part = Literal["train", "validation", "held"]
 TRAIN, VALIDATION = 0.5, 0.25

@@ -28,9 +28,9 @@ from typing import Any, Self
 import orjson
 
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.alone import alone
+from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.private import make_folder, opener, write
-from circumspect.lab.optimise.words import Score
+from circumspect.lab.optimise.values import Score
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS evaluations (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.alone import alone
+from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.dataset import FROM_STORE, part_of, tenant_of
 from circumspect.lab.optimise.private import write
 

@@ -21,14 +21,14 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from circumspect.errors import CircumspectError, ConfigError
-from circumspect.knowledge.reading import HTML, MARKDOWN, PDF, PLAIN, read_document
+from circumspect.knowledge.read_document import HTML, MARKDOWN, PDF, PLAIN, read_document
 from circumspect.knowledge.tree import Document
 from circumspect.lab.optimise import private
 from circumspect.lab.optimise.dataset import FROM_STORE, Part, part_of
-from circumspect.lab.optimise.words import Example, Label
-from circumspect.review.reading import criteria_of, read_case
-from circumspect.review.words import STATUSES, Criterion
-from circumspect.turn import digest
+from circumspect.lab.optimise.values import Example, Label
+from circumspect.review.case_files import criteria_of, read_case
+from circumspect.review.values import STATUSES, Criterion
+from circumspect.values import digest
 from circumspect.wording import compact
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class _Reader:
         return Judged(example, request["case"], sources, one.confirms)
 
     def _source(self, given: Mapping[str, Any], index: int) -> Source:
-        from circumspect.review.serving import bytes_of
+        from circumspect.review.service import bytes_of
         from circumspect.stores import knowledge
 
         if (name := given.get("stored")) and (key := f"stored {name}") not in self._documents:

@@ -24,9 +24,9 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.words import Example, Label, Metric, Outcome, Passage, Score
+from circumspect.lab.optimise.values import Example, Label, Metric, Outcome, Passage, Score
 from circumspect.review.citations import plain
-from circumspect.review.words import STATUSES
+from circumspect.review.values import STATUSES
 
 WEIGHTS: Mapping[str, float] = {"citations": 0.4, "coherence": 0.3, "calibration": 0.2, "status": 0.1}
 GROUP = "circumspect.metrics"

@@ -27,9 +27,9 @@ from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopp
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
+from circumspect.lab.optimise.optimise_report import Held, Report, Tried, mean_parts
 from circumspect.lab.optimise.private import write
-from circumspect.lab.optimise.report import Held, Report, Tried, mean_parts
-from circumspect.lab.optimise.words import Example
+from circumspect.lab.optimise.values import Example
 from circumspect.ports import Model
 from circumspect.prompts import Prompt
 from circumspect.review.controller import Limits

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from circumspect.lab.optimise.metric import measured, unlabelled
 from circumspect.lab.optimise.metric import review as our_metric
-from circumspect.lab.optimise.words import Example, Metric, outcome_of
+from circumspect.lab.optimise.values import Example, Metric, outcome_of
 from circumspect.reasons import ReasonCode
 
 if TYPE_CHECKING:

@@ -32,15 +32,15 @@ from circumspect.lab.replay.flips import (
     Visited,
     shortened,
 )
-from circumspect.lab.replay.journal import SECOND_OPINION, Ruling, rulings
-from circumspect.lab.replay.past import Record
+from circumspect.lab.replay.past_calls import Record
+from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
 from circumspect.lab.replay.replay import Again, rule_again
-from circumspect.lab.replay.stored import Elsewhere, Transactions, count, records, tenants_of
-from circumspect.policy.file import Policy
+from circumspect.lab.replay.stored_turns import Elsewhere, Transactions, count, records, tenants_of
 from circumspect.policy.judge import Rule
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
-from circumspect.turn import (
+from circumspect.values import (
     SEVERITY,
     Confirm,
     Deny,

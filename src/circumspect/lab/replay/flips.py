@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from circumspect.reasons import ReasonCode
-from circumspect.turn import ConversationId, Json, TenantId, ToolCall, TurnId
+from circumspect.values import ConversationId, Json, TenantId, ToolCall, TurnId
 
 Said = Literal["allow", "confirm", "approve", "ask", "escalate", "deny"]
 Change = Literal["let_through", "looser", "held", "stricter", "opinion_dropped", "opinion_asked"]

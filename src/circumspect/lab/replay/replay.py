@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.clock import FixedClock
-from circumspect.lab.replay.journal import SECOND_OPINION, Ruling, rulings
-from circumspect.lab.replay.past import Elsewhere, Record, nowhere
+from circumspect.lab.replay.past_calls import Elsewhere, Record, nowhere
+from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
 from circumspect.policy.facts import Facts
-from circumspect.policy.file import Policy
 from circumspect.policy.judge import Rule
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
-from circumspect.turn import Business, Enforced, Mode, Notes, Tenant, ToolSpec, Verdict
+from circumspect.values import Business, Enforced, Mode, Notes, Tenant, ToolSpec, Verdict
 from circumspect.work import Setup, Work
 
 __all__ = ("SECOND_OPINION", "Again", "Record", "Ruling", "rule_again", "rulings")

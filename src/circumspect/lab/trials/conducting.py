@@ -19,9 +19,9 @@ from circumspect.lab.trials.experiments import Experiment, of_row, read_arms, to
 from circumspect.lab.trials.measures import Report, next_step, read_plan, report, stops
 from circumspect.lab.trials.rollout import Step
 from circumspect.ports import Clock, Ids
-from circumspect.stores import SqlStore, access, experiments
+from circumspect.stores import SqlStore, action_log, experiments
 from circumspect.stores.experiments import ExperimentState, Sums, Tenants
-from circumspect.turn import Json, JsonObject, TenantId
+from circumspect.values import Json, JsonObject, TenantId
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ def logged(name: str, by: str, id_: str, at: datetime, detail: JsonObject | None
     """The line in the log of what operators did."""
 
     def written(connection: sa.Connection, experiment: Experiment) -> None:
-        access.log_action(
+        action_log.log_action(
             connection, id=id_, at=at, operator=by, action=name, tenant=experiment.tenant, subject=experiment.id,
             detail=detail,
         )  # fmt: skip

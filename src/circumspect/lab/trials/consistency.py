@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from circumspect.knowledge.semantic import Embedder, cosine
-from circumspect.turn import TurnResult
+from circumspect.values import TurnResult
 
 MOST_WORDS = 1_000
 """Of either text: comparing takes as many steps as one has words times the other."""

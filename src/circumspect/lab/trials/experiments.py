@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from circumspect.errors import ConfigError
 from circumspect.lab.trials.variants import Overlay, read_overlay
 from circumspect.stores.experiments import ExperimentRow, ExperimentState
-from circumspect.turn import Json, TenantId, lot
+from circumspect.values import Json, TenantId, lot
 
 Kind = Literal["ab", "shadow"]
 Unit = Literal["conversation", "case"]

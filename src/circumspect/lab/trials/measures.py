@@ -33,7 +33,7 @@ from circumspect.lab.trials.statistics import (
     unseen,
 )
 from circumspect.stores.experiments import Sums
-from circumspect.turn import Json
+from circumspect.values import Json
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric

@@ -20,12 +20,12 @@ from typing import Literal
 
 from circumspect.errors import ModelUnavailable, ToolError
 from circumspect.lab.trials.variants import Variant
-from circumspect.lab.trials.watching import Passing
+from circumspect.lab.trials.watching_store import Passing
 from circumspect.pipeline import run_turn
-from circumspect.policy.file import Policy, effect_of
+from circumspect.policy.policy_file import Policy, effect_of
 from circumspect.ports import Clock, Closing, Model, Store, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.turn import (
+from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,
@@ -346,6 +346,6 @@ def _unlogged() -> Iterator[None]:
         _in_shadow.reset(token)
 
 
-logging.getLogger("circumspect.turn").addFilter(
+logging.getLogger("circumspect.values").addFilter(
     lambda record: record.levelno >= logging.WARNING or not _in_shadow.get()
 )

@@ -25,7 +25,7 @@ from random import Random
 from typing import Literal
 
 from circumspect.lab.trials.statistics import Metric
-from circumspect.turn import lot
+from circumspect.values import lot
 
 Decision = Literal["answer", "act", "ask", "escalate"]
 Outcome = Literal["answered", "acted", "asked", "escalated", "wrong action"]

@@ -46,7 +46,7 @@ from circumspect.lab.trials.estimates import (
     whole,
     wilson,
 )
-from circumspect.turn import Json
+from circumspect.values import Json
 
 __all__ = [
     "Arm",

@@ -18,14 +18,14 @@ from typing import Any, Literal, Protocol, get_args
 
 from circumspect.errors import ConfigError
 from circumspect.guardian.port import Guardian
-from circumspect.policy.file import Policy
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.ports import Model
 from circumspect.prompts import FIXED, Prompt, chosen, names
 from circumspect.steps.retrieve import Search
-from circumspect.turn import Business, Json, TenantId, ToolSpec
+from circumspect.values import Business, Json, TenantId, ToolSpec
 from circumspect.work import Setup
 
 Way = Literal["standard", "adaptive", "guided", "service"]

@@ -16,9 +16,9 @@ from functools import cache
 from string import Template
 from typing import Literal, get_args
 
-from circumspect.policy.reading.loose_json import exact, intact, mended, printable
+from circumspect.policy.parsing.loose_json import exact, intact, mended, printable
 from circumspect.prompts import prompt
-from circumspect.turn import Json, JsonObject, ModelReply
+from circumspect.values import Json, JsonObject, ModelReply
 
 NAME = "analyse_user_request"
 Action = Literal["normal", "clarify", "block", "guardian_block"]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
-from circumspect.locales.wordlists import patterns, said, spoken
-from circumspect.turn import Execution, Json, JsonObject, Language
+from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.values import Execution, Json, JsonObject, Language
 
 Band = Literal["high", "medium", "low"]
 

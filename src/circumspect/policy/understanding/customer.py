@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from circumspect.policy.arguments import missing, problems
-from circumspect.policy.file import ToolPolicy, effect_of
+from circumspect.policy.policy_file import ToolPolicy, effect_of
 from circumspect.policy.understanding.synthetic import as_data
-from circumspect.turn import Json, ToolCall, ToolSpec
+from circumspect.values import Json, ToolCall, ToolSpec
 
 _LONGEST = 200
 

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions, filled_in, text_of
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Json, JsonObject, ModelReply
+from circumspect.values import Json, JsonObject, ModelReply
 
 Way = Literal["RETRIEVE", "REASON_ONLY", "USE_TOOL", "CLARIFY", "ESCALATE"]
 WAYS: tuple[Way, ...] = get_args(Way)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from circumspect.locales.phrases import BREAK
-from circumspect.locales.wordlists import patterns, said, spoken
-from circumspect.turn import Language
+from circumspect.language.phrases import BREAK
+from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.values import Language
 
 SmallTalk = Literal["thanks", "greeting", "bye", "acknowledged", "recap"]
 KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)

@@ -14,10 +14,10 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from circumspect import locales
+from circumspect.language import catalogue
 from circumspect.policy.understanding.analysis import Action, Analysis
 from circumspect.prompts import prompt
-from circumspect.turn import Language
+from circumspect.values import Language
 
 NONE = "(none)"
 _TELLING = 25
@@ -67,8 +67,8 @@ def response(
     words = _words(action, analysis, language, business)
     if not heading or analysis is None or action in ("block", "guardian_block") or not _shown(analysis.user_intent):
         return words
-    understood = locales.say(language, "understood-intent", intent=as_data(analysis.user_intent))
-    return f"**{locales.say(language, 'understood-heading')}**\n\n{understood}\n\n{words}"
+    understood = catalogue.say(language, "understood-intent", intent=as_data(analysis.user_intent))
+    return f"**{catalogue.say(language, 'understood-heading')}**\n\n{understood}\n\n{words}"
 
 
 def as_data(text: str) -> str:
@@ -96,15 +96,15 @@ def gives_away(reply: str, analysis: Analysis) -> bool:
 def _words(action: Action, analysis: Analysis | None, language: Language, business: str) -> str:
     match action:
         case "normal":
-            return locales.say(language, "understood-normal")
+            return catalogue.say(language, "understood-normal")
         case "clarify":
             question = as_data(analysis.clarification_question) if analysis else ""
-            asked = question if question and _shown(question) else locales.say(language, "understood-clarify-outro")
-            return f"{locales.say(language, 'understood-clarify-intro')} {asked}"
+            asked = question if question and _shown(question) else catalogue.say(language, "understood-clarify-outro")
+            return f"{catalogue.say(language, 'understood-clarify-intro')} {asked}"
         case "block":
-            return locales.say(language, "understood-block", business=as_data(business))
+            return catalogue.say(language, "understood-block", business=as_data(business))
         case "guardian_block":
-            return locales.say(language, "understood-guardian")
+            return catalogue.say(language, "understood-guardian")
 
 
 def _shown(text: str) -> bool:

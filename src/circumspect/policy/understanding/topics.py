@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from circumspect.locales.wordlists import compiled, patterns, said, spoken
-from circumspect.turn import Language
+from circumspect.language.word_lists import compiled, patterns, said, spoken
+from circumspect.values import Language
 
 Stance = Literal["asks", "demands"]
 

@@ -16,7 +16,7 @@ from circumspect.policy.understanding.customer import Customer
 from circumspect.policy.understanding.decision import Decision
 from circumspect.policy.understanding.topics import ExtraTopic, Topic
 from circumspect.reasons import ReasonCode
-from circumspect.turn import Block, Json, Said, Screened
+from circumspect.values import Block, Json, Said, Screened
 
 
 @dataclass(frozen=True, slots=True)

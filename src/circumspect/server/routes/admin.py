@@ -18,20 +18,10 @@ from starlette.responses import Response
 
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.explain import explain
-from circumspect.policy.file import Policy
+from circumspect.policy.policy_file import Policy
 from circumspect.server.access import NotPermitted, Operator, Principal, either, operator, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.schemas.admin import (
-    ActionShown,
-    PlanGiven,
-    PlanShown,
-    TenantChange,
-    TenantShown,
-    ToolShown,
-    UsageRowShown,
-)
-from circumspect.server.schemas.bodies import TENANT, Page
-from circumspect.server.web import (
+from circumspect.server.responses import (
     OPERATOR,
     After,
     Limit,
@@ -47,11 +37,22 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import access, admin, tenants
+from circumspect.server.schemas.admin import (
+    ActionShown,
+    PlanGiven,
+    PlanShown,
+    TenantChange,
+    TenantShown,
+    ToolShown,
+    UsageRowShown,
+)
+from circumspect.server.schemas.bodies import TENANT, Page
+from circumspect.server.stores import tenants
+from circumspect.server.stores.tenants import TenantRow
+from circumspect.stores import action_log, admin
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.tables import usage as usage_table
-from circumspect.stores.tenants import TenantRow
-from circumspect.turn import Plan, TenantId, ToolSpec
+from circumspect.values import Plan, TenantId, ToolSpec
 
 router = resource("administration")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
@@ -283,7 +284,7 @@ async def list_log(
     """What operators and keys did, the newest first."""
     place = page_after(after)
     rows = await services_of(request).store.tx(
-        access.list_actions,
+        action_log.list_actions,
         allowed=visible(who, tenant),
         before=(place.at, place.id) if place else None,
         limit=limit + 1,
@@ -291,7 +292,7 @@ async def list_log(
     return answer(paged(rows, limit, _action_shown, lambda row: (row.at, row.id)))
 
 
-def _action_shown(row: access.LogRow) -> dict[str, Any]:
+def _action_shown(row: action_log.LogRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "at": when(row.at),

@@ -15,13 +15,8 @@ from starlette.responses import Response
 
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import HttpProblem
-from circumspect.server.requests import about
-from circumspect.server.routes.conversations import turn_shown
-from circumspect.server.schemas.approvals import ApprovalShown, Decided, Decision, Edit
-from circumspect.server.schemas.bodies import Page
-from circumspect.server.streams import lost_body
-from circumspect.server.turns import is_lost
-from circumspect.server.web import (
+from circumspect.server.request_log import about
+from circumspect.server.responses import (
     After,
     IdPath,
     Limit,
@@ -34,10 +29,16 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import approvals, people
-from circumspect.stores.approvals import Approval
-from circumspect.turn import Decided as Errand
-from circumspect.turn import Incoming, JsonObject, TurnId
+from circumspect.server.routes.conversations import turn_shown
+from circumspect.server.running_turns import is_lost
+from circumspect.server.schemas.approvals import ApprovalShown, Decided, Decision, Edit
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.stores import approvals
+from circumspect.server.stores.approvals import Approval
+from circumspect.server.streams import lost_body
+from circumspect.stores import people
+from circumspect.values import Decided as Errand
+from circumspect.values import Incoming, JsonObject, TurnId
 
 router = resource("approvals")
 Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]

@@ -17,21 +17,21 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.lab.transcripts.audit import Auditor, line_of
-from circumspect.lab.transcripts.summary import Summary
-from circumspect.lab.transcripts.tool_defs import Specs, Toolbox
-from circumspect.lab.transcripts.transcripts import Problem as Unreadable
-from circumspect.lab.transcripts.transcripts import read_stream
-from circumspect.policy.file import Policy
+from circumspect.audit.auditor import Auditor, line_of
+from circumspect.audit.summary import Summary
+from circumspect.audit.tool_defs import Specs, Toolbox
+from circumspect.audit.transcript_files import Problem as Unreadable
+from circumspect.audit.transcript_files import read_stream
 from circumspect.policy.load import load
+from circumspect.policy.policy_file import Policy
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.problems import HttpProblem
-from circumspect.server.requests import about, read_json
+from circumspect.server.request_log import about, read_json
+from circumspect.server.responses import KEY, described, resource
 from circumspect.server.schemas.audit import AuditGiven
-from circumspect.server.web import KEY, described, resource
-from circumspect.stores import policies
+from circumspect.server.stores import policies
 from circumspect.stores.codec import dumps
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 router = resource("audit")
 Auditing = Annotated[Caller, Depends(caller("read"))]

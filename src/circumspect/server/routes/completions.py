@@ -20,7 +20,7 @@ from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, ToolError
 from circumspect.policy.arguments import validator
-from circumspect.server import threads
+from circumspect.server import client_chats
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.openai_format import (
     ChatRequest,
@@ -36,12 +36,12 @@ from circumspect.server.openai_format import (
     with_error,
 )
 from circumspect.server.problems import HttpProblem, body_of, response_to
-from circumspect.server.requests import StrictRoute, about
+from circumspect.server.request_log import StrictRoute, about
+from circumspect.server.responses import KEY, answer, described, resource, written
+from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, lost_body
-from circumspect.server.turns import is_lost
-from circumspect.server.web import KEY, answer, described, resource, written
-from circumspect.turn import Entry, Incoming, Json, Results, ToolSpec, TurnId, TurnResult
+from circumspect.values import Entry, Incoming, Json, Results, ToolSpec, TurnId, TurnResult
 from circumspect.work import Setup
 
 log = logging.getLogger(__name__)
@@ -111,8 +111,8 @@ async def create_chat_completion(
     if not talk.newest:
         raise _invalid("The last message has to be the user's or a tool's.", "Add what the user said.")
     setup = _with_clients_tools(await services.directory.setup(who.tenant), given)
-    sender = threads.Sender(who.tenant, who.key, given.user)
-    thread = await threads.find(services, setup, sender, talk, _named(given, named), key)
+    sender = client_chats.Sender(who.tenant, who.key, given.user)
+    thread = await client_chats.find(services, setup, sender, talk, _named(given, named), key)
     # Either the user's new words, or what the client's tools returned.
     errand = Results(thread.returned) if talk.results and not talk.text else None
     incoming = Incoming(
@@ -134,7 +134,7 @@ async def create_chat_completion(
     async def after(result: TurnResult) -> None:
         if result.turn == incoming.turn and not is_lost(result):
             said = (*talk.earlier, *talk.newest, reply_said(result))
-            await threads.remember(services, sender, said, result)
+            await client_chats.remember(services, sender, said, result)
 
     created = int(services.clock.now().timestamp())
     if given.stream:

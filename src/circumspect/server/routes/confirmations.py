@@ -15,16 +15,16 @@ from starlette.responses import Response
 
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.requests import about
+from circumspect.server.request_log import about
+from circumspect.server.responses import KEY, IdPath, described, resource
 from circumspect.server.routes.conversations import Key, answered, turn_shown, wants_events
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.schemas.conversations import TurnShown
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
-from circumspect.server.web import KEY, IdPath, described, resource
 from circumspect.stores.people import get_conversation
 from circumspect.stores.tables import intents
-from circumspect.turn import ConversationId, Decided, Incoming, IntentId, TenantId, TurnId
+from circumspect.values import ConversationId, Decided, Incoming, IntentId, TenantId, TurnId
 
 router = resource("conversations")
 Chatting = Annotated[Caller, Depends(caller("chat"))]

@@ -14,18 +14,8 @@ from starlette.responses import Response
 
 from circumspect.server.access import Caller, Principal, caller, either, services_of
 from circumspect.server.problems import HttpProblem
-from circumspect.server.requests import about
-from circumspect.server.schemas.bodies import Page
-from circumspect.server.schemas.conversations import (
-    ConversationShown,
-    MessageShown,
-    NewConversation,
-    NewMessage,
-    TurnShown,
-)
-from circumspect.server.streams import Stream, lost_body
-from circumspect.server.turns import is_lost
-from circumspect.server.web import (
+from circumspect.server.request_log import about
+from circumspect.server.responses import (
     KEY,
     Action,
     After,
@@ -42,9 +32,20 @@ from circumspect.server.web import (
     visible,
     when,
 )
-from circumspect.stores import people, privacy
+from circumspect.server.running_turns import is_lost
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.conversations import (
+    ConversationShown,
+    MessageShown,
+    NewConversation,
+    NewMessage,
+    TurnShown,
+)
+from circumspect.server.stores import privacy
+from circumspect.server.streams import Stream, lost_body
+from circumspect.stores import people
 from circumspect.stores.people import Conversation, NotThere, get_conversation, list_conversations
-from circumspect.turn import ConversationId, Incoming, Message, TurnId, TurnResult
+from circumspect.values import ConversationId, Incoming, Message, TurnId, TurnResult
 
 router = resource("conversations")
 Chatting = Annotated[Caller, Depends(caller("chat"))]

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from circumspect.lab.optimise.dataset import part_of
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.requests import about
+from circumspect.server.request_log import about
+from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, resource, visible, when
 from circumspect.server.schemas.corrections import CorrectionGiven, CorrectionShown
-from circumspect.server.web import IdPath, TenantQuery, action, answer, described, resource, visible, when
 from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import epoch
 from circumspect.stores.corrections import Correction

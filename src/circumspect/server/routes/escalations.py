@@ -11,10 +11,8 @@ from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import NotPermitted, Principal, either, services_of
-from circumspect.server.requests import about
-from circumspect.server.schemas.bodies import Page
-from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, Said
-from circumspect.server.web import (
+from circumspect.server.request_log import about
+from circumspect.server.responses import (
     After,
     IdPath,
     Limit,
@@ -28,9 +26,11 @@ from circumspect.server.web import (
     visible,
     when,
 )
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, Said
 from circumspect.stores import people
 from circumspect.stores.people import EscalationRow
-from circumspect.turn import ConversationId, JsonObject, TurnId
+from circumspect.values import ConversationId, JsonObject, TurnId
 
 router = resource("escalations")
 Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]

@@ -14,17 +14,12 @@ import sqlalchemy as sa
 from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from circumspect.review.serving import read_request, stored_documents
-from circumspect.review.words import ControllerName, shortened
+from circumspect.review.service import read_request, stored_documents
+from circumspect.review.values import ControllerName, shortened
 from circumspect.server.access import Caller, Principal, caller, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.requests import about
-from circumspect.server.routes.corrections import shown as shown_correction
-from circumspect.server.schemas.bodies import Page
-from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation
-from circumspect.server.services import Services, reviewing_model
-from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
-from circumspect.server.web import (
+from circumspect.server.request_log import about
+from circumspect.server.responses import (
     KEY,
     Action,
     After,
@@ -42,11 +37,16 @@ from circumspect.server.web import (
     visible,
     when,
 )
+from circumspect.server.routes.corrections import shown as shown_correction
+from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation
+from circumspect.server.services import Services, reviewing_model
+from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
 from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import dumps
 from circumspect.stores.corrections import Correction
 from circumspect.stores.reviews import Evaluation
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 router = resource("evaluations")
 Asking = Annotated[Caller, Depends(caller("chat"))]

@@ -28,20 +28,9 @@ from circumspect.lab.trials.conducting import (
 )
 from circumspect.lab.trials.experiments import Experiment, of_row
 from circumspect.server.access import NotPermitted, Principal, either, services_of
-from circumspect.server.matching import CHANGED, ETAG, IfMatch, as_seen, tagged
+from circumspect.server.if_match import CHANGED, ETAG, IfMatch, as_seen, tagged
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.schemas.bodies import ID, Page, Problem
-from circumspect.server.schemas.experiments import (
-    ExperimentGiven,
-    ExperimentShown,
-    ExperimentWhole,
-    FinishGiven,
-    ShadowShown,
-    ShareGiven,
-    StopGiven,
-)
-from circumspect.server.services import Services
-from circumspect.server.web import (
+from circumspect.server.responses import (
     After,
     IdPath,
     Limit,
@@ -56,9 +45,20 @@ from circumspect.server.web import (
     visible,
     when,
 )
+from circumspect.server.schemas.bodies import ID, Page, Problem
+from circumspect.server.schemas.experiments import (
+    ExperimentGiven,
+    ExperimentShown,
+    ExperimentWhole,
+    FinishGiven,
+    ShadowShown,
+    ShareGiven,
+    StopGiven,
+)
+from circumspect.server.services import Services
 from circumspect.stores import experiments, shadows
 from circumspect.stores.shadows import ShadowRow
-from circumspect.turn import JsonObject
+from circumspect.values import JsonObject
 
 router = resource("experiments")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]

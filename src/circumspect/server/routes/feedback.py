@@ -13,17 +13,17 @@ import sqlalchemy as sa
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from circumspect.lab.learning.stories import story_of
+from circumspect.lab.learning.outcome_stories import story_of
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.requests import about
+from circumspect.server.request_log import about
+from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, resource, visible, when
 from circumspect.server.schemas.feedback import FeedbackGiven, FeedbackShown
-from circumspect.server.web import IdPath, TenantQuery, action, answer, described, resource, visible, when
 from circumspect.stores import labels
 from circumspect.stores.codec import epoch
 from circumspect.stores.labels import LabelRow, split_of
 from circumspect.stores.people import get_conversation
-from circumspect.turn import ConversationId
+from circumspect.values import ConversationId
 
 router = resource("conversations")
 Judging = Annotated[Principal, Depends(either("chat", ("operator", "reviewer")))]

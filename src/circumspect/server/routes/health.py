@@ -11,13 +11,13 @@ from fastapi import Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from circumspect.config import Settings
 from circumspect.errors import StoreError
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
+from circumspect.server.config import Settings
 from circumspect.server.metrics import waiting
+from circumspect.server.responses import answer, described, resource
 from circumspect.server.schemas.bodies import Problem
 from circumspect.server.schemas.health import Health, Readiness
-from circumspect.server.web import answer, described, resource
 from circumspect.stores.schema import HEAD
 
 router = resource("health")

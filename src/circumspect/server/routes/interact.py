@@ -12,16 +12,16 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from circumspect.browsing.interacting import Asked, arriving, interaction
 from circumspect.server.access import Caller, caller, services_of
-from circumspect.server.requests import about
+from circumspect.server.request_log import about
+from circumspect.server.responses import KEY, answer, described, resource
 from circumspect.server.routes.conversations import Key
+from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.interact import InteractionShown, InteractRequest
 from circumspect.server.streams import lost_body
-from circumspect.server.turns import is_lost
-from circumspect.server.web import KEY, answer, described, resource
 from circumspect.stores.people import get_conversation
-from circumspect.turn import ConversationId
+from circumspect.values import ConversationId
+from circumspect.web.browsing.interaction import Asked, arriving, interaction
 
 router = resource("agent")
 Chatting = Annotated[Caller, Depends(caller("chat"))]

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from circumspect.server import credentials
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.responses import TenantQuery, action, answer, described, one_tenant, resource, visible, when
 from circumspect.server.schemas.keys import KeyMade, KeyShown, NewKey, Rotation
-from circumspect.server.web import TenantQuery, action, answer, described, one_tenant, resource, visible, when
-from circumspect.stores import access, tenants
-from circumspect.stores.access import KeyRow
+from circumspect.server.stores import access, tenants
+from circumspect.server.stores.access import KeyRow
 
 router = resource("keys")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]

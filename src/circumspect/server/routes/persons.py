@@ -9,9 +9,9 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from circumspect.server.access import Principal, either, services_of
+from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, one_tenant, resource
 from circumspect.server.schemas.persons import Forgotten, PersonExport
-from circumspect.server.web import IdPath, TenantQuery, action, answer, described, one_tenant, resource
-from circumspect.stores import privacy
+from circumspect.server.stores import privacy
 
 router = resource("persons")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]

@@ -16,10 +16,21 @@ from starlette.responses import Response
 
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.diff import changes
-from circumspect.policy.file import Policy
 from circumspect.policy.load import check, load
+from circumspect.policy.policy_file import Policy
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
+from circumspect.server.responses import (
+    Limit,
+    TenantQuery,
+    action,
+    answer,
+    described,
+    needs_one_of,
+    one_tenant,
+    resource,
+    when,
+)
 from circumspect.server.schemas.bodies import Page
 from circumspect.server.schemas.policies import (
     ChangeShown,
@@ -31,20 +42,9 @@ from circumspect.server.schemas.policies import (
     RollBack,
 )
 from circumspect.server.services import Services
-from circumspect.server.web import (
-    Limit,
-    TenantQuery,
-    action,
-    answer,
-    described,
-    needs_one_of,
-    one_tenant,
-    resource,
-    when,
-)
-from circumspect.stores import policies
-from circumspect.stores.policies import PolicyVersion
-from circumspect.turn import TenantId, ToolSpec
+from circumspect.server.stores import policies
+from circumspect.server.stores.policies import PolicyVersion
+from circumspect.values import TenantId, ToolSpec
 
 router = resource("policies")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]

@@ -15,9 +15,7 @@ from starlette.responses import Response
 from circumspect.prompts import FIXED, Prompt, names, shipped, version
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.schemas.prompts import PROMPT_ID, DiffShown, PromptGiven, PromptShown, PromptWhole, UseShown
-from circumspect.server.services import Services
-from circumspect.server.web import (
+from circumspect.server.responses import (
     Limit,
     TenantQuery,
     action,
@@ -28,9 +26,11 @@ from circumspect.server.web import (
     resource,
     when,
 )
+from circumspect.server.schemas.prompts import PROMPT_ID, DiffShown, PromptGiven, PromptShown, PromptWhole, UseShown
+from circumspect.server.services import Services
 from circumspect.stores import prompts
 from circumspect.stores.prompts import PromptRow
-from circumspect.turn import TenantId
+from circumspect.values import TenantId
 
 router = resource("prompts")
 Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]

@@ -25,9 +25,9 @@ from circumspect.server.access import (
     session_token,
     signed_in,
 )
+from circumspect.server.responses import OPERATOR, described, resource
 from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, Session
 from circumspect.server.signin import sign_in, sign_out
-from circumspect.server.web import OPERATOR, described, resource
 
 ATTEMPTS_PER_MINUTE = 20
 """From one address, for whatever names."""

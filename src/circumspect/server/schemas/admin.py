@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from circumspect.server.schemas.bodies import Given, Shown
-from circumspect.turn import Effect, Language, Mode, Recovery
+from circumspect.values import Effect, Language, Mode, Recovery
 
 
 class PlanShown(Shown):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from circumspect.server.schemas.bodies import Given, Shown
 from circumspect.server.schemas.conversations import TurnShown
-from circumspect.turn import IntentState
+from circumspect.values import IntentState
 
 
 class ApprovalShown(Shown):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
 from circumspect.server.schemas.bodies import Given, Id, Shown, Text
-from circumspect.turn import Kind, Language, Mode, Outcome, Role
+from circumspect.values import Kind, Language, Mode, Outcome, Role
 
 
 class NewConversation(Given):

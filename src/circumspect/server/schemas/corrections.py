@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.review.words import Status
+from circumspect.review.values import Status
 from circumspect.server.schemas.bodies import NO_NUL, Given, Shown
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from circumspect.reasons import ReasonCode
-from circumspect.review.words import ControllerName, Status
+from circumspect.review.values import ControllerName, Status
 from circumspect.server.schemas.bodies import Given, Shown
 from circumspect.server.schemas.corrections import CorrectionShown
 from circumspect.stores.reviews import State

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.page import Element, Page, Popup
 from circumspect.server.schemas.bodies import NO_NUL, Given, Id, Line, Shown
-from circumspect.turn import Language, Outcome
+from circumspect.values import Language, Outcome
+from circumspect.web.page import Element, Page, Popup
 
 Short = Annotated[str, Field(max_length=2_000, pattern=NO_NUL)]
 Url = Annotated[str, Field(max_length=4_000, pattern=r"^(https?|file|about):[^\s\x00]*$")]
@@ -60,7 +60,7 @@ class PageGiven(Given):
 
     def page(self, url: str) -> Page:
         if self.html is not None:
-            from circumspect.browser.html import page_of_html
+            from circumspect.web.browser.html_snapshot import page_of_html
 
             return page_of_html(self.html, url)
         elements = tuple(Element(**one.model_dump()) for one in self.elements or ())

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from circumspect.server.schemas.bodies import ONE_LINE, TENANT, Given, Shown
-from circumspect.stores.access import SCOPES, Scope
+from circumspect.server.stores.access import SCOPES, Scope
 
 
 class NewKey(Given):

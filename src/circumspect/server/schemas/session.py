@@ -9,7 +9,7 @@ from pydantic import Field
 
 from circumspect.server.credentials import LONGEST_PASSWORD
 from circumspect.server.schemas.bodies import Given, Shown
-from circumspect.stores.access import Role, Scope
+from circumspect.server.stores.access import Role, Scope
 
 
 class Credentials(Given):

@@ -1,0 +1,345 @@
+"""audit: conversations that happened -> what would have been held, and why. No model, no network, no effects.
+
+Every call an assistant proposed becomes a `Facts` with the session as it was at that moment, and goes through the same
+rules as a live call; the confirmation is read from the words. One conversation is in memory at a time.
+
+What may surprise: a transcript has no self-assessment, so confidence plays no part; and the conversation goes on as it
+was recorded, even where a call would have been held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from circumspect.audit.draft_policy import guess
+from circumspect.audit.message_formats import (
+    Proposed,
+    Returned,
+    Unknown,
+    Words,
+    has_failed,
+    proposed,
+    result_value,
+    steps,
+)
+from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
+from circumspect.audit.rulings import Row, Ruled, Unsupported, line_of, said
+from circumspect.audit.tool_defs import Specs, Toolbox
+from circumspect.audit.transcript_files import Problem, ProblemKind, Transcript, read
+from circumspect.audit.transcript_rules import exchange_of
+from circumspect.policy import conditions
+from circumspect.policy.arguments import materialised
+from circumspect.policy.conditions import Known
+from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.claims import unsupported_claims
+from circumspect.policy.grounding.tracing import Ledger, attach, trace
+from circumspect.policy.judge import Rule, judge
+from circumspect.policy.policy_file import Policy, ToolPolicy, effect_of
+from circumspect.reasons import ReasonCode
+from circumspect.values import (
+    Deny,
+    Effect,
+    Finding,
+    Happened,
+    Heard,
+    Session,
+    ToolCall,
+    ToolSpec,
+    Verdict,
+    strictest,
+)
+
+__all__ = ("Auditor", "Row", "Ruled", "Unsupported", "audit", "line_of")
+
+Rules = tuple[Rule, ...]
+MESSAGE_LIMIT = 200_000
+"""A longer message is read up to here, and said to be."""
+KNOWN_TOOLS = 4096
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """How conversations are judged. Without a policy, what each tool does is guessed from its name and schema."""
+
+    policy: Policy | None = None
+    specs: Specs | None = None
+    """For transcripts that carry no tool definitions."""
+    rules: Sequence[Rule] = AUDIT_RULES
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    claims: bool = True
+    covered: dict[tuple[str, int], _Covered] = field(default_factory=dict)
+    last: list[_Conversation] = field(default_factory=list)
+    """The conversation before, in case the next one goes on from it."""
+
+    def judged(self, facts: Facts, covered: _Covered) -> tuple[Verdict, tuple[Finding, ...]]:
+        """What the rules say, those about the call as such before those about the conversation."""
+        verdict, findings = judge(facts, covered.first)
+        if verdict.kind == "deny":
+            return verdict, findings
+        later, more = judge(facts, covered.rest)
+        return strictest((verdict, later)) if findings else later, (*findings, *more)
+
+    def cover(self, tool: str, specs: Specs | None) -> _Covered:
+        """What is known about a tool before anybody calls it, found once."""
+        spec = specs.get(tool) if specs is not None else None
+        known = self.covered.get((tool, id(spec)))
+        if known is None or known.declared is not spec:
+            if len(self.covered) >= KNOWN_TOOLS:
+                self.covered.clear()
+            known = self.covered[tool, id(spec)] = self._covered(tool, spec, specs is None and bool(tool))
+        return known
+
+    def _covered(self, tool: str, declared: ToolSpec | None, undeclared: bool) -> _Covered:
+        spec = ToolSpec(tool) if undeclared else declared
+        policy = self.policy.of(tool, None) if self.policy is not None else guess(spec).policy if spec else None
+        effect = effect_of(spec, policy)
+        rules = [one for one in self.rules if can_speak(one, spec, policy, effect)]
+        return _Covered(
+            declared,
+            spec,
+            policy,
+            effect,
+            tuple(one for one in rules if one.name in FIRST),
+            tuple(one for one in rules if one.name not in FIRST),
+        )
+
+    def of(self, transcript: Transcript) -> Iterator[Row]:
+        """Everything there is to say about one conversation, in order."""
+        before = self.last[0] if self.last else None
+        conversation = (before and before.resumed(transcript)) or _Conversation(self, transcript)
+        self.last[:] = [conversation]
+        return conversation.rows()
+
+
+@dataclass(frozen=True, slots=True)
+class _Covered:
+    """A tool, what holds for it, and the rules that can have anything to say about a call of it."""
+
+    declared: ToolSpec | None
+    spec: ToolSpec | None
+    policy: ToolPolicy | None
+    effect: Effect | None
+    first: Rules
+    rest: Rules
+
+
+def audit(
+    paths: Iterable[str | Path],
+    policy: Policy | None = None,
+    *,
+    specs: Specs | None = None,
+    rules: Sequence[Rule] = AUDIT_RULES,
+    now: datetime | None = None,
+    claims: bool = True,
+) -> Iterator[Row]:
+    """Every proposed call of every conversation with its verdict, every unsupported claim, everything unreadable."""
+    auditor = Auditor(policy, specs, rules, now or datetime.now(UTC), claims)
+    for one in read(paths, Toolbox()):
+        if isinstance(one, Problem):
+            yield one
+        else:
+            yield from auditor.of(one)
+
+
+class _Conversation:
+    """One pass over the messages, growing the session and its ledger.
+
+    A file of proposals repeats the conversation with each of them. `resumed` goes on from where the one before stopped
+    when the messages are the same so far.
+    """
+
+    def __init__(self, auditor: Auditor, transcript: Transcript) -> None:
+        self.auditor = auditor
+        self.transcript = transcript
+        self.specs = transcript.specs if transcript.specs is not None else auditor.specs
+        self.events: list[Heard | Happened] = []
+        self.happened: list[Happened] = []
+        self.ledger = Ledger()
+        self.known = Known()
+        self.open: dict[str, ToolCall] = {}
+        self.words = ""
+        self.read = 0
+        self.problems: list[tuple[ProblemKind, str, int]] = []
+
+    def resumed(self, transcript: Transcript) -> _Conversation | None:
+        """Itself, for a transcript that goes on from here; None when it is another conversation."""
+        before = self.transcript
+        if (
+            before.proposal is None
+            or transcript.proposal is None
+            or before.specs is not transcript.specs
+            or before.untrusted != transcript.untrusted
+            or before.messages != transcript.messages[: self.read]
+        ):
+            return None
+        self.transcript = transcript
+        return self
+
+    def rows(self) -> Iterator[Row]:
+        for kind, problem, index in self.problems:
+            yield self._problem(kind, problem, index)
+        only, messages = self.transcript.proposal, self.transcript.messages
+        while self.read < len(messages):
+            index = self.read
+            self.read += 1
+            if self._plainly(messages[index], index, only is None):
+                continue
+            try:
+                found = steps(messages[index])
+            except Unknown as problem:
+                yield self._noted("unknown_message", str(problem), index)
+                continue
+            calls = 0
+            for step in found:
+                match step:
+                    case Words():
+                        yield from self._heard(step, index, only is None)
+                    case Proposed():
+                        if only is None:
+                            yield self._ruled(step, index, calls)
+                        self.open[step.call.id] = step.call
+                        calls += 1
+                    case Returned():
+                        yield from self._happened(step, index)
+        if only is not None:
+            yield self._ruled(only, len(messages), 0)
+
+    def _plainly(self, message: Any, index: int, rule_on: bool) -> bool:
+        """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""
+        if type(message) is not dict:
+            return False
+        role, content = message.get("role"), message.get("content")
+        if role == "assistant":
+            if rule_on:
+                return False
+            if calls := message.get("tool_calls"):
+                return not content and self._plain_call(message, calls)
+        if type(content) is not str or not content or len(content) > MESSAGE_LIMIT:
+            return False
+        if role == "user":
+            self.words = content
+            heard = Heard("user", content, index)
+            self.events.append(heard)
+            self.ledger.add(heard)
+        elif role == "assistant":
+            if "function_call" in message:
+                return False
+            self.events.append(Heard("assistant", content, index))
+        elif role == "tool" and "error" not in message:
+            key = message.get("tool_call_id")
+            call = self.open.pop(key, None) if type(key) is str else None
+            if call is None:
+                return False
+            self._returned(call, content, message.get("status") == "error", index)
+        else:
+            return False
+        return True
+
+    def _plain_call(self, message: dict[str, Any], calls: Any) -> bool:
+        """Note the one call of a message that holds nothing else."""
+        if type(calls) is not list or len(calls) != 1 or "function_call" in message or "invalid_tool_calls" in message:
+            return False
+        call = calls[0]
+        function = call.get("function") if type(call) is dict else None
+        if type(function) is not dict:
+            return False
+        proposal = proposed(function.get("name"), function.get("arguments"), call.get("id"))
+        self.open[proposal.call.id] = proposal.call
+        return True
+
+    def _returned(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
+        value = result_value(content)
+        ok = not failed and not has_failed(content, value)
+        event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
+        self.events.append(event)
+        self.happened.append(event)
+        self.known.add(event)
+        self.ledger.add(event, content if value is not content else None)
+
+    def _heard(self, words: Words, index: int, rule_on: bool) -> Sequence[Row]:
+        rows: list[Row] = []
+        text = words.text
+        if len(text) > MESSAGE_LIMIT:
+            rows.append(self._long(len(text), index))
+            text = text[:MESSAGE_LIMIT]
+        if words.speaker == "system":
+            # What the application itself said is context: trusted, and no result of any tool.
+            self.ledger.add(Happened(ToolCall("(system)"), text, True, True, index))
+            return rows
+        if words.speaker == "user":
+            self.words = text
+        elif rule_on and self.auditor.claims and self.specs:
+            rows += (
+                Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
+                for claim in unsupported_claims(text, None, self.happened, self.specs)
+            )
+        heard = Heard(words.speaker, text, index)
+        self.events.append(heard)
+        self.ledger.add(heard)
+        return rows
+
+    def _happened(self, returned: Returned, index: int) -> Sequence[Row]:
+        call = self.open.pop(returned.call_id, None)
+        if call is None and not returned.call_id and self.open:
+            call = self.open.pop(next(iter(self.open)))
+        if call is None:
+            return (self._noted("orphan_result", "a tool result answers no call", index),)
+        content = returned.content
+        rows: tuple[Row, ...] = ()
+        if len(content) > MESSAGE_LIMIT:
+            rows = (self._long(len(content), index),)
+            content = content[:MESSAGE_LIMIT]
+        self._returned(call, content, returned.failed, index)
+        return rows
+
+    def _is_untrusted(self, tool: str) -> bool:
+        if self.transcript.untrusted is not None:
+            return tool in self.transcript.untrusted
+        spec = self.specs.get(tool) if self.specs else None
+        return spec is not None and spec.open_world
+
+    def _ruled(self, proposed: Proposed, index: int, position: int) -> Ruled:
+        call = proposed.call
+        covered = self.auditor.cover(call.tool, self.specs)
+        spec, effect = covered.spec, covered.effect
+        if spec is not None and (full := materialised(spec, call.arguments)) is not call.arguments:
+            call = ToolCall(call.tool, full, call.id)
+        session = conditions.attach(attach(Session(tuple(self.events)), self.ledger), self.known)
+        facts = Facts(call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session)
+        verdict, findings = self.auditor.judged(facts, covered)
+        if proposed.problem:
+            unreadable = Finding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
+            verdict, findings = unreadable.verdict, (unreadable, *findings)
+        exchange = exchange_of(session) if findings else None
+        refused = verdict.kind == "deny" and any(finding.rule in FIRST for finding in findings)
+        return Ruled(
+            self.transcript.id,
+            index,
+            position,
+            call.tool,
+            said(verdict),
+            findings,
+            trace(facts) if effect in ("write", "destructive") and not refused else (),
+            call.arguments,
+            effect or "unknown",
+            self.transcript.path,
+            self.transcript.line,
+            exchange.question if exchange else "",
+            exchange.answer if exchange else "",
+            self.transcript.label,
+        )
+
+    def _problem(self, kind: ProblemKind, problem: str, index: int) -> Problem:
+        return Problem(self.transcript.path, self.transcript.line, kind, problem, self.transcript.id, index)
+
+    def _noted(self, kind: ProblemKind, problem: str, index: int) -> Problem:
+        self.problems.append((kind, problem, index))
+        return self._problem(kind, problem, index)
+
+    def _long(self, length: int, index: int) -> Problem:
+        problem = f"the message has {length:,} characters; the first {MESSAGE_LIMIT:,} were read"
+        return self._noted("long_message", problem, index)

@@ -1,0 +1,63 @@
+"""Parts of a file of transcripts: a path -> stretches of whole lines, each of which can be read by itself.
+
+Only plain files with a conversation a line fall into parts. Anything else (packed, one JSON document, UTF-16) is one
+piece, for which there are none.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from circumspect.audit.tool_defs import Toolbox
+from circumspect.audit.transcript_files import LINE_LIMIT, Problem, Transcript, read_lines
+from circumspect.errors import ConfigError
+
+PART = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    start: int
+    end: int
+    """In bytes, at the beginning of a line or the end of the file."""
+    line: int
+    """The number of its first line."""
+
+
+def parts(path: Path, size: int = PART) -> Sequence[Part]:
+    """Parts of at least so many bytes; none for a file that does not fall into any, or is no larger than one."""
+    found: list[Part] = []
+    if path.suffix.lower() == ".json" or path.stat().st_size <= size:
+        return found
+    with path.open("rb") as stream:
+        mark = stream.read(3)
+        if mark[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff"):
+            return found
+        start = stream.seek(3 if mark == b"\xef\xbb\xbf" else 0)
+        line = 1
+        while data := stream.read(size):
+            rest = b"" if data.endswith(b"\n") else stream.readline(LINE_LIMIT)
+            # A line that is too long is left to the reader of whole files, which says so.
+            if len(data) + len(rest) >= LINE_LIMIT:
+                return []
+            end = start + len(data) + len(rest)
+            found.append(Part(start, end, line))
+            start, line = end, line + data.count(b"\n") + rest.count(b"\n")
+    return found if len(found) > 1 else []
+
+
+def read_part(path: Path, part: Part, toolbox: Toolbox) -> Iterator[Transcript | Problem]:
+    """The conversations of a part, as reading the whole file gives them."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(part.start)
+            data = stream.read(part.end - part.start)
+    except OSError as problem:
+        raise ConfigError(
+            f"Cannot read {path}: {problem.strerror or problem}.", fix="It must be there for everyone who works on it."
+        ) from None
+    lines = enumerate(io.BytesIO(data), part.line)
+    return read_lines(lines, path.name, folder=path.parent, toolbox=toolbox)

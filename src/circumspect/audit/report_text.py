@@ -1,0 +1,110 @@
+"""The audit as a person reads it in a terminal: counts, the most telling cases with their words, what was unreadable.
+
+Plain text, one string per line, no colours: the caller decorates. Words of transcripts are shortened and stripped of
+control characters, so that no transcript can write to the terminal.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from circumspect.audit.ground_truth import Score
+from circumspect.audit.rulings import Ruled
+from circumspect.audit.summary import VERDICTS, Summary, evidence
+
+BAR = 28
+
+
+def lines(
+    summary: Summary, score: Score | None = None, *, meanings: Mapping[str, str] | None = None, width: int = 100
+) -> Iterator[str]:
+    """The report. `meanings` are the one-line meanings of reason codes, in whatever language."""
+    yield from _counts(summary)
+    if summary.reasons:
+        yield ""
+        yield from _reasons(summary, meanings or {}, width)
+    if score is not None:
+        yield ""
+        yield from score.lines()
+    cases = summary.telling(10)
+    if cases:
+        yield ""
+        yield f"The most telling {'case' if len(cases) == 1 else f'{len(cases)} cases'}"
+        for number, row in enumerate(cases, 1):
+            yield ""
+            yield from _case(number, row, width)
+    if summary.claims:
+        yield ""
+        yield "Replies that claim what no call did"
+        for claim in summary.claims[:5]:
+            yield from _wrapped(
+                f"  {clean(claim.id)}, message {claim.index}: ", f"“{clean(claim.claim.sentence)}”", width
+            )
+    if summary.problem_counts:
+        yield ""
+        yield from _problems(summary, width)
+
+
+def _counts(summary: Summary) -> Iterator[str]:
+    yield (
+        f"{many(summary.calls, 'proposed call')} in {many(summary.conversations, 'conversation')}, "
+        f"{summary.changes:,} of them would change something"
+    )
+    most = max((summary.verdicts[verdict] for verdict in VERDICTS), default=0)
+    for verdict in VERDICTS:
+        count = summary.verdicts[verdict]
+        share = 100 * count / summary.calls if summary.calls else 0.0
+        yield f"  {verdict:9}{count:8,}  {share:5.1f} %  {_bar(count, most)}"
+
+
+def _reasons(summary: Summary, meanings: Mapping[str, str], width: int) -> Iterator[str]:
+    yield "Why calls were held"
+    for code, count in summary.reasons.most_common():
+        yield from _wrapped(f"  {code:26}{count:8,}  ", meanings.get(code, ""), width)
+
+
+def _case(number: int, row: Ruled, width: int) -> Iterator[str]:
+    arguments = orjson.dumps(row.arguments, default=str).decode()
+    yield from _wrapped(f"{number:2}. {row.verdict.upper()} ", f"{clean(row.tool)} {clean(arguments, 300)}", width)
+    yield f"    {clean(row.path)}:{row.line}, {clean(row.id)}, message {row.index}"
+    for name, why in evidence(row):
+        yield from _wrapped(f"    {clean(name)}: ", clean(why, 300), width)
+    if row.question:
+        yield from _wrapped("    asked: ", f"“…{clean(row.question[-220:])}”", width)
+    if row.answer:
+        yield from _wrapped("    user:  ", f"“{clean(row.answer, 220)}”", width)
+
+
+def _problems(summary: Summary, width: int) -> Iterator[str]:
+    total = sum(summary.problem_counts.values())
+    kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in summary.problem_counts.most_common())
+    yield f"{many(total, 'thing')} could not be read: {kinds}"
+    for problem in summary.problems[:10]:
+        yield from _wrapped("  ", clean(str(problem), 300), width)
+    if total > min(10, len(summary.problems)):
+        yield f"  … and {total - min(10, len(summary.problems)):,} more"
+
+
+def many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _bar(count: int, most: int) -> str:
+    full = round(BAR * count / most) if most else 0
+    return "█" * max(full, 1 if count else 0)
+
+
+def _wrapped(start: str, text: str, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        start + text, max(width, len(start) + 20), subsequent_indent=" " * len(start), break_long_words=True
+    ) or [start]
+
+
+def clean(text: str, most: int = 400) -> str:
+    """On one line, without control and direction characters, and not too long."""
+    kept = "".join(sign if sign.isprintable() else " " for sign in text[: most * 2])
+    kept = " ".join(kept.split())
+    return kept if len(kept) <= most else kept[: most - 1] + "…"

@@ -1,0 +1,99 @@
+"""Which rules an audit asks, in which order, and about which tools.
+
+The rules of a live turn that need an assessment, a stored intent or the ledger of executions are left out; the rules
+over a written-down conversation take their place. Rules about the call as such come first: what they deny is not looked
+at any further. A rule that cannot have anything to say about a tool is not asked about it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from circumspect.audit.transcript_rules import TRANSCRIPT_RULES
+from circumspect.policy.facts import Facts
+from circumspect.policy.judge import Rule
+from circumspect.policy.policy_file import ToolPolicy
+from circumspect.policy.rules import RULES
+from circumspect.values import Allow, Effect, ToolCall, ToolSpec
+
+_LIVE_ONLY = frozenset(
+    (
+        "the_assessment_can_be_read",
+        "the_model_proposes_one_thing",
+        "nothing_runs_twice_in_a_turn",
+        "no_earlier_outcome_is_unknown",
+        "what_cannot_be_undone_is_confirmed",
+        "asked_for_confirmations_are_given",
+        "a_wish_is_not_a_command",
+        "special_calls_are_confirmed",
+        "required_arguments_are_present",
+        "arguments_have_the_right_form",
+    )
+)
+"""Rules that need what only a live turn has, or whose place a rule over a written-down conversation takes."""
+
+AUDIT_RULES: tuple[Rule, ...] = tuple(
+    {one.name: one for one in (*RULES, *TRANSCRIPT_RULES) if one.name not in _LIVE_ONLY}.values()
+)
+FIRST = frozenset(
+    (
+        "the_tool_exists",
+        "the_tool_is_configured",
+        "somebody_said_what_the_tool_does",
+        "the_policy_leaves_the_tool_on",
+        "what_the_schema_requires_is_there",
+        "arguments_fit_the_schema",
+        "nothing_is_done_twice",
+    )
+)
+"""Rules that settle whether there is a call to speak of. What they deny is not looked at any further."""
+
+
+_ABOUT_CHANGES = frozenset(
+    (
+        "nothing_is_done_twice",
+        "the_user_said_yes_to_it",
+        "one_yes_is_for_what_was_listed",
+        "it_is_what_was_agreed_to",
+        "every_value_has_a_source",
+        "nothing_goes_where_strangers_say",
+    )
+)
+_ABOUT_CONDITIONS = frozenset(("its_conditions_hold", "what_its_conditions_depend_on_is_known"))
+_ABOUT_THE_TOOL = frozenset(
+    ("the_tool_exists", "the_tool_is_configured", "somebody_said_what_the_tool_does", "the_policy_leaves_the_tool_on")
+)
+
+
+def can_speak(one: Rule, spec: ToolSpec | None, policy: ToolPolicy | None, effect: Effect | None) -> bool:
+    """False for a rule that has nothing to say about any call of this tool, whatever the conversation."""
+    if one.name in _ABOUT_CHANGES:
+        return effect in ("write", "destructive")
+    if one.name in _ABOUT_THE_TOOL:
+        bare = Facts(ToolCall(spec.name if spec else ""), spec, policy, effect, "adaptive", datetime.min)
+        return not isinstance(one.check(bare), Allow)
+    if policy is None:
+        return one.name not in _ABOUT_THE_POLICY
+    if one.name in _ABOUT_CONDITIONS:
+        return bool(policy.deny_unless or policy.when)
+    match one.name:
+        case "what_it_requires_was_called_before":
+            return bool(policy.requires)
+        case "limits_are_kept":
+            return bool(policy.limits)
+        case "a_colleague_approved":
+            return policy.confirm == "four_eyes"
+        case "special_calls_are_approved":
+            return any(one.then == "four_eyes" for one in policy.when)
+        case "the_user_said_yes_to_what_is_special":
+            return any(one.then == "confirm" for one in policy.when)
+    return True
+
+
+_ABOUT_THE_POLICY = _ABOUT_CONDITIONS | {
+    "what_it_requires_was_called_before",
+    "limits_are_kept",
+    "a_colleague_approved",
+    "special_calls_are_approved",
+    "the_user_said_yes_to_what_is_special",
+}

@@ -1,5 +1,0 @@
-"""Acting on web pages: a page and a task in, one verified action after the other out."""
-
-from circumspect.browsing.interacting import Asked, Interaction, interact, setup_for_pages
-
-__all__ = ["Asked", "Interaction", "interact", "setup_for_pages"]

@@ -1,0 +1,193 @@
+"""Dates and times in a message, with the place where each was said.
+
+Nothing is guessed: "tomorrow" needs to know today, 03/04/2026 in English could be two days, "at 5" could be two hours.
+Such a mention counts as unclear, so that the person can be asked for it in full.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+
+from circumspect.demo.offline.lexicon import folded, script, words
+from circumspect.values import LANGUAGES, Language
+
+Span = tuple[int, int]
+
+_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
+_NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\d]|[./]\d)")
+_CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?![\d:])")
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    dates: tuple[tuple[date, Span], ...] = ()
+    times: tuple[tuple[str, Span], ...] = ()
+    unclear: tuple[tuple[str, Span], ...] = ()
+    """What was said but cannot be pinned down: `date` or `time`, and where."""
+
+
+def moments(text: str, today: date | None) -> Moments:
+    lowered = folded(text)
+    taken: list[Span] = []
+    dates: list[tuple[date, Span]] = []
+    times: list[tuple[str, Span]] = []
+    unclear: list[tuple[str, Span]] = []
+    # Times first: in "at 10 on 5 May" nothing of the time can be part of the date, but a day could be read as an hour.
+    for minute, span in _clock_times(lowered):
+        if _free(span, taken):
+            taken.append(span)
+            times.append((minute, span))
+    for day, span in _days(lowered, today, script(text)):
+        if _free(span, taken):
+            taken.append(span)
+            if day is None:
+                unclear.append(("date", span))
+            else:
+                dates.append((day, span))
+    for hour, span in _bare_hours(lowered):
+        if _free(span, taken):
+            taken.append(span)
+            if hour is None:
+                unclear.append(("time", span))
+            else:
+                times.append((hour, span))
+    return Moments(tuple(dates), tuple(times), tuple(unclear))
+
+
+def _free(span: Span, taken: list[Span]) -> bool:
+    return all(span[1] <= start or end <= span[0] for start, end in taken)
+
+
+def _clock_times(lowered: str) -> Iterator[tuple[str, Span]]:
+    """14:30, 2:30 pm, 5pm, 5 вечера: times that say which half of the day they mean."""
+    for match in _half_days().finditer(lowered):
+        hour, minute = int(match["hour"]), match["minute"] or "00"
+        if 1 <= hour <= 12:
+            afternoon = match["half"] in _halves("pm")
+            yield f"{hour % 12 + (12 if afternoon else 0):02}:{minute}", match.span()
+    for match in _CLOCK.finditer(lowered):
+        yield f"{int(match[1]):02}:{match[2]}", match.span()
+    for match in _noons().finditer(lowered):
+        yield "12:00", match.span()
+
+
+def _bare_hours(lowered: str) -> Iterator[tuple[str | None, Span]]:
+    """ "at 10", "в 15": an hour from 8 to 23 is taken at its word, a smaller one could be morning or evening."""
+    for match in _at_hours().finditer(lowered):
+        hour = int(match["hour"])
+        if hour <= 23:
+            yield (f"{hour:02}:00" if hour >= 8 else None), match.span()
+
+
+def _days(lowered: str, today: date | None, language: Language) -> Iterator[tuple[date | None, Span]]:
+    for match in _ISO.finditer(lowered):
+        yield _day(int(match[1]), int(match[2]), int(match[3])), match.span()
+    for match in _named_days().finditer(lowered):
+        day = int(match["day"] or match["day2"])
+        month = _months()[match["month"] or match["month2"]]
+        year = match["year"] or match["year2"]
+        yield (_day(int(year), month, day) if year else _coming(month, day, today)), match.span()
+    for match in _NUMERIC.finditer(lowered):
+        first, second, year = int(match[1]), int(match[3]), match[4]
+        if not year and (match[2] == "." and language == "en"):
+            continue  # 49.90 is an amount
+        if not (1 <= first <= 31 and 1 <= second <= 31):
+            continue
+        if first <= 12 and second <= 12 and match[2] == "/" and language == "en" and first != second:
+            yield None, match.span()
+            continue
+        day, month = (first, second) if second <= 12 else (second, first)
+        if month > 12:
+            continue
+        full = int(year) + 2000 if year and len(year) == 2 else int(year or 0)
+        yield (_day(full, month, day) if year else _coming(month, day, today)), match.span()
+    for match in _spoken_days().finditer(lowered):
+        said = match["said"]
+        ahead, weekday = _ahead().get(said), _weekdays().get(said)
+        if today is None:
+            yield None, match.span("said")
+        elif ahead is not None:
+            yield today + timedelta(days=ahead), match.span("said")
+        elif weekday is not None:
+            yield today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1), match.span("said")
+
+
+def _day(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _coming(month: int, day: int, today: date | None) -> date | None:
+    """A day without a year is the next one of that name."""
+    if today is None:
+        return None
+    this_year = _day(today.year, month, day)
+    if this_year is not None and this_year >= today:
+        return this_year
+    return _day(today.year + 1, month, day)
+
+
+# --- the patterns, made once from the word lists ----------------------------------------------------------------------
+
+
+@cache
+def _months() -> dict[str, int]:
+    return {name: number for language in LANGUAGES for name, number in words(language).months.items()}
+
+
+@cache
+def _weekdays() -> dict[str, int]:
+    return {name: number for language in LANGUAGES for name, number in words(language).weekdays.items()}
+
+
+@cache
+def _ahead() -> dict[str, int]:
+    return {name: ahead for language in LANGUAGES for name, ahead in words(language).days.items()}
+
+
+@cache
+def _halves(kind: str) -> frozenset[str]:
+    return frozenset(word for language in LANGUAGES for word in words(language).clock[kind])
+
+
+def _either(listed: frozenset[str] | dict[str, int]) -> str:
+    return "|".join(re.escape(word) for word in sorted(listed, key=lambda word: (-len(word), word)))
+
+
+@cache
+def _named_days() -> re.Pattern[str]:
+    month = _either(_months())
+    return re.compile(
+        rf"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s+(?:of\s+)?ב?(?P<month>{month})\b(?:[\s,]+(?P<year>\d{{4}}))?"
+        rf"|\b(?P<month2>{month})\s+(?P<day2>[0-3]?\d)(?:st|nd|rd|th)?(?!\d)(?:[\s,]+(?P<year2>\d{{4}}))?"
+    )
+
+
+@cache
+def _spoken_days() -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])[בל]?(?P<said>{_either(_ahead() | _weekdays())})(?![^\W_])")
+
+
+@cache
+def _half_days() -> re.Pattern[str]:
+    half = _either(_halves("am") | _halves("pm"))
+    oclock = _either(_halves("hours"))
+    return re.compile(
+        rf"(?<![\d:.])(?P<hour>\d{{1,2}})(?:[:.](?P<minute>[0-5]\d))?\s*(?:(?:{oclock})\s+)?(?P<half>{half})(?![^\W_])"
+    )
+
+
+@cache
+def _at_hours() -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])(?:{_either(_halves('at'))})\s?(?P<hour>\d{{1,2}})(?![\d:./-]|[^\W_]|\s*[%$₪€£₽])")
+
+
+@cache
+def _noons() -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])(?:at\s|в\s)?(?:{_either(_halves('noon'))})(?![^\W_])")

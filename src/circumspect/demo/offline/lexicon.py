@@ -1,0 +1,340 @@
+"""Words in, concepts out: `read("где мой заказ")` mentions `status`, `personal` and `order`.
+
+The word lists are data (`words/*.yaml`). The script of each word decides which list it is looked up in, so a message
+may mix languages. English words are listed once and inflected at load, Russian words are stems with free endings,
+Hebrew words are stems that may carry prefixes, with final letters folded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from importlib import resources
+from typing import Any
+
+from circumspect.values import LANGUAGES, Language
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:[.'׳״\"-](?=[^\W\d_])[^\W\d_]+)*|\d+|[^\W_]+")
+_FOLD = str.maketrans(
+    {"ё": "е", "ך": "כ", "ם": "מ", "ן": "נ", "ף": "פ", "ץ": "צ", "’": "'", "‘": "'", "׳": "'", "״": '"'}
+)
+_POINTS = re.compile("[\u0591-\u05c7\u200e\u200f\u2066-\u2069\u202a-\u202e]")
+_PROCLITICS = frozenset("ושהכלבמ")
+_CONJUGATIONS = _PROCLITICS | frozenset("תיאנ")
+_LONGEST = 2000
+"""Characters of a message that are read; what a person wants is said well before that."""
+
+
+def folded(text: str) -> str:
+    """Lower case, one spelling for each letter. Same length as the text, so that positions stay valid."""
+    lowered = text.lower()
+    return (lowered if len(lowered) == len(text) else text).translate(_FOLD)
+
+
+def script(text: str) -> Language:
+    """The language whose letters the text is mostly written in; English when it has none."""
+    counts = {"en": 0, "he": 0, "ru": 0}
+    for letter in text:
+        if "א" <= letter <= "ת":
+            counts["he"] += 1
+        elif "Ѐ" <= letter <= "ӿ":
+            counts["ru"] += 1
+        elif letter.isascii() and letter.isalpha():
+            counts["en"] += 1
+    return max(LANGUAGES, key=lambda language: counts[language])
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Tokens `first` to `last` (inclusive) mean one of these concepts."""
+
+    concepts: frozenset[str]
+    first: int
+    last: int
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    text: str
+    tokens: tuple[Token, ...]
+    mentions: tuple[Mention, ...]
+
+    def has(self, *concepts: str) -> bool:
+        return any(not mention.concepts.isdisjoint(concepts) for mention in self.mentions)
+
+    @property
+    def says_little(self) -> bool:
+        """A yes, a no or a sorry with next to nothing else, or nothing at all."""
+        telling = [token for token in self.tokens if not is_stop(token.text)]
+        return not telling or (len(telling) <= 2 and self.has("yes", "no", "correction"))
+
+    @property
+    def asks(self) -> bool:
+        """It has the form of a question: a question mark, a question word, or "is" and the like at the beginning."""
+        return "?" in self.text or any(
+            mention.concepts & {"question", "howto"} or ("maybe_question" in mention.concepts and self._begins(mention))
+            for mention in self.mentions
+        )
+
+    def _begins(self, mention: Mention) -> bool:
+        if mention.first == 0:
+            return True
+        between = self.text[self.tokens[mention.first - 1].end : self.tokens[mention.first].start]
+        return any(mark in between for mark in ",.!;:")
+
+
+@dataclass(frozen=True)
+class Words:
+    """One language's file."""
+
+    language: Language
+    names: Mapping[str, Any]
+    pairs: Mapping[str, str]
+    done: Mapping[str, str]
+    values: Mapping[str, str]
+    sentences: Mapping[str, str]
+    stop: frozenset[str]
+    inside: frozenset[str]
+    after: Mapping[str, tuple[str, ...]]
+    until: frozenset[str]
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    days: Mapping[str, int]
+    clock: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, int]
+    currencies: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Concepts:
+    destructive: frozenset[str]
+    write: frozenset[str]
+    read: frozenset[str]
+    things: frozenset[str]
+    marks: frozenset[str]
+    topics: frozenset[str]
+    hollow: frozenset[str]
+    keys: Mapping[str, list[str]]
+
+    @cached_property
+    def actions(self) -> frozenset[str]:
+        return self.destructive | self.write | self.read
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    parts: tuple[str, ...]
+    concept: str
+    size: int
+    """Letters, by which the more telling of two readings is known."""
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """`stems` match a word's beginning, `exact` a whole word. Phrases are found by their first word, or first two."""
+
+    stems: frozenset[str]
+    exact: frozenset[str]
+    phrases: Mapping[tuple[str, ...], tuple[_Phrase, ...]]
+
+
+@cache
+def _file(name: str) -> Mapping[str, Any]:
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # plain strings: "no" and "on" are words here
+    text = resources.files(__package__).joinpath("words", f"{name}.yaml").read_text("utf-8")
+    loaded: Mapping[str, Any] = yaml.load(text, Loader=loader)  # noqa: S506
+    return loaded
+
+
+@cache
+def concepts() -> Concepts:
+    data = _file("concepts")
+    kinds = ("destructive", "write", "read", "things", "marks", "topics", "hollow")
+    return Concepts(**{kind: frozenset(data[kind]) for kind in kinds}, keys=data["keys"])
+
+
+@cache
+def words(language: Language) -> Words:
+    data = _file(language)
+    return Words(
+        language=language,
+        names=data["names"],
+        pairs=data["pairs"],
+        done=data["done"],
+        values=data["values"],
+        sentences=data["sentences"],
+        stop=frozenset(map(folded, data["stop"])),
+        inside=frozenset(map(folded, data["inside"])),
+        after={kind: tuple(map(folded, phrases)) for kind, phrases in data["after"].items()},
+        until=frozenset(map(folded, data["until"])),
+        months=_numbered(data["months"], 1),
+        weekdays=_numbered(data["weekdays"], 0),
+        days={folded(word): int(ahead) for ahead, listed in data["days"].items() for word in listed},
+        clock={kind: tuple(map(folded, listed)) for kind, listed in data["clock"].items()},
+        numbers={folded(word): int(value) for word, value in data["numbers"].items()},
+        currencies={folded(word): code for code, listed in data["currencies"].items() for word in listed},
+    )
+
+
+def _numbered(lists: Iterable[Iterable[str]], first: int) -> Mapping[str, int]:
+    return {folded(word): number for number, listed in enumerate(lists, first) for word in listed}
+
+
+def say(language: Language, key: str, /, **values: str) -> str:
+    return words(language).sentences[key].format_map(values)
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read(text: str) -> Utterance:
+    """Everything the text mentions, longest phrase first; what lies inside a longer mention is not mentioned again."""
+    text = _POINTS.sub("", text[:_LONGEST])
+    tokens = tuple(Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(folded(text)))
+    matched = [matches(token.text) for token in tokens]
+    found: dict[tuple[int, int], dict[str, int]] = {}
+    for start in range(len(tokens)):
+        for phrase in _phrases_at(start, matched):
+            sizes = found.setdefault((start, start + len(phrase.parts) - 1), {})
+            sizes[phrase.concept] = max(sizes.get(phrase.concept, 0), phrase.size)
+    mentions = [Mention(_longest(sizes), *span) for span, sizes in _outermost(found)]
+    return Utterance(text, tokens, tuple(_with_negation(mentions, tokens)))
+
+
+def _phrases_at(start: int, matched: list[frozenset[tuple[str, str]]]) -> Iterator[_Phrase]:
+    following = matched[start + 1] if start + 1 < len(matched) else frozenset()
+    for language, pattern in matched[start]:
+        phrases = _patterns(language).phrases
+        yield from phrases.get((pattern,), ())
+        for _, second in following:
+            for phrase in phrases.get((pattern, second), ()):
+                rest = range(2, len(phrase.parts))
+                if start + len(phrase.parts) <= len(matched) and all(
+                    (language, phrase.parts[ahead]) in matched[start + ahead] for ahead in rest
+                ):
+                    yield phrase
+
+
+def _outermost(found: Mapping[tuple[int, int], dict[str, int]]) -> Iterator[tuple[tuple[int, int], dict[str, int]]]:
+    reached = -1
+    for span in sorted(found, key=lambda span: (span[0], -span[1])):
+        if span[1] > reached:
+            reached = span[1]
+            yield span, found[span]
+
+
+def _longest(sizes: Mapping[str, int]) -> frozenset[str]:
+    """Of the meanings of one word those with the longest stem; marks of speech stand beside any of them."""
+    marks = concepts().marks
+    longest = max((size for concept, size in sizes.items() if concept not in marks), default=0)
+    return frozenset(concept for concept, size in sizes.items() if concept in marks or size == longest)
+
+
+def _with_negation(mentions: list[Mention], tokens: tuple[Token, ...]) -> Iterator[Mention]:
+    """`don't cancel`, `I don't want to cancel`: an action shortly after a negation is one that is not wanted."""
+    actions = concepts().actions
+    said_no = -9
+    for mention in mentions:
+        near = mention.first - said_no <= 3 and not _breaks(tokens, said_no, mention.first)
+        if near and mention.concepts & actions and "implied" not in mention.concepts:
+            yield Mention(mention.concepts, mention.first, mention.last, negated=True)
+            continue
+        if mention.concepts & {"negation", "implied"}:
+            said_no = mention.last
+        yield mention
+
+
+def _breaks(tokens: tuple[Token, ...], first: int, last: int) -> bool:
+    """Something stands between two tokens that is not a space: a comma ends what a negation covers."""
+    return any(tokens[at + 1].start - tokens[at].end > 1 for at in range(max(first, 0), last))
+
+
+@lru_cache(maxsize=8192)
+def matches(word: str) -> frozenset[tuple[str, str]]:
+    """The listed patterns that a folded word matches, each with its language."""
+    language = script(word)
+    patterns = _patterns(language)
+    found = {f"!{word}"} & patterns.exact
+    if language == "ru":
+        found |= {word[:size] for size in range(max(2, len(word) - 5), len(word) + 1)} & patterns.stems
+    elif language == "he":
+        for size in range(4):
+            prefix, rest = word[:size], word[size:]
+            if len(rest) < 2:
+                break
+            if _PROCLITICS.issuperset(prefix):
+                found |= {f"={rest}"} & patterns.exact
+            if _CONJUGATIONS.issuperset(prefix):
+                found |= {rest[:end] for end in range(max(2, len(rest) - 3), len(rest) + 1)} & patterns.stems
+    return frozenset((language, pattern) for pattern in found)
+
+
+@cache
+def _patterns(language: str) -> _Patterns:
+    parts: set[str] = set()
+    phrases: dict[tuple[str, ...], list[_Phrase]] = {}
+    for concept, listed in _file(language)["words"].items():
+        for entry in listed:
+            for spelled in _spelled(language, folded(entry)):
+                parts.update(spelled)
+                size = sum(len(part.lstrip("=!")) for part in spelled)
+                phrases.setdefault(spelled[:2], []).append(_Phrase(spelled, concept, size))
+    exact = frozenset(part for part in parts if part[0] in "=!")
+    return _Patterns(frozenset(parts - exact), exact, {first: tuple(rest) for first, rest in phrases.items()})
+
+
+def _spelled(language: str, entry: str) -> Iterator[tuple[str, ...]]:
+    """A listed entry as the token patterns it stands for: a stem, `=word` (Hebrew, prefixes allowed) or `!word`."""
+    mark = entry[0] if entry[0] in "=!" else ""
+    parts = [match.group() for match in _TOKEN.finditer(entry)]
+    if language == "en":
+        forms = {parts[-1]} if mark else inflected(parts[-1])
+        yield from (tuple(f"!{part}" for part in (*parts[:-1], form)) for form in sorted(forms))
+        return
+    if language == "ru" and mark:
+        mark = "!"
+    # Words of one or two letters are too common as beginnings of others.
+    yield tuple(f"{mark or ('!' if len(part) < 3 else '')}{part}" for part in parts)
+
+
+def inflected(word: str) -> set[str]:
+    """The regular forms of an English word."""
+    forms = {word, f"{word}s", f"{word}es", f"{word}ed", f"{word}ing", f"{word}'s"}
+    if word.endswith("e"):
+        forms |= {f"{word}d", f"{word[:-1]}ing"}
+    elif word.endswith("y"):
+        forms |= {f"{word[:-1]}ies", f"{word[:-1]}ied"}
+    elif len(word) < 6:
+        forms |= {f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"}
+    return forms
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """A crude root of a folded word, good enough to see that two words are of one family."""
+    language = script(word)
+    if language == "ru":
+        return word[:5] if len(word) > 7 else word[:4]
+    if language == "he":
+        return word[1:][:5] if len(word) > 3 and word[0] in _PROCLITICS else word[:5]
+    for suffix in ("ations", "ation", "ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            return word[: -len(suffix)]
+    return word
+
+
+@lru_cache(maxsize=8192)
+def is_stop(word: str) -> bool:
+    return word in words(script(word)).stop

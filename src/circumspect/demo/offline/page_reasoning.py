@@ -1,0 +1,333 @@
+"""Where is the information, do the results answer, is everything there: ModelRequest in, the form filled in out.
+
+What it can tell is what words tell: a thing that is named stands on the page, a value stands in the conversation, a
+sentence of a document or a result shares the question's words, a form has a field that must be filled and is not. It
+never fills a gap itself, and where it cannot tell it says so with a low confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from circumspect.demo.offline.given_values import Talk, given, is_date
+from circumspect.demo.offline.lexicon import concepts, folded, is_stop, read
+from circumspect.demo.offline.page_task import Task, mentions, say
+from circumspect.demo.offline.page_view import TYPED, USED, Listed, Screen, covered, keys_of, share, shared
+from circumspect.values import Json, ModelRequest
+
+FORMS = ("source", "solved", "can_proceed")
+"""A field that only one of the three forms has, each."""
+_SURE, _LIKELY, _WEAK, _GUESS = 0.95, 0.8, 0.75, 0.4
+_ANSWERS, _PARTLY = 0.75, 0.6
+_NAMED, _MEANT = 0.6, 0.5
+_QUERIES = re.compile(r"“([^“”]*)”")
+_LIST = re.compile(r",|\band\b|\bor\b|;|(?<=\s)и\s|\sו(?=\S)")
+_PRODUCT = re.compile(r"^(?:.* [-–—|] )?([\w .]{2,40})$")
+
+
+def is_reasoning(request: ModelRequest) -> bool:
+    """The request asks for one of the forms that are filled in here, or for a summary of what was searched."""
+    asked = (request.schema or {}).get("properties")
+    keys = {block.key for block in request.blocks}
+    if isinstance(asked, Mapping):
+        return "page" in keys and any(name in asked for name in FORMS) and "evidence" in asked
+    return request.purpose == "summarise" and {"page", "results"} <= keys
+
+
+def reasoned(request: ModelRequest) -> dict[str, Json] | str:
+    task = Task(request)
+    match request.purpose:
+        case "analyse":
+            return _analysis(task)
+        case "evaluate":
+            return _judgement(task)
+        case "verify":
+            return _completeness(task)
+    return say(task, "found", titles="; ".join(task.titles[:3]))
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """What a form or a text calls necessary: what was said of it, and what was not."""
+
+    known: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+# --- step 1 ---------------------------------------------------------------------------------------------------------
+
+
+def _analysis(task: Task) -> dict[str, Json]:
+    """In the order in which places are looked at; the first that has everything is the source."""
+    needs = _form_needs(task)
+    for found in (_remembered(task), _on_screen(task, needs), _written_down(task), _unknown(task)):
+        if found is not None:
+            return found
+    return _filled(task, "WEB_SEARCH", _LIKELY, "It is a question that the web may answer.", ("question",))
+
+
+def _remembered(task: Task) -> dict[str, Json] | None:
+    utterance = read(task.text)
+    if utterance.has("greeting", "thanks", "bye") and len(utterance.tokens) <= 4:
+        return _filled(task, "MEMORY", _SURE, "Small talk needs no information.", ("chat_history",))
+    earlier = [keys_of(text) for text in task.talk.messages[:-1]]
+    if mentions(task.text, "remembering") and any(shared(task.keys, keys) for keys in earlier):
+        return _filled(task, "MEMORY", _SURE, "It was said earlier in the conversation.", ("chat_history",))
+    return None
+
+
+def _on_screen(task: Task, needs: _Needs | None) -> dict[str, Json] | None:
+    element = _element(task)
+    if needs is not None and not (task.uses_screen and element):
+        if not needs.missing:
+            why = "Everything the form asks for was said in the conversation."
+            return _filled(task, "MEMORY", _SURE, why, ("chat_history", "page_dom"), known=needs.known)
+        why = "The form on the page asks for values that nobody has said."
+        return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=needs.missing, known=needs.known)
+    if element is not None and not task.asks:
+        if element.role in TYPED and not element.options and given(element, task.talk) is None and not task.uses_screen:
+            why = "The field is on the page, and nobody has said what to put into it."
+            return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=(element.name,))
+        return _filled(task, "PAGE", _SURE, "What the message names is on the page.", ("page_dom",))
+    how = _best(task.keys, task.screen.sentences, _said_above(task.screen))
+    return None if how < _PARTLY else _graded(task, "PAGE", how, "The page says it.", "page_dom")
+
+
+def _written_down(task: Task) -> dict[str, Json] | None:
+    how = _best(task.topic, task.documents)
+    if how < _PARTLY:
+        return None
+    needs = _stated_needs(task, task.documents)
+    if needs.missing:
+        why = "The documents say what it takes, and nobody has said all of that."
+        return _filled(task, "ASK_USER", 0.9, why, ("documents",), missing=needs.missing, known=needs.known)
+    return _graded(task, "KNOWLEDGE", how, "The organisation's own documents say it.", "documents")
+
+
+def _unknown(task: Task) -> dict[str, Json] | None:
+    """An order that nothing at hand explains: only the user can say more, or the web says how it is done."""
+    if not task.keys or (not task.asks and len(task.topic) <= 1 and not read(task.text).has(*concepts().actions)):
+        return _filled(task, "ASK_USER", _GUESS, "It does not say what is wanted.", ())
+    if task.asks:
+        return None
+    number = any(key.startswith("#") for key in task.keys)
+    if mentions(task.text, "trouble") and not number:
+        why = "Which trouble it is, only the user can tell."
+        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=("error_details",))
+    personal = read(task.text).has("personal")
+    private = [key for key in ("phone", "email", "address", "password", "card", "coupon", "name") if key in task.keys]
+    if personal and private and not number:
+        why = "The value is the user's own, and it was not said."
+        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=tuple(private[:1]))
+    why = "How it is done here is not known; it can be looked up."
+    return _filled(task, "WEB_SEARCH", _WEAK, why, (), external=("procedure",))
+
+
+def _element(task: Task) -> Listed | None:
+    """The thing on the page that is named; where several are, the one whose name says most of it."""
+    best, most = None, 0.0
+    for one in task.screen.elements:
+        if one.role not in USED or one.disabled:
+            continue
+        for name in (one.name, *one.options):
+            named, meant = share(name, task.keys), share(task.wanted, keys_of(name))
+            if named >= _NAMED and (task.uses_screen or meant >= _MEANT) and named + meant > most:
+                best, most = one, named + meant
+    return best
+
+
+def _form_needs(task: Task) -> _Needs | None:
+    """None where no form on the page is about what is asked for."""
+    if task.asks:
+        return None
+    for form in task.screen.forms:
+        inside = task.screen.within(form.id)
+        fields = [one for one in inside if one.role in TYPED]
+        names = [form.name, *(one.name for one in inside if one.role == "button")]
+        names += [option for one in fields for option in one.options]
+        if any(one.required for one in fields) and any(shared(keys_of(name), task.keys) for name in names):
+            return _needs_of(fields, task.talk)
+    return None
+
+
+def _needs_of(fields: Iterable[Listed], talk: Talk) -> _Needs:
+    known: dict[str, str] = {}
+    missing: list[str] = []
+    dates = 0
+    for one in fields:
+        value = given(one, talk, dates)
+        dates += is_date(one)
+        if value is not None:
+            known[one.name] = value
+        elif one.required:
+            missing.append(one.name)
+    return _Needs(known, tuple(missing))
+
+
+def _stated_needs(task: Task, sentences: Iterable[str]) -> _Needs:
+    """What a text calls necessary, where something is to be done: "required fields are name and date of birth"."""
+    if task.asks:
+        return _Needs()
+    for sentence in sentences:
+        if mentions(sentence, "necessary"):
+            after = re.split(
+                r"\b(?:are|is|requires?|needs?|need)\b|[:–—]|нужн\w*|требу\w*|необходим\w*|נדרש\w*", sentence
+            )
+            named = [part.strip(" .,:") for part in _LIST.split(after[-1])]
+            wanted = [part for part in named if 1 <= len(part.split()) <= 4]
+            if len(after) > 1 and wanted:
+                return _needs_of([Listed("", "textbox", _bare(part), required=True) for part in wanted], task.talk)
+    return _Needs()
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"^(?:an?|the|your|its) ", "", name, flags=re.IGNORECASE)
+
+
+# --- step 3 ---------------------------------------------------------------------------------------------------------
+
+
+def _judgement(task: Task) -> dict[str, Json]:
+    how = _best(task.topic, task.results)
+    queries = _QUERIES.findall(task.request.instructions)
+    solved = how >= _PARTLY
+    refined = "" if solved else _refined(task, queries)
+    return {
+        "reasoning": "A result shares the words of the question." if solved else "No result answers the question.",
+        "evidence": _evidence(task.titles[:1] if solved else (), how),
+        "solved": solved,
+        "confidence": round(min(0.95, 0.3 + 0.65 * how), 2),
+        "should_retry": bool(refined),
+        "refined_query": refined,
+        "should_ask_user": False,
+    }
+
+
+def _refined(task: Task, queries: Iterable[str]) -> str:
+    """With what the page is called, or without it: whichever was not tried yet."""
+    tried = {frozenset(folded(query).split()) for query in queries}
+    for query in (_query(task, named=True), _query(task, named=False), " ".join(_telling(task.text)[:3])):
+        if query and frozenset(folded(query).split()) not in tried:
+            return query
+    return ""
+
+
+def _query(task: Task, *, named: bool) -> str:
+    words = _telling(task.text)
+    product = _PRODUCT.match(task.screen.title)
+    if named and product:
+        words += [word for word in product[1].split() if folded(word) not in map(folded, words)]
+    return " ".join(words)
+
+
+def _telling(text: str) -> list[str]:
+    utterance = read(text)
+    return [utterance.text[one.start : one.end] for one in utterance.tokens if not is_stop(one.text)]
+
+
+# --- step 4 ---------------------------------------------------------------------------------------------------------
+
+
+def _completeness(task: Task) -> dict[str, Json]:
+    needs = _form_needs(task) or _stated_needs(task, (*task.documents, *task.results))
+    how = max(
+        _best(task.topic, task.results),
+        _best(task.topic, task.documents),
+        _best(task.keys, task.screen.sentences, _said_above(task.screen)),
+    )
+    enough = how >= _PARTLY or (not task.asks and bool(needs.known)) or _element(task) is not None
+    proceed = enough and not needs.missing
+    question = ""
+    if needs.missing:
+        question = say(task, "ask_found" if task.results else "ask", fields=", ".join(needs.missing))
+    elif not proceed:
+        question = say(task, "unclear")
+    return {
+        "reasoning": "Everything is there." if proceed else "Something that it takes was not found.",
+        "evidence": _evidence(task.titles[:1], how),
+        "missing_information": [_name(one) for one in needs.missing] or ([] if proceed else ["procedure"]),
+        "can_proceed": proceed,
+        "confidence": _sureness(needs, how) if proceed else 0.9 if needs.missing else 0.7,
+        "user_question": question,
+    }
+
+
+def _sureness(needs: _Needs, how: float) -> float:
+    """That everything is there: all that is called necessary was said, or a sentence answers well."""
+    return 0.9 if needs.known else round(max(0.5, min(0.95, 0.3 + 0.65 * how)), 2)
+
+
+# --- what is filled in ----------------------------------------------------------------------------------------------
+
+
+def _graded(task: Task, source: str, how: float, why: str, place: str) -> dict[str, Json]:
+    return _filled(task, source, 0.92 if how >= _ANSWERS else _WEAK, why, (place,))
+
+
+def _filled(
+    task: Task,
+    source: str,
+    confidence: float,
+    why: str,
+    places: Iterable[str],
+    *,
+    missing: tuple[str, ...] = (),
+    external: tuple[str, ...] = (),
+    known: Mapping[str, str] | None = None,
+) -> dict[str, Json]:
+    private: list[Json] = [{"field": _name(one), "type": "PRIVATE_DATA", "description": one} for one in missing]
+    common: list[Json] = [{"field": one, "type": "EXTERNAL_KNOWLEDGE", "description": one} for one in external]
+    question = ""
+    if source == "ASK_USER":
+        named = [one for one in missing if one != "error_details"]
+        question = say(task, "ask", fields=", ".join(named)) if named else say(task, "which")
+    return {
+        "reasoning": why,
+        "evidence": {
+            "sources": list(places),
+            "quality": "high" if confidence >= 0.9 else "medium",
+            "gaps": list(missing),
+        },
+        "known": [{"field": _name(name), "value": value} for name, value in (known or {}).items()],
+        "missing_info": [*private, *common],
+        "source": source,
+        "confidence": confidence,
+        "search_query": _query(task, named=True) if source != "ASK_USER" else "",
+        "user_question": question,
+        "changes_something": _changes(task),
+    }
+
+
+def _changes(task: Task) -> bool:
+    if task.asks:
+        return False
+    known = concepts()
+    element = _element(task) if task.uses_screen else None
+    said = read(element.name if element else task.text)
+    return said.has(*known.write, *known.destructive) or not (task.uses_screen or task.asks)
+
+
+def _evidence(sources: Iterable[str], how: float) -> dict[str, Json]:
+    quality = "high" if how >= _ANSWERS else "medium" if how >= _PARTLY else "low"
+    return {"sources": list(sources), "quality": quality, "gaps": []}
+
+
+def _name(label: str) -> str:
+    return "_".join(re.findall(r"\w+", folded(label)))[:60]
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def _best(asked: frozenset[str], sentences: Iterable[str], above: frozenset[str] = frozenset()) -> float:
+    """How well the best sentence answers. What stands above all of them (`above`) need not be said in it again."""
+    keys = [keys_of(sentence) for sentence in sentences]
+    sought = frozenset(asked - shared(asked, above)) or asked
+    return max((covered(sought, one, keys) for one in keys), default=0.0) if sought else 0.0
+
+
+def _said_above(screen: Screen) -> frozenset[str]:
+    headings = (one.name for one in screen.elements if one.role == "heading")
+    return frozenset(key for text in (screen.title, *headings) for key in keys_of(text))

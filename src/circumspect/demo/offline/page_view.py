@@ -1,0 +1,168 @@
+"""The page as a request shows it, read back: the text of the block `page` -> elements, sentences, forms.
+
+What is on a page is compared with, typed into or clicked; it is never obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from circumspect.demo.offline.free_text import keys_in
+from circumspect.demo.offline.lexicon import concepts, is_stop, read, stem
+from circumspect.demo.offline.slot_values import values
+from circumspect.values import ModelRequest
+
+_LINE = re.compile(r'\[(?P<id>[^\]\s]+)\] (?P<role>\S+) "(?P<name>[^"]*)"(?P<rest>.*)')
+_VALUE = re.compile(r'^ value="(?P<value>[^"]*)"')
+_OPTIONS = re.compile(r" options=\((?P<options>.*?)\)(?= \(| in |$)")
+_INSIDE = re.compile(r" in (?P<inside>\S+)$")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+_SIGN_IN = re.compile(r"\b(?:log|sign)(?:\s+(?:me|us))?[\s-]+(?:in|on)\b|\blog-?on\b|\bsign-?in\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+
+TYPED = frozenset(("textbox", "searchbox", "combobox", "spinbutton", "listbox"))
+USED = TYPED | frozenset(
+    ("button", "link", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch", "checkbox", "radio",
+     "treeitem", "slider")
+)  # fmt: skip
+_SHORTEST = 4
+"""Letters from which on one word may be the beginning of another of the same family: weigh, weight."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One element, as far as its line tells."""
+
+    id: str
+    role: str
+    name: str
+    value: str = ""
+    type: str = ""
+    haspopup: str = ""
+    required: bool = False
+    disabled: bool = False
+    options: tuple[str, ...] = ()
+    inside: str = ""
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return keys_of(self.name)
+
+
+@dataclass(frozen=True)
+class Screen:
+    url: str = ""
+    title: str = ""
+    elements: tuple[Listed, ...] = ()
+    text: str = ""
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What can be read on it: the text, and the lines that are messages, headings or rows."""
+        said = [one.name for one in self.elements if one.role not in USED and one.role != "form"]
+        return tuple(one.strip() for one in (*said, *_SENTENCE.split(self.text)) if one.strip())
+
+    @cached_property
+    def forms(self) -> tuple[Listed, ...]:
+        return tuple(one for one in self.elements if one.role == "form")
+
+    def within(self, container: str) -> tuple[Listed, ...]:
+        return tuple(one for one in self.elements if one.inside == container)
+
+
+def screen_of(request: ModelRequest) -> Screen:
+    text = next((block.text for block in request.blocks if block.key == "page"), "")
+    return _screen(text)
+
+
+@lru_cache(maxsize=64)
+def _screen(listing: str) -> Screen:
+    url = title = text = ""
+    elements: list[Listed] = []
+    for line in listing.splitlines():
+        if found := _LINE.fullmatch(line):
+            elements.append(_listed(found))
+        elif line.startswith("URL: ") and not elements:
+            url = line[5:]
+        elif line.startswith("Title: ") and not elements:
+            title = line[7:]
+        elif line.startswith("Text: "):
+            text = line[6:]
+    return Screen(url, title, tuple(elements), text)
+
+
+def _listed(found: re.Match[str]) -> Listed:
+    rest = found["rest"]
+    value = _VALUE.match(rest)
+    options, inside = _OPTIONS.search(rest), _INSIDE.search(rest)
+    marks = rest[value.end() if value else 0 :].split(" (", 1)[0].split(" options=(", 1)[0].split()
+    said = dict(mark.split("=", 1) for mark in marks if "=" in mark)
+    return Listed(
+        id=found["id"],
+        role=found["role"],
+        name=found["name"],
+        value=value["value"] if value else "",
+        type=said.get("type", ""),
+        haspopup=said.get("haspopup", ""),
+        required="required" in marks,
+        disabled="disabled" in marks,
+        options=tuple(one.strip() for one in options["options"].split(", ")) if options else (),
+        inside=inside["inside"] if inside else "",
+    )
+
+
+# --- comparing words ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2048)
+def keys_of(text: str) -> frozenset[str]:
+    """What the text is about: concepts, stems, and numbers as they are."""
+    plain = _SIGN_IN.sub("login", text)
+    utterance = read(plain)
+    keys = keys_in(utterance) | {f"#{number}" for number in _NUMBER.findall(plain)}
+    if values(utterance, None).amounts:
+        keys |= {"price", "amount"}  # a sum of money answers both questions, whatever it is called there
+    return frozenset(keys) or frozenset(stem(token.text) for token in utterance.tokens if not is_stop(token.text))
+
+
+@lru_cache(maxsize=2048)
+def share(text: str, keys: frozenset[str]) -> float:
+    """How many of the text's telling words are about something in `keys`, 0 to 1. A word of two meanings is one."""
+    utterance = read(_SIGN_IN.sub("login", text))
+    spent: set[int] = set()
+    words: list[frozenset[str]] = []
+    for mention in utterance.mentions:
+        if telling := mention.concepts - concepts().marks - concepts().read:
+            words.append(telling)
+        spent |= {*range(mention.first, mention.last + 1)}
+    for at, token in enumerate(utterance.tokens):
+        if at not in spent and not is_stop(token.text) and not token.text.isdigit():
+            words.append(frozenset((stem(token.text),)))
+    return sum(bool(shared(word, keys)) for word in words) / len(words) if words else 0.0
+
+
+def shared(one: Iterable[str], other: Iterable[str]) -> frozenset[str]:
+    """The keys of `one` that `other` has, in one form or another."""
+    others = frozenset(other)
+    return frozenset(key for key in one if key in others or any(_akin(key, each) for each in others))
+
+
+def _akin(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return (
+        len(short) >= _SHORTEST
+        and short[0] != "#"
+        and len(long) - len(short) <= len(short) // 2
+        and long.startswith(short)
+    )
+
+
+def covered(asked: frozenset[str], sentence: frozenset[str], all_sentences: Iterable[frozenset[str]]) -> float:
+    """How much of what was asked a sentence has, 0 to 1. A word that stands everywhere tells less than a rare one."""
+    often = {key: sum(bool(shared((key,), one)) for one in all_sentences) for key in asked}
+    weight = {key: 1 / (1 + often[key]) for key in asked}
+    total = sum(weight.values())
+    return sum(weight[key] for key in shared(asked, sentence)) / total if total else 0.0

@@ -1,0 +1,38 @@
+"""Texts as what can be quoted: split into sentences with the concepts in them, and put into the words of an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from circumspect.demo.offline.free_text import keys_in
+from circumspect.demo.offline.lexicon import read, say, script
+from circumspect.demo.offline.request_view import Seen
+from circumspect.demo.offline.result_words import quotable
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+Sentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
+"""Each with the concepts and stems in it."""
+SENTENCE_FITS = 0.34
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`text` answers, as surely as `confidence` says; or `keys` must be fetched first; or neither: not known."""
+
+    text: str = ""
+    confidence: int = 3
+    keys: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=256)
+def sentences_of(text: str) -> Sentences:
+    found = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+    return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
+
+
+def quoted(text: str, seen: Seen) -> str:
+    plain = quotable(text)
+    return say(seen.language, "quote" if script(plain) == seen.language else "quote_foreign", quote=plain)

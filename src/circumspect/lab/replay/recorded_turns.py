@@ -1,0 +1,364 @@
+"""journal: a stored conversation -> every ruling that was made in it, with what it was decided from.
+
+One pass over the messages. What the model said is read as it was read then: it is the policy that is on trial, not the
+reader. Where something is missing, the ruling says so and has no `moment`: it cannot be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+
+from circumspect.lab.replay.past_calls import Past, Record, as_of
+from circumspect.policy.rules import no_earlier_outcome_is_unknown
+from circumspect.profiles import PROFILES
+from circumspect.reasons import ReasonCode
+from circumspect.stores.codec import reason
+from circumspect.values import (
+    Allow,
+    Ask,
+    Assessment,
+    Confirm,
+    ConversationId,
+    Deny,
+    Draft,
+    Escalate,
+    Execution,
+    Finding,
+    Incoming,
+    Intent,
+    Json,
+    JsonObject,
+    Message,
+    Mode,
+    Opened,
+    Profile,
+    Screened,
+    TenantId,
+    ToolCall,
+    TurnId,
+    Verdict,
+    strictest,
+)
+
+SECOND_OPINION = "a_second_opinion_agrees"
+_VERDICTS: Mapping[str, Verdict] = {one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny())}
+_OPINIONS: Mapping[str, Finding] = {
+    "PROCEED": Finding(SECOND_OPINION, Allow()),
+    "ASK_USER": Finding(SECOND_OPINION, Confirm(), ReasonCode.CRITIQUE_ASKED),
+    "ESCALATE": Finding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_ESCALATED),
+}
+_NO_OPINION = Finding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the rules could see when a call was ruled on."""
+
+    screened: Screened
+    profile: Profile
+    drafted: Draft | None
+    ran: tuple[Execution, ...]
+    """In this turn."""
+    earlier: tuple[Execution, ...]
+    """By a turn that was interrupted, and settled since."""
+    now: datetime
+    past: Past
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What became of a proposed call, as it was written down, and what it was decided from."""
+
+    tenant: TenantId
+    conversation: ConversationId
+    turn: TurnId
+    seq: int
+    at: datetime
+    call: ToolCall
+    verdict: Verdict
+    """Of the rules alone; `then` has the second opinion in it."""
+    findings: tuple[Finding, ...]
+    effect: str
+    policy_version: str
+    confirmed: Intent | None = None
+    asked_again: bool = False
+    """The yes came too late, or for something else: it was ruled on as if confirmed, and asked about once more."""
+    opinion: Finding | None = None
+    """What a second opinion said, where one was had."""
+    criticised: bool = False
+    moment: Moment | None = None
+    problem: str = ""
+    """Why it cannot be made again; then there is no `moment`."""
+
+    @property
+    def then(self) -> Verdict:
+        return strictest((self.verdict, self.opinion.verdict)) if self.opinion else self.verdict
+
+    @property
+    def said(self) -> tuple[Finding, ...]:
+        return (*self.findings, self.opinion) if self.opinion else self.findings
+
+
+def rulings(record: Record, profiles: Mapping[Mode, Profile] = PROFILES) -> Iterator[Ruling]:
+    """Every ruling of the conversation, in order."""
+    conversation = _Conversation(record, profiles)
+    for (turn, is_user), group in groupby(record.messages, lambda message: (message.turn, message.role == "user")):
+        messages = tuple(group)
+        if is_user:
+            conversation.heard(messages)
+        else:
+            yield from conversation.closed(turn, messages)
+
+
+class _Conversation:
+    """One pass over the messages: what has been said so far, which turns there were, and which calls were open."""
+
+    def __init__(self, record: Record, profiles: Mapping[Mode, Profile]) -> None:
+        self.record = record
+        self.profiles = profiles
+        self.visible: list[Message] = []
+        self.asked: dict[TurnId, Message] = {}
+        """The user's message of each turn so far."""
+        self.ended: dict[TurnId, tuple[datetime, datetime]] = {}
+        """When each turn that came to its end was opened and closed."""
+        self.executions = {str(one.id): one for one in record.executions}
+        self.intents = {str(one.id): one for one in record.intents}
+        self.resolved: set[str] = set()
+
+    def heard(self, messages: Sequence[Message]) -> None:
+        self.visible += messages
+        for message in messages:
+            self.asked.setdefault(message.turn, message)
+
+    def closed(self, turn: TurnId, messages: Sequence[Message]) -> Sequence[Ruling]:
+        """The rulings of a turn, from its journal."""
+        asked = self.asked.get(turn) or self._just_heard(messages[0].seq)
+        found = _Journal(self, asked, turn, messages).rulings()
+        self.visible += [message for message in messages if message.role != "internal"]
+        if asked:
+            self.ended[asked.turn] = (asked.at, messages[-1].at)
+        return found
+
+    def _just_heard(self, seq: int) -> Message | None:
+        """A turn that was broken off and run again gave its message, and its calls, to the one that followed."""
+        last = self.visible[-1] if self.visible else None
+        return last if last and last.role == "user" and last.seq == seq - 1 else None
+
+    def before(self, turn: TurnId, entries: Sequence[Message]) -> tuple[Execution, ...]:
+        """The calls that had begun when a turn was opened: all but its own."""
+        own = {entry.meta["execution"] for entry in entries if entry.meta.get("execution")}
+        broken_off = any(entry.reason is ReasonCode.TURN_INTERRUPTED for entry in entries)
+        return tuple(
+            one
+            for one in self.record.executions
+            if one.turn in self.asked and one.id not in own and not (broken_off and one.turn == turn)
+        )
+
+    def found_open(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
+        """The calls of earlier turns that a turn found open, or that nobody had spoken of yet, as they were then. One
+        that came to its end within the turn was settled by it, before anything else."""
+        waiting = (one for one in before if one.effect != "read" and not self._is_done_with(one, opened))
+        return tuple(as_of(one, closed) for one in waiting)
+
+    def _is_done_with(self, one: Execution, opened: datetime) -> bool:
+        """It failed, or a turn that could speak of it was closed, or a person found out about it."""
+        if one.finished_at is None or one.state == "indeterminate":
+            return one.id in self.resolved
+        told = (one.finished_at <= (end if turn == one.turn else begin) for turn, (begin, end) in self.ended.items())
+        return any(told) or (one.state == "failed" and one.finished_at < opened)
+
+
+class _Journal:
+    """One pass over the journal of a turn: what was proposed last, what has run, and each ruling on the way."""
+
+    def __init__(
+        self, conversation: _Conversation, asked: Message | None, turn: TurnId, entries: Sequence[Message]
+    ) -> None:
+        self.conversation = conversation
+        self.turn = turn
+        self.asked = asked
+        self.entries = entries
+        self.mode: Mode | None = None
+        self.drafted: Draft | None = None
+        self.confirmed: Intent | None = None
+        self.asked_again = False
+        self.ran: list[Execution] = []
+        self.problem = "" if asked else "The user's message is not stored."
+
+    def rulings(self) -> list[Ruling]:
+        found: list[Ruling] = []
+        for entry in self.entries:
+            match entry.kind:
+                case "policy":
+                    found.append(self._ruling(entry))
+                case "critique" if found:
+                    found[-1] = _with_opinion(found[-1], entry)
+                case "assessment":
+                    self.mode, self.drafted, self.confirmed = "adaptive", _assessed(entry), None
+                case "model" if "calls" in entry.meta:
+                    self.mode, self.drafted = "standard", Draft("", _calls(entry.meta["calls"]))
+                case "intent" if entry.content in ("run", "ask_again"):
+                    self._answered(entry)
+                case "tool" if entry.meta.get("execution"):
+                    self._ran(str(entry.meta["execution"]))
+        return found
+
+    def _answered(self, entry: Message) -> None:
+        self.mode, self.asked_again = "adaptive", entry.content == "ask_again"
+        stored = self.conversation.intents.get(str(entry.meta.get("intent")))
+        if stored is None:
+            self.problem = "What the user said yes to is not stored."
+        else:
+            self.confirmed = replace(stored, state="pending")
+
+    def _ran(self, execution: str) -> None:
+        stored = self.conversation.executions.get(execution)
+        if stored is None:
+            self.problem = "A call that ran earlier in the turn is not in the ledger."
+        else:
+            self.ran.append(stored)
+
+    def _ruling(self, entry: Message) -> Ruling:
+        meta, record = entry.meta, self.conversation.record
+        call, verdict = _call(meta), _VERDICTS.get(str(meta.get("verdict")))
+        findings = _findings(meta.get("findings"))
+        problem = self.problem
+        if verdict and findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
+            verdict = whole
+        if verdict is None or not call.tool or findings is None:
+            problem = "What was decided cannot be read."
+        elif meta.get("page"):
+            problem = "It was decided about a web page, and the page is not stored."
+        elif self.mode is None:
+            problem = "The journal does not say what the model proposed."
+        ruling = Ruling(
+            tenant=record.tenant,
+            conversation=record.conversation,
+            turn=self.turn,
+            seq=entry.seq,
+            at=entry.at,
+            call=call,
+            verdict=verdict or Deny(),
+            findings=findings or (),
+            effect=str(meta.get("effect", "")),
+            policy_version=str(meta.get("policy", "")),
+            confirmed=self.confirmed,
+            asked_again=self.confirmed is not None and self.asked_again,
+            problem=problem,
+        )
+        if problem or self.mode is None or self.asked is None:
+            return ruling
+        return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(meta.get("at"))))
+
+    def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> Moment:
+        conversation = self.conversation
+        record, visible = conversation.record, conversation.visible
+        mode, language = record.turns.get(self.turn, (seems, "en"))
+        profile = conversation.profiles[mode]
+        before = conversation.before(asked.turn, self.entries)
+        found = conversation.found_open(before, asked.at, ruling.at)
+        unsettled = tuple(one for one in found if one.state in ("started", "indeterminate"))
+        # When a person found out how such a call had ended is not stored; that the rule kept silent is.
+        if unsettled and ruling.effect != "read":
+            spoke = any(finding.rule == no_earlier_outcome_is_unknown.name for finding in ruling.findings)
+            same = () if spoke else tuple(one.id for one in unsettled if one.call.hash == ruling.call.hash)
+            conversation.resolved.update(same)
+            unsettled = tuple(one for one in unsettled if one.id not in same)
+        earlier = [message for message in visible[-profile.history - 1 :] if message.turn != asked.turn]
+        opened = Opened(
+            token="",
+            mode=mode,
+            language=language,
+            history=tuple(earlier[-profile.history :]),
+            next_seq=self.entries[0].seq,
+            intent=ruling.confirmed,
+            unsettled=unsettled,
+        )
+        incoming = Incoming(
+            tenant=record.tenant,
+            conversation=record.conversation,
+            turn=asked.turn,
+            text=asked.content,
+            at=asked.at,
+            principal=str(asked.meta.get("principal", "user")),
+        )
+        return Moment(
+            screened=Screened(incoming, opened, language, "confirm" if ruling.confirmed else "other"),
+            profile=profile,
+            drafted=None if ruling.confirmed else self.drafted,
+            ran=tuple(self.ran),
+            earlier=tuple(one for one in found if one.state == "succeeded"),
+            now=noted or asked.at,
+            past=Past(visible, len(visible), before, noted or ruling.at),
+        )
+
+
+# --- the journal's entries ------------------------------------------------------------------------------------------
+
+
+def _assessed(entry: Message) -> Draft:
+    """The draft as it was read then: it is the policy that is on trial, not the reader."""
+    meta = entry.meta
+    tool, params, confidence = meta.get("tool_call"), meta.get("tool_params"), meta.get("confidence")
+    assessment = Assessment(
+        confidence=float(confidence) if isinstance(confidence, int | float) else 0.1,
+        tool_call=str(tool) if tool is not None else None,
+        tool_params=params if isinstance(params, Mapping) else {},
+        missing_params=_names(meta.get("missing_params")),
+        is_destructive=meta.get("is_destructive") is not False,
+        needs_confirmation=meta.get("needs_confirmation") is not False,
+        needs_more_context=_names(meta.get("needs_more_context")),
+        reasons=(entry.reason,) if entry.reason else (),
+    )
+    proposed = (ToolCall(assessment.tool_call, assessment.tool_params),) if assessment.tool_call is not None else ()
+    native = _calls(meta.get("native_calls"))
+    if not native:
+        return Draft("", proposed, assessment)
+    same = [call.hash for call in native] == [call.hash for call in proposed]
+    return Draft("", native, assessment, disagreement=not same)
+
+
+def _with_opinion(ruling: Ruling, entry: Message) -> Ruling:
+    opinion = _OPINIONS.get(str(entry.meta.get("decision")))
+    if opinion is None and entry.reason is ReasonCode.CRITIQUE_FAILED:
+        opinion = _NO_OPINION
+    return replace(ruling, criticised=True, opinion=opinion)
+
+
+def _findings(written: Json) -> tuple[Finding, ...] | None:
+    if not isinstance(written, list):
+        return None
+    found = []
+    for one in written:
+        verdict = _VERDICTS.get(str(one.get("verdict"))) if isinstance(one, Mapping) else None
+        if verdict is None:
+            return None
+        code = reason(str(one.get("reason")))
+        if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
+            verdict = Confirm(by="colleague")
+        found.append(Finding(str(one.get("rule", "")), verdict, code))
+    return tuple(found)
+
+
+def _calls(written: Json) -> tuple[ToolCall, ...]:
+    calls = [one for one in written if isinstance(one, Mapping)] if isinstance(written, list) else []
+    return tuple(_call(one) for one in calls)
+
+
+def _call(written: JsonObject) -> ToolCall:
+    arguments = written.get("arguments")
+    return ToolCall(str(written.get("tool", "")), arguments if isinstance(arguments, Mapping) else {})
+
+
+def _names(written: Json) -> tuple[str, ...]:
+    return tuple(str(name) for name in written) if isinstance(written, list) else ()
+
+
+def _time(written: Json) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written) if isinstance(written, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,155 @@
+"""Stores around a store. `Watching` notes how a turn began, and can withdraw its end; everything else passes through.
+
+A turn under an arm that failed is withdrawn: it is closed as one that was interrupted, with no word to the user, so
+that control may run it again under the same key. Not one that has changed something: that turn stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from circumspect.ports import Closing, OutboxItem, Store
+from circumspect.reasons import ReasonCode
+from circumspect.values import (
+    ConversationId,
+    Entry,
+    Execution,
+    Incoming,
+    Intent,
+    Message,
+    Mode,
+    Opened,
+    TenantId,
+    TurnId,
+)
+
+FAULTS = frozenset({ReasonCode.MODEL_FAILED, ReasonCode.INTERNAL_ERROR})
+"""What may be an arm's own doing. A store or a tool that is down is down for control too."""
+
+
+class Passing:
+    """A store that hands everything on."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def open_turn(
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+    ) -> Opened:
+        return await self.store.open_turn(
+            incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds
+        )
+
+    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
+        await self.store.renew(incoming, token, until)
+
+    async def begin_call(self, execution: Execution, token: str) -> bool:
+        return await self.store.begin_call(execution, token)
+
+    async def finish_call(self, execution: Execution) -> bool:
+        return await self.store.finish_call(execution)
+
+    async def close_turn(self, closing: Closing) -> None:
+        await self.store.close_turn(closing)
+
+    async def claim_expired(
+        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+    ) -> Sequence[Execution]:
+        return await self.store.claim_expired(token, now, lease_seconds, limit, tenant)
+
+    async def messages(
+        self,
+        tenant: TenantId,
+        conversation: ConversationId,
+        *,
+        internal: bool = False,
+        after: int = -1,
+        limit: int = 1000,
+    ) -> Sequence[Message]:
+        return await self.store.messages(tenant, conversation, internal=internal, after=after, limit=limit)
+
+    async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
+        return await self.store.executions(tenant, conversation)
+
+    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
+        return await self.store.recent_executions(tenant, tools, since)
+
+    async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
+        return await self.store.intents(tenant, conversation)
+
+    async def claim_outbox(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
+        return await self.store.claim_outbox(token, now, lease_seconds, limit)
+
+    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
+        await self.store.settle_outbox(item, now, delivered=delivered)
+
+
+@dataclass
+class Watch:
+    """What is seen of one turn while it runs."""
+
+    opened: Opened | None = None
+    history: int = 0
+    """How many earlier messages were asked for."""
+    changed: bool = False
+    """A call that changes something was begun."""
+    withdrawn: bool = False
+    may_withdraw: Callable[[], bool] | None = None
+    """None: the turn stands, however it ends."""
+
+
+class Watching(Passing):
+    """One for all turns of a worker: a conversation's messages wait for each other only within the same store."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._watches: dict[TurnId, Watch] = {}
+
+    @contextmanager
+    def watch(self, turn: TurnId, may_withdraw: Callable[[], bool] | None = None) -> Iterator[Watch]:
+        before = self._watches.get(turn)
+        watch = self._watches[turn] = Watch(may_withdraw=may_withdraw)
+        try:
+            yield watch
+        finally:
+            if before is None:
+                self._watches.pop(turn, None)
+            else:
+                self._watches[turn] = before
+
+    async def open_turn(
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+    ) -> Opened:
+        opened = await super().open_turn(incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds)
+        if watch := self._watches.get(incoming.turn):
+            watch.opened, watch.history = opened, history
+        return opened
+
+    async def begin_call(self, execution: Execution, token: str) -> bool:
+        if watch := self._watches.get(execution.turn):
+            watch.changed = True
+        return await super().begin_call(execution, token)
+
+    async def close_turn(self, closing: Closing) -> None:
+        watch = self._watches.get(closing.incoming.turn)
+        if watch and watch.may_withdraw and _failed(closing) and not watch.changed and watch.may_withdraw():
+            closing, watch.withdrawn = _withdrawn(closing), True
+        await super().close_turn(closing)
+
+
+def _failed(closing: Closing) -> bool:
+    return (
+        closing.result.outcome == "failed" and not closing.interrupted and bool(FAULTS & {*closing.result.reason_codes})
+    )
+
+
+def _withdrawn(closing: Closing) -> Closing:
+    """Its journal is kept and what it cost is counted, but nobody is billed for our experiment."""
+    entry = Entry("notice", "the arm of an experiment failed; control answers", ReasonCode.TURN_INTERRUPTED)
+    result = replace(closing.result, reply="", pending=None, entries=(*closing.entries, entry))
+    return replace(
+        closing, result=result, entries=result.entries, denied=None, escalation=None, interrupted=True, multiplier=0.0
+    )

@@ -1,0 +1,1 @@
+"""Everything that depends on a human language."""

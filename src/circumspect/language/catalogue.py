@@ -1,0 +1,64 @@
+"""Every word of ours that a user sees, in Fluent files: `say("he", "confirm-question", action=…)`.
+
+Adding a language is adding a file. Values are data: Fluent never reads messages out of them. In Hebrew they are wrapped
+in Unicode isolates, so that an order number stays in one piece inside right-to-left text.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from circumspect.reasons import ReasonCode
+from circumspect.values import Language
+
+if TYPE_CHECKING:
+    from fluent.runtime import FluentBundle
+
+log = logging.getLogger(__name__)
+RIGHT_TO_LEFT: frozenset[Language] = frozenset(("he",))
+
+
+def say(language: Language, key: str, /, **values: str | int | float) -> str:
+    """The message in that language; in English, with a warning, where a translation is missing."""
+    return _format("messages", language, key, values)
+
+
+def has(language: Language, key: str) -> bool:
+    return bool(_bundle("messages", language).has_message(key))
+
+
+def meaning(code: ReasonCode, language: Language = "en") -> str:
+    """One line that says what a reason code means."""
+    return _format("reasons", language, str(code).replace("_", "-").lower(), {})
+
+
+def keys(catalogue: str, language: Language) -> frozenset[str]:
+    """All message names of a catalogue."""
+    return frozenset(_bundle(catalogue, language)._messages)
+
+
+def _format(catalogue: str, language: Language, key: str, values: Mapping[str, str | int | float]) -> str:
+    for candidate in (language, "en"):
+        bundle = _bundle(catalogue, candidate)
+        pattern = bundle.get_message(key).value if bundle.has_message(key) else None
+        if pattern is not None:
+            text, problems = bundle.format_pattern(pattern, dict(values))
+            if problems:
+                log.warning("message %s in %s: %s", key, candidate, problems[0])
+            return str(text)
+        log.warning("no message %s in %s", key, candidate)
+    raise KeyError(key)
+
+
+@cache
+def _bundle(catalogue: str, language: str) -> FluentBundle:
+    from fluent.runtime import FluentBundle, FluentResource
+
+    bundle = FluentBundle([language], use_isolating=language in RIGHT_TO_LEFT)
+    text = resources.files(__package__).joinpath(language, f"{catalogue}.ftl").read_text("utf-8")
+    bundle.add_resource(FluentResource(text))
+    return bundle

@@ -1,0 +1,200 @@
+"""The rules about where values and wishes come from. In come facts; held are calls that act on what nobody gave.
+
+A state-changing call is held when an id or destination was made up, and when it goes where a stranger's text says or
+does what a stranger's text demands (strangers: whoever can write what a tool marked untrusted returns: web pages, mail,
+reviews, files). Provenance is kept by field. An argument that says where something goes counts when the user typed it
+or when it is a whole field of a result; a fragment of a stranger's prose does not, unless the user pointed at that very
+source and the source states the value ("IBAN: ...", "my e-mail is ...") rather than telling the reader to use it.
+
+What may surprise: nothing here looks for the marks of an attack. A command in somebody else's text is only held against
+a call that obeys it: same action, and a value that the user never said or an object that the user never named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.actions import actions_of, commands, is_asked, objects_of
+from circumspect.policy.grounding.normalise import folded, occurs, spellings
+from circumspect.policy.grounding.tracing import Ledger, Traced, is_said, ledger_of, needle, reading_of, trace, values
+from circumspect.policy.judge import Rule, rule
+from circumspect.reasons import ReasonCode
+from circumspect.values import Allow, Ask, Confirm, Happened, Verdict
+
+_EMBEDDED = re.compile(
+    r"[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
+)
+_DELEGATED = re.compile(
+    r"\b(?:do|perform|follow|complete|execute|carry out|handle|take care of|act on|work through)\b[^.?!]{0,40}"
+    r"\b(?:actions?|tasks?|instructions?|steps?|to-?dos?|requests?|it says|it asks)\b"
+    r"|(?:выполни|сделай)\w*[^.?!]{0,40}(?:указани|инструкц|задани|действи|просьб)"
+    r"|(?:בצע|תבצע|מלא)[^.?!]{0,40}(?:הוראות|משימות|פעולות)"
+)
+
+
+# --- what strangers wrote -------------------------------------------------------------------------------------------
+
+
+def stated_by_a_named_source(ledger: Ledger, value: str) -> bool:
+    """The user pointed at the source (a file, a page, a sender), and it states the value instead of demanding it."""
+    forms = spellings(value)
+    return any(
+        _states(text, forms)
+        for event, result in ledger.strangers
+        if _named(event, ledger)
+        for text in result.prose or (str(event.result),)
+    )
+
+
+def _named(event: Happened, ledger: Ledger) -> bool:
+    """One of the values that the source was found by is the user's own word."""
+    return any(
+        isinstance(value, str) and len(value) >= 3 and _all_words(folded(value), ledger.said)
+        for _, _, value in values(event.call.arguments)
+    )
+
+
+def _all_words(value: str, said: str) -> bool:
+    return occurs(value, said) >= 0 or all(occurs(word, said) >= 0 for word in value.split())
+
+
+def _states(text: str, forms: Sequence[str]) -> bool:
+    demanded = " ".join(command.context for command in commands(text))
+    return any(
+        re.search(rf"[^\W\d][\w '\-]{{0,40}}(?:[:=]| is| are)\s*[\"'(<]?{re.escape(form)}(?![\w@])", folded(text))
+        for form in forms
+        if occurs(form, demanded) < 0
+    )
+
+
+def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
+    """The sentence of a stranger that this call obeys, or nothing.
+
+    A sentence is obeyed when it commands what the tool does, and either carries a value of the call that the user never
+    said, or names the tool's object while the user's words do not ask for that.
+    """
+    actions = actions_of(facts.call.tool)
+    nouns = objects_of(facts.call.tool)
+    reads = facts.effect == "read"
+    said = ledger.said
+    delegated = _handed_over(facts, said)
+    asked = is_asked(facts.call.tool, said) and (
+        not nouns
+        or any(_noun(noun, said) for noun in nouns)
+        or any(one.origin == "user" for one in trace(facts) if one.kind in ("destination", "id", "words", "text"))
+    )
+    for event, result in ledger.strangers:
+        if delegated and _named(event, ledger):
+            continue
+        for text in result.prose:
+            for command in commands(text):
+                if not command.actions & actions:
+                    continue
+                if _carries(facts, command.context, said, destinations_only=reads):
+                    return command.sentence
+                if not reads and not asked and any(_noun(noun, command.sentence) for noun in nouns):
+                    return command.sentence
+    return ""
+
+
+def _handed_over(facts: Facts, said: str) -> bool:
+    """The user said to do what some message says. That covers neither paying nor anything that destroys."""
+    grave = facts.effect == "destructive" or actions_of(facts.call.tool) & {"delete", "pay"}
+    return not grave and bool(_DELEGATED.search(said))
+
+
+def _noun(noun: str, text: str) -> bool:
+    stem = noun[:-1] if noun.endswith("s") else noun
+    return bool(re.search(rf"(?<!\w){re.escape(stem)}s?(?!\w)", text))
+
+
+def _carries(facts: Facts, sentence: str, said: str, *, destinations_only: bool) -> bool:
+    theirs, ours = reading_of(sentence), reading_of(said)
+    for traced in trace(facts):
+        if traced.kind == "choice" or (destinations_only and traced.kind != "destination"):
+            continue
+        if traced.kind == "text" or (isinstance(traced.value, str) and traced.value.count(" ") >= 2):
+            text = folded(str(traced.value))
+            pieces = [match.group() for match in _EMBEDDED.finditer(text)]
+            words = re.findall(r"[\w']+", text)
+            pieces += [" ".join(words[at : at + 3]) for at in range(len(words) - 2)]
+            plain_theirs, plain_ours = " ".join(re.findall(r"[\w']+", sentence)), " ".join(re.findall(r"[\w']+", said))
+            if any(
+                (occurs(piece, sentence) >= 0 and occurs(piece, said) < 0)
+                or (occurs(piece, plain_theirs) >= 0 and occurs(piece, plain_ours) < 0)
+                for piece in pieces
+            ):
+                return True
+        elif is_said(theirs, sought := needle(traced.kind, traced.value)) and not is_said(ours, sought):
+            return True
+    return False
+
+
+# --- the rules ------------------------------------------------------------------------------------------------------
+
+
+def _wanted_source(facts: Facts, argument: str) -> str | None:
+    """What the policy file says about this parameter: user, trusted or any; None when it says nothing."""
+    if facts.policy is None or not facts.policy.params:
+        return None
+    param = facts.policy.params.get(re.split(r"[.\[]", argument)[0])
+    return param.source if param else None
+
+
+def _unseen(facts: Facts, traced: Traced) -> bool:
+    match _wanted_source(facts, traced.argument):
+        case "any":
+            return False
+        case "user":
+            return traced.origin not in ("user", "default", "choice")
+        case "trusted":
+            return traced.origin not in ("user", "field", "text", "default", "choice")
+    return traced.origin == "nowhere"
+
+
+@rule(ReasonCode.UNGROUNDED_PARAM)
+def every_value_has_a_source(facts: Facts) -> Verdict:
+    """Ids and destinations of a state-changing call were said by the user or returned by a tool, not made up."""
+    if facts.effect in ("read", None) or facts.confirmed or facts.spec is None:
+        return Allow()
+    unseen = {one.argument: f"ungrounded:{one.value}" for one in trace(facts) if _unseen(facts, one)}
+    return Ask(invalid=unseen) if unseen else Allow()
+
+
+@rule(ReasonCode.UNTRUSTED_SOURCE)
+def nothing_goes_where_strangers_say(facts: Facts) -> Verdict:
+    """Where something goes was typed by the user or is a whole field of a result, not a piece of a stranger's text."""
+    if facts.effect in ("read", None) or facts.confirmed:
+        return Allow()
+    ledger = ledger_of(facts.session)
+    for one in trace(facts):
+        if one.kind != "destination" or one.origin != "stranger" or _wanted_source(facts, one.argument) == "any":
+            continue
+        if not (is_asked(facts.call.tool, ledger.said) and stated_by_a_named_source(ledger, str(one.value))):
+            return Confirm()
+    return Allow()
+
+
+@rule(ReasonCode.UNTRUSTED_SOURCE)
+def nobody_else_asked_for_it(facts: Facts) -> Verdict:
+    """The call does what the user asked for, not what a text that somebody else wrote tells its reader to do."""
+    if facts.effect is None or facts.confirmed:
+        return Allow()
+    ledger = ledger_of(facts.session)
+    if not any(True for _ in ledger.strangers):
+        return Allow()
+    if demanded_by_a_stranger(facts, ledger):
+        return Confirm()
+    # However a stranger words it: what nobody asked for is asked about once strangers have had a word.
+    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and not _handed_over(facts, ledger.said):
+        return Confirm()
+    return Allow()
+
+
+GROUNDING_RULES: tuple[Rule, ...] = (
+    every_value_has_a_source,
+    nothing_goes_where_strangers_say,
+    nobody_else_asked_for_it,
+)

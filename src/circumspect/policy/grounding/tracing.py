@@ -1,0 +1,379 @@
+"""Where the values of a call come from: each is traced to the user's words, a tool result, a default, or nowhere.
+
+`Ledger` is a conversation in a form that answers "who said this?" quickly; it grows with the conversation. `trace`
+gives one `Traced` per argument value: what is stored and shown, and what the rules in `grounding.py` decide by.
+
+What may surprise: words are compared, not meanings. A value that the model composed, counted or reckoned is called so;
+only of ids and destinations can it be said that nobody gave them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.actions import words_of
+from circumspect.policy.grounding.fields import Result, result_of
+from circumspect.policy.grounding.normalise import (
+    Reading,
+    clock_of,
+    day_of,
+    folded,
+    is_phone,
+    looks_like_id,
+    occurs,
+    phone_digits,
+    says_number,
+    spellings,
+)
+from circumspect.policy.grounding.words import bag
+from circumspect.values import Happened, Heard, Json, JsonObject, Session, ToolCall, ToolSpec
+
+Origin = Literal[
+    "user", "field", "text", "stranger_field", "stranger", "default", "choice", "derived", "composed", "nowhere"
+]
+Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
+
+_DESTINATION = bag(
+    "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
+    "link href webhook endpoint host domain path directory folder channel room chat user username participant "
+    "participants attendee attendees invitee invitees member members phone tel mobile payee beneficiary forward"
+)
+_NOT_DESTINATION = bag("type name count number limit id ids line lines text message subject body title")
+_SCALARS = frozenset((str, int, float, bool))
+_ID = bag("id ids iban account number code token key sku password username ref reference uuid")
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One value of a call and where it was first seen."""
+
+    argument: str
+    value: Json
+    kind: Kind
+    origin: Origin
+    index: int = -1
+    """Of the message it was seen in; -1 when it was not."""
+    field: str = ""
+    """The path of the field, when it is one."""
+
+
+class Joined(Reading):
+    """Several texts read as one. What was read out of each is not read again.
+
+    No form of a value holds a line break, so what is in none of the texts is not in all of them together.
+    """
+
+    def __init__(self, parts: Sequence[Reading]) -> None:
+        super().__init__("")
+        self.parts = parts
+        self.count = len(parts)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join([part.text for part in self.parts])
+
+    @cached_property
+    def squeezed(self) -> str:
+        return "\n".join([part.squeezed for part in self.parts])
+
+    @cached_property
+    def phones(self) -> frozenset[str]:
+        return frozenset().union(*(part.phones for part in self.parts))
+
+    def names_day(self, day: date) -> bool:
+        return any(part.names_day(day) for part in self.parts)
+
+    def names_clock(self, clock: tuple[int, int]) -> bool:
+        return any(part.names_clock(clock) for part in self.parts)
+
+
+class Ledger:
+    """What a conversation has said so far, in a form that answers "where does this value come from?" quickly.
+
+    It grows with the conversation: `add` costs nothing until somebody asks.
+    """
+
+    def __init__(self) -> None:
+        self.words: list[tuple[int, Reading]] = []
+        self.results: list[tuple[Happened, Result]] = []
+        self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
+        self._user: Joined | None = None
+
+    def add(self, event: Heard | Happened, raw: str | None = None) -> None:
+        """Note what was said or done. `raw` is the text that a result was read from, if any."""
+        if type(event) is Happened:
+            self.results.append((event, result_of(event.result, raw)))
+        elif type(event) is Heard and event.speaker == "user":
+            self.words.append((event.index, reading_of(event.text)))
+
+    @property
+    def user(self) -> Joined:
+        """Everything the user said."""
+        if self._user is None or self._user.count != len(self.words):
+            self._user = Joined([reading for _, reading in self.words])
+        return self._user
+
+    @property
+    def said(self) -> str:
+        """All of the user's words, folded."""
+        return self.user.text
+
+    @property
+    def strangers(self) -> Iterator[tuple[Happened, Result]]:
+        return ((event, result) for event, result in self.results if not event.trusted)
+
+
+@lru_cache(maxsize=512)
+def _shared(text: str) -> Reading:
+    return Reading(text)
+
+
+def reading_of(text: str) -> Reading:
+    return _shared(text) if len(text) <= 65_536 else Reading(text)
+
+
+def ledger_of(session: Session) -> Ledger:
+    """The session's ledger: made once, and kept where the session keeps what it has worked out."""
+    kept = session.__dict__.get("ledger")
+    if not isinstance(kept, Ledger):
+        kept = Ledger()
+        for event in session.events:
+            kept.add(event)
+        session.__dict__["ledger"] = kept
+    return kept
+
+
+def attach(session: Session, ledger: Ledger) -> Session:
+    """Give a session the ledger that has grown along with it, so that it is not made again."""
+    session.__dict__["ledger"] = ledger
+    return session
+
+
+# --- what an argument is --------------------------------------------------------------------------------------------
+
+
+def values(arguments: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, Json]]:
+    """Every scalar in the arguments: its path, the name that says what it is, and the value."""
+    for name, value in arguments.items():
+        if type(value) in _SCALARS:
+            yield f"{prefix}{name}", name, value
+        else:
+            yield from _inside(f"{prefix}{name}", name, value, 0)
+
+
+def _inside(path: str, name: str, value: Json, depth: int) -> Iterator[tuple[str, str, Json]]:
+    kind = type(value)
+    if kind in _SCALARS:
+        yield path, name, value
+    elif (kind is dict or isinstance(value, Mapping)) and depth < 50:
+        for key, item in value.items():  # type: ignore[union-attr]
+            yield from _inside(f"{path}.{key}", key, item, depth + 1)
+    elif isinstance(value, Sequence) and not isinstance(value, str) and depth < 50:
+        for at, item in enumerate(value):
+            yield from _inside(f"{path}[{at}]", name, item, depth + 1)
+    else:
+        yield path, name, value
+
+
+@lru_cache(maxsize=4096)
+def names_a_destination(name: str) -> bool:
+    """The parameter says where something goes or who gets it: recipient, account, url, path, channel, user."""
+    words = words_of(name)
+    if not words or words[-1] in ("2", "3", "4"):  # a further line of an address may be blank or anything
+        return False
+    return (
+        words == ("to",)
+        or words[-1] in _DESTINATION
+        or (bool(_DESTINATION.intersection(words)) and not _NOT_DESTINATION.intersection(words[1:]))
+    )
+
+
+@lru_cache(maxsize=4096)
+def names_an_id(name: str) -> bool:
+    words = words_of(name)
+    return bool(words) and words[-1] in _ID
+
+
+def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
+    if value is None or value == "" or "enum" in schema or "const" in schema or isinstance(value, bool):
+        return "choice"
+    if not isinstance(value, str):
+        # A small number may be counted off a list; a long one was read or made up.
+        return "id" if isinstance(value, int) and abs(value) >= 100 and names_an_id(name) else "number"
+    return _kind_of(name, value)
+
+
+@lru_cache(maxsize=2048)
+def _kind_of(name: str, value: str) -> Kind:
+    if value.count(" ") > 8 or "\n" in value.strip():
+        return "text"
+    if names_a_destination(name):
+        return "destination"
+    if day_of(value) or clock_of(value):
+        return "date"
+    return "id" if (names_an_id(name) and " " not in value) or looks_like_id(value) else "words"
+
+
+def _schema_of(spec: ToolSpec | None, path: str) -> JsonObject:
+    """The schema of the value at a path, remembered with the tool."""
+    if spec is None:
+        return {}
+    known: dict[str, JsonObject] = spec.__dict__.get("schemas") or spec.__dict__.setdefault("schemas", {})
+    schema = known.get(path)
+    if schema is None:
+        schema = known[path] = _schema_at(spec, path)
+    return schema
+
+
+def _schema_at(spec: ToolSpec, path: str) -> JsonObject:
+    parts = re.split(r"\.|\[\d+\]", path)
+    schema: Json = spec.properties.get(parts[0], {})
+    for part in parts[1:]:
+        if not isinstance(schema, Mapping):
+            return {}
+        if part:
+            inside = schema.get("properties")
+            schema = inside.get(part, {}) if isinstance(inside, Mapping) else {}
+        if isinstance(schema, Mapping) and "items" in schema:
+            schema = schema["items"]
+    if isinstance(schema, Mapping) and "items" in schema and isinstance(schema["items"], Mapping):
+        schema = schema["items"]
+    return schema if isinstance(schema, Mapping) else {}
+
+
+# --- where a value comes from ---------------------------------------------------------------------------------------
+
+
+def trace(facts: Facts) -> tuple[Traced, ...]:
+    """One entry per value of the call, in order."""
+    ledger = ledger_of(facts.session)
+    if ledger.last is None or ledger.last[0] is not facts.call:
+        spec = facts.spec
+        found = [_trace(ledger, spec, path, name, value) for path, name, value in values(facts.call.arguments)]
+        ledger.last = (facts.call, tuple(found))
+    return ledger.last[1]
+
+
+def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: Json) -> Traced:
+    schema = _schema_of(spec, path)
+    kind = kind_of(name, value, schema)
+    if kind == "choice":
+        return Traced(path, value, kind, "choice")
+    sought = needle(kind, value)
+    # What is in all of the user's words together is looked for in each message, and what is not, in none.
+    if len(ledger.words) < 2 or is_said(ledger.user, sought):
+        for index, reading in reversed(ledger.words):
+            if is_said(reading, sought):
+                return Traced(path, value, kind, "user", index)
+    if "default" in schema and schema["default"] == value:
+        return Traced(path, value, kind, "default")
+    stranger: Traced | None = None
+    quoted, forms = sought.quoted, sought.forms
+    for event, result in reversed(ledger.results):
+        # A quick look before the careful one.
+        if (text := result.plain) and (quoted not in text if quoted else not any(form in text for form in forms)):
+            continue
+        if field := _field(result, forms, event.trusted):
+            if event.trusted:
+                return Traced(path, value, kind, "field", event.index, field)
+            stranger = stranger or Traced(path, value, kind, "stranger_field", event.index, field)
+    if stranger:
+        return stranger
+    if kind != "text":
+        for event, result in sorted(ledger.results, key=lambda one: (not one[0].trusted, -one[0].index)):
+            if _stands_in(result, sought):
+                return Traced(path, value, kind, "text" if event.trusted else "stranger", event.index)
+    if kind in ("text", "words"):
+        return Traced(path, value, kind, "composed")
+    return Traced(path, value, kind, "derived" if kind in ("date", "number") else "nowhere")
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A value in every form in which it may be found. Made once, looked for in many places."""
+
+    kind: Kind
+    forms: tuple[str, ...]
+    number: int | float | None = None
+    day: date | None = None
+    clock: tuple[int, int] | None = None
+    phone: str = ""
+    bare: str = ""
+    """Without spaces and dashes, when it is long enough to be told from other numbers."""
+    quoted: str = ""
+    """As it stands in a JSON text, when that is the only way it can stand there."""
+
+
+def needle(kind: Kind, value: Json) -> Needle:
+    """The forms of a value, made once for each."""
+    if isinstance(value, (str, int, float)):
+        return _needle(kind, value, type(value).__name__)
+    return Needle(kind, (str(value),))
+
+
+@lru_cache(maxsize=2048)
+def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
+    if not isinstance(value, str):
+        whole = isinstance(value, float) and value.is_integer()
+        return Needle(kind, (str(int(value)), str(value)) if whole else (str(value),), number=value)
+    forms = spellings(value)
+    if kind == "date":
+        return Needle(kind, forms, day=day_of(value), clock=clock_of(value), quoted=_quoted(forms))
+    if kind in ("id", "destination"):
+        bare = re.sub(r"[\s.\-()#]", "", folded(value))
+        return Needle(
+            kind,
+            forms,
+            phone=phone_digits(value) if is_phone(value) else "",
+            bare=bare if len(bare) >= 6 and looks_like_id(bare) else "",
+            quoted=_quoted(forms),
+        )
+    return Needle(kind, forms, quoted=_quoted(forms))
+
+
+def _quoted(forms: Sequence[str]) -> str:
+    plain = len(forms) == 1 and forms[0].isascii() and '"' not in forms[0] and "\\" not in forms[0]
+    return f'"{forms[0]}"' if plain and not forms[0].replace(".", "").isdigit() else ""
+
+
+def is_said(reading: Reading, sought: Needle) -> bool:
+    text = reading.text
+    if sought.number is not None:
+        return says_number(sought.number, text)
+    for form in sought.forms:
+        if form in text and occurs(form, text) >= 0:
+            return True
+    if sought.day or sought.clock:
+        return (not sought.day or reading.names_day(sought.day)) and (
+            not sought.clock or reading.names_clock(sought.clock)
+        )
+    if sought.phone and sought.phone in reading.phones:
+        return True
+    return bool(sought.bare) and sought.bare in reading.squeezed
+
+
+def _stands_in(result: Result, sought: Needle) -> bool:
+    """Somewhere inside a result: in its prose, or in a longer field."""
+    if result.is_structured_text:
+        # Numbers of a structure are fields, and were looked for as such.
+        return (
+            sought.number is None
+            and any(result.holds(form) for form in sought.forms)
+            and is_said(result.reading, sought)
+        )
+    return is_said(result.reading, sought)
+
+
+def _field(result: Result, forms: Sequence[str], trusted: bool) -> str:
+    for form in forms:
+        if field := result.field(form):
+            return field
+        if trusted and form in result.lines:
+            return "(line)"
+    return ""

@@ -1,0 +1,246 @@
+"""Is this message a yes, a no, or something else? Text -> Answer, with no model, in all languages at once.
+
+The one choice that may surprise: every word must be known. A yes runs something that cannot be undone, so a message is
+a yes only if all of it is assent, courtesy, the pending action in other words, or a value of the pending call. One word
+beyond that ("yes, but", "yes, the other one", "yes?") makes it `other`, and the user is asked again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from circumspect.language.phrases import BREAK, alike, languages, lists, shortened, words
+from circumspect.values import Answer, Language
+
+_Phrase = tuple[str, ...]
+_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]*?)\s*[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
+_LONGEST = 600
+_HEBREW_MARK = re.compile(r"(?<=[א-ת])\"(?=[א-ת])")
+_SIGNS = re.compile(r"[#№$€£₪₽%+]")
+_WORD_PARTS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
+_NEEDS_A_MATCH = frozenset(("change", "send", "transfer"))
+"""Too vague to be taken for the pending action when we do not know that one: "yes, change it"."""
+
+
+@dataclass(slots=True)
+class _Heard:
+    yes: bool = False
+    go: bool = False
+    ok: bool = False
+    no: bool = False
+    keep: bool = False
+    held: bool = False
+    """The action itself was refused: "do not cancel it"."""
+    value: bool = False
+    acts: list[frozenset[str]] = field(default_factory=list)
+    things: list[frozenset[str]] = field(default_factory=list)
+
+
+def classify(text: str, language: Language | None = None, *, values: Collection[str] = ()) -> Answer:
+    """How the message answers a pending question.
+
+    `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
+    name, which also tells which action a yes may name. Languages are mixed freely, so `language` is not needed.
+    """
+    if len(text) > _LONGEST or "?" in text or "？" in text or "؟" in text:
+        return "other"
+    heard = _hear(text, values)
+    if heard is None:
+        return "other"
+    if heard.no or heard.keep:
+        named = (heard.things or heard.value) and not (heard.held or heard.keep)
+        return "other" if heard.yes or heard.go or heard.acts or named else "deny"
+    if not (heard.yes or heard.go or heard.ok):
+        return "other"
+    if heard.go and heard.things and not heard.acts:
+        # "Go ahead with my order" is no yes to cancelling it.
+        return "other"
+    pending = frozenset(part for value in values for part in _WORD_PARTS.split(value) if part)
+    return "confirm" if _about(heard, frozenset(alike(part) for part in pending)) else "other"
+
+
+def _hear(text: str, values: Collection[str]) -> _Heard | None:
+    """What the message says, clause by clause; None as soon as a word of it is not understood."""
+    known = {tuple(_value(word) for word in words(alike(value)) if word != BREAK) for value in values}
+    known.discard(())
+    plain = _unquoted(_HEBREW_MARK.sub("", alike(text)), known)
+    if plain is None:
+        return None
+    heard = _Heard()
+    turned = open_ended = wanting = False
+    last = ""
+    for kind, name in (*_parts(words(plain), known), (BREAK, "")):
+        match kind:
+            case "|":
+                if open_ended and wanting:
+                    return None
+                heard.no |= open_ended
+                turned = open_ended = wanting = False
+                continue
+            case "filler":
+                pass
+            case "value":
+                heard.value = True
+            case "want":
+                wanting = True
+            case "not" | "nope":
+                if turned:
+                    return None
+                turned = open_ended = True
+            case "go" | "sign" | "act" if turned:
+                heard.no = heard.held = True
+                open_ended = False
+            case "yes" | "no" | "ok" | "keep" if turned:
+                return None
+            case "act":
+                heard.acts.append(_groups("act", name))
+            case "thing":
+                heard.things.append(_groups("thing", name))
+            case "sign":
+                heard.go = True
+            case "yes" | "no" | "ok" | "go" | "keep":
+                setattr(heard, kind, True)
+            case _:
+                return None
+        last = name
+    return None if last in _table().dangling else heard
+
+
+def _parts(said: list[str], values: Collection[_Phrase]) -> Iterator[tuple[str, str]]:
+    """The message as known phrases and values, longest first: (kind, name) for each."""
+    table = _table()
+    said = [table.spelt(word) for word in said]
+    at = 0
+    while at < len(said):
+        if said[at] == BREAK:
+            yield BREAK, ""
+            at += 1
+            continue
+        length, kind, name = table.longest(said, at)
+        value = _longest_value(said, at, values)
+        if value > max(length, 1) or (value and kind in ("", "filler", "act", "thing", "want")):
+            length, kind, name = value, "value", ""
+        if not kind:
+            yield "unknown", said[at]
+            return
+        yield kind, name
+        at += length
+
+
+def _longest_value(said: list[str], at: int, values: Collection[_Phrase]) -> int:
+    """How many words from here on are exactly one of the values."""
+    best = 0
+    for value in values:
+        place, matched = at, 0
+        while matched < len(value) and place < len(said):
+            if said[place] != BREAK:
+                if _value(said[place]) != value[matched]:
+                    break
+                matched += 1
+            place += 1
+        if matched == len(value):
+            best = max(best, place - at)
+    return best
+
+
+def _value(word: str) -> str:
+    """A value without the signs around it: #12345 is 12345, $20.50 is 20.5."""
+    bare = _SIGNS.sub("", word) or word
+    if not bare[0].isdigit():
+        return bare
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", bare):
+        bare = bare.replace(",", "")
+    return re.sub(r"\.0+$|(\.\d*?[1-9])0+$", r"\1", bare)
+
+
+def _unquoted(text: str, values: Collection[_Phrase]) -> str | None:
+    """The text with quotation marks taken off the values. Any other words in quotation marks are somebody else's."""
+    for quoted in _QUOTED.finditer(text):
+        inside = quoted[1] or quoted[2] or ""
+        if tuple(_value(word) for word in words(inside) if word != BREAK) not in values:
+            return None
+    return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", text)
+
+
+def _about(heard: _Heard, pending: Collection[str]) -> bool:
+    """Does what was named fit the pending call, as far as we know it, and if we do not, is it one thing?"""
+    acts, things = _named("act", pending), _named("thing", pending)
+    if not acts and any(act <= _NEEDS_A_MATCH for act in heard.acts):
+        return False
+    return _fits(heard.acts, acts) and _fits(heard.things, things)
+
+
+def _fits(named: list[frozenset[str]], pending: frozenset[str]) -> bool:
+    if not named:
+        return True
+    if pending:
+        return all(groups & pending for groups in named)
+    return bool(frozenset.intersection(*named))
+
+
+def _named(kind: str, pending: Iterable[str]) -> frozenset[str]:
+    return frozenset(group for word in pending for group in _groups(kind, word))
+
+
+def _groups(kind: str, phrase: str) -> frozenset[str]:
+    return _table().groups.get((kind, phrase), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """All phrases of all languages by their first word, longest first."""
+
+    by_first: dict[str, list[tuple[_Phrase, str]]]
+    groups: dict[tuple[str, str], frozenset[str]]
+    words: frozenset[str]
+    dangling: frozenset[str]
+    drawn_out: frozenset[str]
+    """Words that may be written with their letters repeated. Not all: "too" is not "to", "off" is not "of"."""
+
+    def spelt(self, word: str) -> str:
+        """The known word that this one stands for, drawn out or, in Hebrew, with an "and" before it; or itself."""
+        if word in self.words:
+            return word
+        if short := next((way for way in shortened(word) if way in self.drawn_out), None):
+            return short
+        return word[1:] if word.startswith("ו") and word[1:] in self.words else word
+
+    def longest(self, said: list[str], at: int) -> tuple[int, str, str]:
+        for phrase, kind in self.by_first.get(said[at], ()):
+            if tuple(said[at : at + len(phrase)]) == phrase:
+                return len(phrase), kind, " ".join(phrase)
+        return 0, "", ""
+
+
+_DRAWN_OUT = ("yes", "ok", "go", "no", "nope")
+_KINDS = ("yes", "ok", "go", "sign", "no", "nope", "not", "keep", "want", "unsure", "blocker", "filler")
+
+
+@cache
+def _table() -> _Table:
+    kinds: dict[_Phrase, str] = {}
+    groups: dict[tuple[str, str], frozenset[str]] = {}
+    for language in languages():
+        for heading, phrases in lists(language).items():
+            kind, _, group = heading.partition(" ")
+            for line in phrases if group or kind in _KINDS else ():
+                parts = tuple(line.split())
+                kinds.setdefault(parts, kind)
+                if group:
+                    key = (kind, " ".join(parts))
+                    groups[key] = groups.get(key, frozenset()) | {group}
+    by_first: dict[str, list[tuple[_Phrase, str]]] = {}
+    for phrase in sorted(kinds, key=len, reverse=True):
+        by_first.setdefault(phrase[0], []).append((phrase, kinds[phrase]))
+    answers = (phrase[0] for phrase, kind in kinds.items() if len(phrase) == 1 and kind in _DRAWN_OUT)
+    courtesies = (phrase[0] for phrase, kind in kinds.items() if kind == "filler" and len(phrase[0]) > 3)
+    return _Table(
+        by_first,
+        groups,
+        words=frozenset(word for phrase in kinds for word in phrase),
+        dangling=frozenset(phrase for language in languages() for phrase in lists(language).get("dangling", ())),
+        drawn_out=frozenset((*answers, *courtesies)),
+    )

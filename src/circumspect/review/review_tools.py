@@ -1,0 +1,220 @@
+"""The reviewer's four tools: what the model is told of them, and what they answer.
+
+`policy_search`, `facts_get` and `spans_tighten` only read, so they need no ledger; `finish` is the verdict and is ruled
+on by `verdict.py`. Results are kept for the length of one evaluation: the same question gets the same answer, once
+paid for. An answer that the model can act on is an answer; a `Refusal` is a call that was wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.policy.arguments import validator
+from circumspect.ports import Model
+from circumspect.reasons import ReasonCode
+from circumspect.review.outline import Summaries, pick
+from circumspect.review.shelf import Shelf
+from circumspect.review.values import STATUSES, Case
+from circumspect.review.verdict import UNSAID, Claim, Proposal
+from circumspect.values import Json, JsonObject, ModelUsage, ToolCall, ToolSpec
+
+_SECTION_SHOWN = 1_400
+_REASONS = {
+    "fact_absent": ReasonCode.FACT_ABSENT,
+    "contradiction": ReasonCode.POLICY_CONTRADICTS,
+    "unclear": ReasonCode.ABSTAINED,
+}
+
+
+def _object(properties: Mapping[str, Json], *required: str) -> dict[str, Json]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_TEXT: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": 500}
+SPECS: Mapping[str, ToolSpec] = {
+    spec.name: spec
+    for spec in (
+        ToolSpec(
+            "policy_search",
+            "Find the sections of the policy that are about something. Returns their text with document#section.",
+            _object({"query": {**_TEXT, "description": "What is looked for, in a few words."}}, "query"),
+            effect="read",
+        ),
+        ToolSpec(
+            "facts_get",
+            "Read a field of the case, or everything below a name such as 'request'.",
+            _object({"field": {**_TEXT, "description": "A field's name as listed."}}, "field"),
+            effect="read",
+        ),
+        ToolSpec(
+            "spans_tighten",
+            "The sentences of one section that are closest to a query, word for word, ready to be quoted.",
+            _object({"section": {**_TEXT, "description": "document#section as shown."}, "query": _TEXT},
+                    "section", "query"),
+            effect="read",
+        ),
+        ToolSpec(
+            "finish",
+            "Give the verdict. Call it by itself, when you have seen the text and the facts that decide.",
+            _object(
+                {
+                    "status": {"type": "string", "enum": list(STATUSES)},
+                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                    "rationale": {"type": "string", "minLength": 1, "maxLength": 4000},
+                    "citations": {
+                        "type": "array",
+                        "maxItems": 12,
+                        "items": _object(
+                            {
+                                "quote": {"type": "string", "minLength": 1, "maxLength": 4000},
+                                "document": {"type": "string"},
+                                "section": {"type": "string"},
+                            },
+                            "quote",
+                        ),
+                    },
+                    "evidence": {
+                        "type": "array",
+                        "maxItems": 40,
+                        "items": _object({"field": {"type": "string", "minLength": 1}, "value": {}}, "field"),
+                    },
+                    "reason": {
+                        "type": "string",
+                        "enum": list(_REASONS),
+                        "description": "Only with UNCERTAIN.",
+                    },
+                },
+                "status", "confidence", "rationale",
+            ),
+            effect="read",
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    calls: tuple[ModelUsage, ...] = ()
+    """What a search by the model cost."""
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The call was wrong; the text says how to do better."""
+
+    text: str
+
+
+def enforce(call: ToolCall) -> Refusal | None:
+    """Hold a call against its tool's schema. None lets it through."""
+    spec = SPECS.get(call.tool)
+    if spec is None:
+        return Refusal(f"There is no tool {call.tool!r}. The tools are {', '.join(SPECS)}.")
+    wrong = [_said(error) for error in validator(spec).iter_errors(call.arguments)]
+    return Refusal(f"The arguments of {call.tool} do not fit: {'; '.join(wrong[:4])}.") if wrong else None
+
+
+def _said(error: Any) -> str:
+    where = ".".join(str(part) for part in error.instance_path)
+    return f"{where}: {str(error.message)[:300]}" if where else str(error.message)[:300]
+
+
+def proposal_of(arguments: JsonObject) -> Proposal:
+    """The verdict that `finish` was called with; its arguments have been through `enforce`."""
+    given: Mapping[str, Any] = arguments
+    claims = tuple(Claim(one["quote"], _document(one), one.get("section", "")) for one in given.get("citations", ()))
+    facts = tuple((one["field"], one.get("value", UNSAID)) for one in given.get("evidence", ()))
+    reason = _REASONS.get(given.get("reason", ""))
+    return Proposal(given["status"], float(given["confidence"]), given["rationale"].strip(), claims, facts, reason)
+
+
+def _document(claim: Mapping[str, str]) -> str:
+    return claim.get("document") or claim.get("section", "").rpartition("#")[0]
+
+
+@dataclass
+class Desk:
+    """What is at hand for one evaluation."""
+
+    case: Case
+    shelf: Shelf
+    model: Model | None = None
+    summaries: Mapping[str, Summaries] = field(default_factory=dict)
+    """Empty: search by words."""
+    kept: dict[str, asyncio.Task[Answer | Refusal]] = field(default_factory=dict)
+
+    async def answer(self, call: ToolCall) -> Answer | Refusal:
+        """Run a call that was let through. The second time, and beside the first, the same answer at no cost."""
+        if call.hash in self.kept:
+            known = await self.kept[call.hash]
+            return Answer(known.text) if isinstance(known, Answer) else known
+        self.kept[call.hash] = asyncio.create_task(self._run(call.tool, call.arguments))
+        return await self.kept[call.hash]
+
+    async def _run(self, tool: str, arguments: Mapping[str, Any]) -> Answer | Refusal:
+        match tool:
+            case "policy_search":
+                return await self._search(arguments["query"])
+            case "facts_get":
+                return self._facts(arguments["field"])
+            case "spans_tighten":
+                return self._tighten(arguments["section"], arguments["query"])
+        return Refusal(f"{tool} is not run this way.")
+
+    async def _search(self, query: str) -> Answer:
+        calls: tuple[ModelUsage, ...] = ()
+        notice = ""
+        if self.model is not None and self.summaries:
+            picked = await pick(query, self.shelf, self.summaries, self.model)
+            calls = picked.calls
+            if picked.sections:
+                return Answer("\n\n".join(_shown(*pair, pair[1].own) for pair in picked.sections), calls)
+            notice = f"The model could not search the outline ({picked.failed or 'nothing chosen'}); searched by words."
+        hits = self.shelf.search(query, 5)
+        text = "\n\n".join(_shown(hit.document, hit.section, hit.span) for hit in hits)
+        return Answer(text or "Nothing in the documents has these words.", calls, notice)
+
+    def _facts(self, name: str) -> Answer:
+        found = self.case.under(name)
+        if found:
+            return Answer(_json({key: value.to_json() for key, value in found.items()}))
+        close = difflib.get_close_matches(name, self.case.fields, 5, 0.5)
+        return Answer(_json({"found": False, "problem": f"The case has no field {name!r}.", "similar": close}))
+
+    def _tighten(self, reference: str, query: str) -> Answer | Refusal:
+        found = self.shelf.find(reference)
+        if found is None:
+            return Refusal(f"There is no section {reference!r}. Use document#section as policy_search shows it.")
+        document, section = found
+        spans = self.shelf.tighten(section, document, query)
+        if not spans:
+            return Answer("No sentence of this section has these words.")
+        return Answer("\n".join(f"- {document.quote(span)}" for span in spans))
+
+
+def _shown(document: Document, section: Section, span: Span) -> str:
+    text = document.quote(span)
+    page = f", page {document.page_of(span.start)}" if document.pages else ""
+    head = f"[{document.id}#{section.id}] {' › '.join(section.path) or document.title}{page}"
+    if len(text) > _SECTION_SHOWN:
+        text = f"{text[:_SECTION_SHOWN]}… (there is more: spans_tighten)"
+    parts = "".join(f"\n  part [{document.id}#{child.id}] {child.title}" for child in section.children[:12])
+    return f"{head}\n{text.strip()}{parts}"
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,191 @@
+"""Evaluations that a server runs: a stored request in, results in the store out, whoever asks and whoever dies.
+
+An evaluation belongs to one worker at a time by a lease. Each result is written with the lease renewed, in one
+transaction; a worker that lost its lease, or whose evaluation was deleted, writes nothing more. One that nobody holds
+any longer is taken up again by the next worker that is asked about it, from the results that are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from circumspect.errors import CircumspectError, ConfigError
+from circumspect.knowledge.read_document import read_document
+from circumspect.knowledge.tree import Document
+from circumspect.ports import Clock, Ids, Model
+from circumspect.prompts import chosen
+from circumspect.review.case_files import Criteria, criteria_of, read_case
+from circumspect.review.controller import Limits
+from circumspect.review.experiment_arms import Transactions, end, words_of
+from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
+from circumspect.review.shelf import Shelf
+from circumspect.review.stored_evaluations import StoredSummaries, row_of
+from circumspect.review.values import Case, Criterion, Result
+from circumspect.stores import knowledge, reviews
+from circumspect.stores.reviews import Evaluation
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 300.0
+CONCURRENT = 4
+
+
+class Work:
+    """What an evaluation is about, read from its request. Raises `ConfigError` that names the field."""
+
+    def __init__(self, case: Case, criteria: Criteria, documents: Sequence[Document]) -> None:
+        self.case, self.criteria, self.shelf = case, criteria, Shelf(documents)
+        self.items: tuple[Criterion, ...] = criteria.of(case, self.shelf.names)
+        if not self.items:
+            raise ConfigError("No criterion is about this case.", fix="Compare 'policy' in the case and the criteria.")
+
+
+def read_request(request: Mapping[str, Any], stored: Mapping[str, Document]) -> Work:
+    """CPU work, for PDFs seconds of it: not for the event loop."""
+    case = read_case(request["case"], "case")
+    criteria = criteria_of(request["criteria"], "criteria")
+    documents: list[Document] = []
+    for index, one in enumerate(request["documents"]):
+        where = f"documents[{index}]"
+        if one.get("stored"):
+            documents.append(stored[one["stored"]])
+        else:
+            documents.append(read_document(bytes_of(one, where), one["name"], media_type=one.get("media_type")))
+    names = [document.id for document in documents]
+    if len(set(names)) < len(names):
+        raise ConfigError("Two documents have the same name.", fix="Give each its own name: results name them.")
+    return Work(case, criteria, documents)
+
+
+def bytes_of(one: Mapping[str, Any], where: str) -> bytes:
+    """A document as it was sent."""
+    if one.get("text") is not None:
+        return str(one["text"]).encode()
+    try:
+        return base64.b64decode(one.get("data") or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise ConfigError(
+            f"{where}.data is not base64.", fix="Send text in 'text', files in 'data' as base64."
+        ) from None
+
+
+async def stored_documents(store: Transactions, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Document]:
+    """The tenant's own documents that a request names."""
+    found: dict[str, Document] = {}
+    for one in request["documents"]:
+        if name := one.get("stored"):
+            document = await store.tx(knowledge.get, tenant, name)
+            if document is None:
+                raise ConfigError(f"There is no stored document '{name}'.", fix="Put it there first, or send its text.")
+            found[name] = document
+    return found
+
+
+class Running:
+    """The evaluations that this worker has under way."""
+
+    def __init__(self, store: Transactions, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
+        self._store, self._clock, self._ids, self._computing = store, clock, ids, computing
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    def start(self, tenant: str, id_: str, model: Model | None) -> None:
+        """Take it up unless it is under way here. Another worker's lease is respected."""
+        if (tenant, id_) in self._tasks:
+            return
+        task = asyncio.create_task(self._run(tenant, id_, model), name=id_)
+        self._tasks[tenant, id_] = task
+        task.add_done_callback(lambda _: self._tasks.pop((tenant, id_), None))
+
+    async def run(self, tenant: str, id_: str, model: Model | None = None) -> None:
+        """Take it up and see it through. What fails is written down with it."""
+        await self._run(tenant, id_, model)
+
+    def needs(self, evaluation: Evaluation) -> bool:
+        """Whether nobody works on it."""
+        held = evaluation.lease_until is not None and evaluation.lease_until > self._clock.now().timestamp()
+        return evaluation.state in ("queued", "running") and not held
+
+    async def close(self) -> None:
+        """Break off what is under way and give it back."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, tenant: str, id_: str, model: Model | None) -> None:
+        token, now = self._ids.new("lease"), self._clock.now().timestamp()
+        try:
+            if not await self._store.tx(reviews.claim, tenant, id_, token, now, now + LEASE_SECONDS):
+                return
+            await self._evaluate(tenant, id_, token, model)
+        except asyncio.CancelledError:
+            with contextlib.suppress(CircumspectError):
+                await asyncio.shield(self._store.tx(reviews.release, tenant, id_, token))
+            raise
+        except CircumspectError as problem:
+            await self._failed(tenant, id_, token, f"{problem.problem} {problem.fix}".strip())
+        except Exception:
+            log.exception("evaluation failed", extra={"evaluation": id_})
+            await self._failed(tenant, id_, token, "Something of ours failed.")
+
+    async def _failed(self, tenant: str, id_: str, token: str, problem: str) -> None:
+        now = self._clock.now().timestamp()
+        with contextlib.suppress(CircumspectError):
+            await self._store.tx(end, tenant, id_, token, "failed", now, problem)
+
+    async def _evaluate(self, tenant: str, id_: str, token: str, model: Model | None) -> None:
+        evaluation = await self._store.tx(reviews.get, frozenset({tenant}), id_)
+        if evaluation is None:
+            return
+        with chosen(await words_of(self._store, tenant, evaluation.request)):
+            await self._decide(evaluation, token, model)
+
+    async def _decide(self, evaluation: Evaluation, token: str, model: Model | None) -> None:
+        tenant, id_ = evaluation.tenant, evaluation.id
+        request: Mapping[str, Any] = evaluation.request
+        stored = await stored_documents(self._store, tenant, request)
+        async with self._computing:
+            work = await asyncio.to_thread(read_request, request, stored)
+        reviewing = _reviewing(request, model if evaluation.controller == "react" else None)
+        about = {work.criteria.document_of(one, work.shelf.names) for one in work.items}
+        prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant), about=about)
+        known = await self._store.tx(reviews.decided, tenant, id_)
+        waiting = iter([pair for pair in enumerate(work.items) if pair[1].id not in known])
+        lost = asyncio.Event()
+
+        async def worker() -> None:
+            for position, criterion in waiting:
+                if lost.is_set():
+                    return
+                row = row_of(await self._reviewed(work, criterion, prepared, reviewing), work.case, position)
+                now = self._clock.now().timestamp()
+                kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, now + LEASE_SECONDS)
+                if not kept:
+                    lost.set()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENT if reviewing.model else 1):
+                group.create_task(worker())
+        if not lost.is_set():
+            await self._store.tx(end, tenant, id_, token, "done", self._clock.now().timestamp())
+
+    async def _reviewed(self, work: Work, criterion: Criterion, prepared: Prepared, reviewing: Reviewing) -> Result:
+        document = work.criteria.document_of(criterion, work.shelf.names)
+        if reviewing.model is not None:
+            return await review(work.case, criterion, prepared, reviewing, document=document)
+        async with self._computing:
+            shelf = prepared.shelf.only(document)
+            return await asyncio.to_thread(by_heuristic, work.case, criterion, shelf, reviewing.limits.floor)
+
+
+def _reviewing(request: Mapping[str, Any], model: Model | None) -> Reviewing:
+    given: Mapping[str, Any] = request.get("limits") or {}
+    plain = Limits()
+    limits = Limits(tokens=given.get("tokens") or plain.tokens, budget=given.get("budget") or plain.budget)
+    return Reviewing(model, limits, fallback=bool(request.get("fallback", True)))

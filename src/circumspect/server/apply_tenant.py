@@ -1,0 +1,323 @@
+"""Tenant files into the store: `apply_file` checks everything, then writes all of one file in one transaction.
+
+Applying a file twice changes nothing the second time. With `dry_run` the difference is computed and nothing is written.
+What a file does not mention of policy, secrets and documents stays as it is, so that these can also be kept elsewhere;
+everything else is as the file says, including what it leaves out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from circumspect import outgoing
+from circumspect.clock import RandomIds, SystemClock
+from circumspect.errors import CircumspectError, ConfigError
+from circumspect.policy.arguments import validator
+from circumspect.policy.lint import Level, meant
+from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.ports import Clock, Ids
+from circumspect.server.config import Settings
+from circumspect.server.directory import data_directory
+from circumspect.server.stores import access, policies, tenants
+from circumspect.server.tenants import differences
+from circumspect.server.tenants.differences import Change
+from circumspect.server.tenants.file_findings import Located, refused
+from circumspect.server.tenants.read_tenant_file import Reading, read
+from circumspect.server.tenants.tenant_file import TenantFile
+from circumspect.server.tenants.tool_building import tools_of
+from circumspect.server.vault import Vault, open_vault
+from circumspect.stores import SqlStore, action_log, admin
+from circumspect.tools.tool_context import ToolContext
+from circumspect.values import Json, Plan, TenantId, ToolSpec
+
+if TYPE_CHECKING:
+    from circumspect.knowledge.tree import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What came of one file."""
+
+    tenant: TenantId
+    created: bool
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "tenant": self.tenant,
+            "created": self.created,
+            "dry_run": self.dry_run,
+            "changes": [one.to_json() for one in self.changes],
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A file that can be applied, with everything that was found out about it."""
+
+    file: TenantFile
+    policy: Policy | None
+    policy_text: str | None
+    specs: Mapping[str, ToolSpec]
+    documents: tuple[Document, ...]
+    warnings: tuple[str, ...]
+    secrets: Mapping[str, str] = field(repr=False)
+
+
+async def apply_file(
+    path: Path,
+    store: SqlStore,
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    by: str = "apply",
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    vault: Callable[[Settings], Vault] = open_vault,
+) -> Applied:
+    """Raises `TenantFileError` with every finding when the file is not sound; then nothing was written."""
+    clock = clock or SystemClock()
+    checked = await check_file(path, settings, clock)
+    # Opened only when there is something to seal: a database without secrets needs no key.
+    opened = vault(settings) if checked.secrets else None
+    writing = _Writing(checked, opened, clock.now(), by, (ids or RandomIds()).new("log"), dry_run)
+    created, changes = await store.tx(writing.run)
+    return Applied(TenantId(checked.file.id), created, changes, checked.warnings, dry_run)
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+async def check_file(path: Path, settings: Settings, clock: Clock | None = None) -> Checked:
+    """Read the file, import or make its tools, and hold its policy against them. Writes nothing."""
+    reading = read(path)
+    file = reading.file
+    if file is None:
+        raise refused(str(path), reading.findings)
+    found = list(reading.findings)
+    policy = reading.policy.check(None)[0] if reading.policy else None
+    specs, whole = await _specs(reading, file, policy or Policy(), settings, clock or SystemClock(), found)
+    if reading.policy is not None:
+        policy, more = reading.policy.check(specs if whole else None)
+        found += more
+    found += _names(reading, file, specs, policy, whole)
+    found += await _webhooks(reading, file, settings)
+    documents = await asyncio.to_thread(_documents, reading, found)
+    if any(one.is_error for one in found):
+        raise refused(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
+    text = reading.policy.text if reading.policy else None
+    warnings = tuple(dict.fromkeys(str(one) for one in found))
+    return Checked(file, policy, text, specs, documents, warnings, reading.secrets)
+
+
+async def _specs(
+    reading: Reading, file: TenantFile, policy: Policy, settings: Settings, clock: Clock, found: list[Located]
+) -> tuple[dict[str, ToolSpec], bool]:
+    """What the tools are; and whether that is all of them, or some could not be had."""
+    specs: dict[str, ToolSpec] = {}
+    whole = True
+    context = ToolContext(
+        tenant=TenantId(file.id),
+        language=file.language,
+        directory=data_directory(settings.database) or Path(".circumspect"),
+        clock=clock,
+        secrets=reading.secrets,
+    )
+    async with AsyncExitStack() as opening:
+        for at, section in enumerate(file.tools):
+            try:
+                made = await tools_of(section, context, opening, policy=policy, allow=settings.allow_addresses)
+                for one in made:
+                    validator(one.spec)
+            except CircumspectError as problem:
+                whole = False
+                level: Level = "warning" if section.mcp is not None else "error"
+                found.append(reading.at(("tools", at), problem.problem, problem.fix, level))
+                continue
+            for one in made:
+                if one.spec.name in specs:
+                    problem_ = f"there are two tools named '{one.spec.name}'"
+                    found.append(reading.at(("tools", at), problem_, "Take one of them out, or rename it."))
+                specs[one.spec.name] = one.spec
+    return specs, whole
+
+
+async def _webhooks(reading: Reading, file: TenantFile, settings: Settings) -> list[Located]:
+    """Those that the server will not call, as its client would tell when it is too late. Warnings: where this command
+    runs, a name may lead elsewhere, and other addresses may be allowed."""
+    found = []
+    for at, webhook in enumerate(file.notify.webhooks):
+        try:
+            await outgoing.check_target(webhook.url, settings.allow_addresses)
+        except outgoing.BlockedAddress as problem:
+            said = f"this webhook will not be called: {problem.problem}"
+            found.append(reading.at(("notify", "webhooks", at, "url"), said, problem.fix, "warning"))
+    return found
+
+
+def _documents(reading: Reading, found: list[Located]) -> tuple[Document, ...]:
+    """Each under its path from the tenant file, which is its id."""
+    from circumspect.knowledge.read_document import read_document
+
+    read = []
+    folder = reading.path.parent.resolve()
+    for path, at in reading.documents.items():
+        whole = path.resolve()
+        name = whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else whole.name
+        try:
+            read.append(read_document(path.read_bytes(), name))
+        except OSError as problem:
+            said = f"{path} cannot be read: {problem.strerror}"
+            found.append(reading.at(("documents", at), said, "Check the file and its permissions."))
+        except CircumspectError as problem:
+            found.append(reading.at(("documents", at), problem.problem, problem.fix))
+    return tuple(read)
+
+
+def _names(
+    reading: Reading, file: TenantFile, specs: Mapping[str, ToolSpec], policy: Policy | None, whole: bool
+) -> list[Located]:
+    found = []
+    for at, name in enumerate(file.enabled_tools or ()):
+        if whole and name not in specs:
+            fix = meant(name, specs) or "Check the name; case matters."
+            found.append(reading.at(("enabled_tools", at), f"no tool is named '{name}'", fix))
+    for name, spec in specs.items():
+        said = policy.general(name) if policy else None
+        if effect_of(spec, said) is None and (policy is None or name not in policy.tools):
+            problem = f"nobody says what '{name}' does, so its calls are denied"
+            fix = "Declare its effect, in the tool or in the policy: read, write or destructive."
+            found.append(reading.at(("tools",), problem, fix, "warning"))
+    return found
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    checked: Checked
+    vault: Vault | None
+    at: datetime
+    by: str
+    log_id: str
+    dry_run: bool
+
+    def run(self, connection: sa.Connection) -> tuple[bool, tuple[Change, ...]]:
+        """One transaction: what is there is read under a lock, compared, and changed where it differs."""
+        file, checked = self.checked.file, self.checked
+        id_ = TenantId(file.id)
+        row = tenants.get(connection, id_, lock=True)
+        old_plan = admin.get_plan(connection, file.plan.name)
+        plan = _plan(file, old_plan)
+        tenant, settings = file.tenant(plan), file.settings_document()
+        served = row is not None and row.settings is not None
+        changes: list[Change] = []
+
+        if plan != old_plan:
+            others = sum(one.tenant.plan.name == plan.name and one.tenant.id != id_ for one in _all(connection))
+            changes += differences.of_plan(old_plan, plan, others)
+            if not self.dry_run:
+                tenants.put_plan(connection, plan)
+        own = list(differences.of_tenant(row.tenant if row else None, row.settings if row else None, tenant, settings))
+        changes += own
+        if (own or not served) and not self.dry_run:
+            tenants.put(connection, tenant, settings)
+        changes += self._policy(connection, id_)
+        changes += self._secrets(connection, id_)
+        changes += self._documents(connection, id_)
+        if not self.dry_run:
+            _remember(connection, id_, checked.specs)
+            if changes:
+                detail: dict[str, Json] = {"changes": [str(one) for one in changes]}
+                action_log.log_action(
+                    connection, id=self.log_id, at=self.at, operator=self.by, action="apply", tenant=id_, subject=id_,
+                    detail=detail,
+                )  # fmt: skip
+        return not served, tuple(changes)
+
+    def _policy(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+        text, policy = self.checked.policy_text, self.checked.policy
+        if text is None or policy is None:
+            return []
+        before = policies.current(connection, tenant)
+        changes = list(differences.of_policy(before.text if before else None, text, before.version if before else 0))
+        if changes and not self.dry_run:
+            policies.put_policy(
+                connection, tenant, text, policy.hash, at=self.at, note="circumspect apply", created_by=self.by
+            )
+        return changes
+
+    def _secrets(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+        if "secrets" not in self.checked.file.model_fields_set:
+            return []
+        sealed, new = access.sealed_secrets(connection, tenant), self.checked.secrets
+        old = {name: self._opened(text) for name, text in sealed.items()}
+        changes = list(differences.of_names("secret", old, new))
+        if changes and not self.dry_run:
+            for name, value in new.items():
+                if self.vault is not None and old.get(name) != value:
+                    access.put_secret(connection, tenant, name, self.vault.seal(value), self.at)
+            for name in old.keys() - new.keys():
+                access.delete_secret(connection, tenant, name)
+            tenants.touch(connection, tenant)
+        return changes
+
+    def _documents(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+        if "documents" not in self.checked.file.model_fields_set:
+            return []
+        from circumspect.knowledge.search import language_of
+        from circumspect.stores import knowledge
+
+        old = {row.id: row.hash for row in knowledge.listed(connection, tenant)}
+        new = {one.id: one.hash for one in self.checked.documents}
+        changes = list(differences.of_names("document", old, new))
+        if changes and not self.dry_run:
+            for one in self.checked.documents:
+                if old.get(one.id) != one.hash:
+                    knowledge.put(connection, tenant, one, language_of(one.text))
+            for name in old.keys() - new.keys():
+                knowledge.remove(connection, tenant, name)
+            tenants.touch(connection, tenant)
+        return changes
+
+    def _opened(self, sealed: str) -> str | None:
+        """None for one that nobody can open any more: whatever the file says replaces it."""
+        try:
+            return None if self.vault is None else self.vault.unseal(sealed)
+        except ConfigError:
+            return None
+
+
+def _plan(file: TenantFile, known: Plan | None) -> Plan:
+    """A plan that is only named has to be there; what is said about it changes it."""
+    said = file.plan
+    if known is None and said.mode is None:
+        raise ConfigError(
+            f"There is no plan '{said.name}'.",
+            fix=f"Use one that is there, or make it: plan: {{name: {said.name}, mode: adaptive}}.",
+        )
+    mode = said.mode or (known.mode if known else "standard")
+    multiplier = said.multiplier if said.multiplier is not None else (known.multiplier if known else 1.0)
+    return Plan(said.name, mode, multiplier)
+
+
+def _all(connection: sa.Connection) -> list[tenants.TenantRow]:
+    return list(tenants.get_all(connection))
+
+
+def _remember(connection: sa.Connection, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
+    """What the tools are, for replays."""
+    known = admin.get_tools(connection, tenant)
+    admin.put_tools(connection, tenant, {name: spec for name, spec in specs.items() if known.get(name) != spec})

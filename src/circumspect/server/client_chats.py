@@ -1,0 +1,143 @@
+"""Threads: a talk that a client sends whole each time -> the conversation it is, with its past.
+
+A conversation is named by the client, or found by its Idempotency-Key, or recognised by the digest of what was said so
+far. One that nobody knows begins here, with the past that the client tells: its words, and what its tools returned.
+A talk is recognised once: with the next turn its digest moves on, so two that began alike part ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import sqlalchemy as sa
+
+from circumspect.policy.policy_file import effect_of
+from circumspect.ports import Ids
+from circumspect.server.openai_format import Talk, result_of, thread_of
+from circumspect.server.services import Services
+from circumspect.server.stores import client_chats
+from circumspect.stores import people
+from circumspect.values import (
+    ConversationId,
+    Execution,
+    ExecutionId,
+    Json,
+    Returned,
+    Said,
+    TenantId,
+    ToolCall,
+    TurnId,
+    TurnResult,
+)
+from circumspect.work import Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    conversation: ConversationId
+    returned: tuple[Returned, ...]
+    """Results of calls that this conversation handed to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends the talk; two senders never share one."""
+
+    tenant: TenantId
+    key: str
+    person: str | None
+
+    @property
+    def owner(self) -> tuple[str, ...]:
+        return (self.tenant, self.key, self.person or "")
+
+
+async def find(
+    services: Services, setup: Setup, sender: Sender, talk: Talk, named: str | None, idempotency_key: str | None
+) -> Thread:
+    """The conversation, made and given its past if it is not there yet."""
+    store, now = services.store, services.clock.now()
+    conversation = ConversationId(named) if named else None
+    if conversation is None and idempotency_key:
+        conversation = await store.tx(client_chats.conversation_of_key, sender.tenant, idempotency_key)
+    if conversation is None and talk.earlier:
+        conversation = await store.tx(client_chats.find_thread, sender.tenant, thread_of(sender.owner, talk.earlier))
+    id_ = conversation or ConversationId(services.ids.new("conv"))
+    past = _past(talk, setup, sender.tenant, id_, services.ids, now)
+    known = await store.tx(_begin, setup, sender, id_, past, now)
+    if not known:
+        return Thread(id_, ())
+    back = tuple(Returned(ExecutionId(one.call_id), result_of(one.text)) for one in talk.results)
+    return Thread(id_, back)
+
+
+async def remember(services: Services, sender: Sender, said: Sequence[Said], result: TurnResult) -> None:
+    """The next request of this talk begins with what this one ends with."""
+    await services.store.tx(client_chats.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    said: tuple[dict[Literal["role", "content"], str], ...]
+    ran: tuple[Execution, ...]
+    turn: TurnId
+
+
+def _begin(
+    connection: sa.Connection, setup: Setup, sender: Sender, id_: ConversationId, past: _Past, now: datetime
+) -> bool:
+    """False when the conversation was empty, and has its past now."""
+    mode = setup.tenant.mode_of(id_)
+    found = people.create_conversation(connection, sender.tenant, id_, mode, now, person=sender.person)
+    if found.messages:
+        return True
+    client_chats.import_talk(connection, sender.tenant, id_, past.said, past.ran, past.turn, now)
+    return False
+
+
+def _past(talk: Talk, setup: Setup, tenant: TenantId, conversation: ConversationId, ids: Ids, now: datetime) -> _Past:
+    turn = TurnId(ids.new("import"))
+    said: list[dict[Literal["role", "content"], str]] = []
+    calls: dict[str, ToolCall] = {}
+    ran: list[Execution] = []
+    for one in (*talk.earlier, *talk.results):
+        calls |= {call.id: call for call in one.calls}
+        if one.role == "tool":
+            call = calls.get(one.call_id)
+            if call is not None:
+                ran.append(_ran(call, result_of(one.text), setup, tenant, conversation, turn, ids, now))
+        elif one.text:
+            said.append({"role": one.role, "content": one.text})
+    return _Past(tuple(said), tuple(ran), turn)
+
+
+def _ran(
+    call: ToolCall,
+    result: Json,
+    setup: Setup,
+    tenant: TenantId,
+    conversation: ConversationId,
+    turn: TurnId,
+    ids: Ids,
+    now: datetime,
+) -> Execution:
+    spec = setup.ports.tools.specs().get(call.tool)
+    effect = effect_of(spec, setup.policy.of(call.tool, tenant)) if spec else None
+    return Execution(
+        id=ExecutionId(ids.new("exec")),
+        tenant=tenant,
+        conversation=conversation,
+        turn=turn,
+        call=call,
+        effect=effect or "destructive",
+        recovery="blind",
+        state="succeeded",
+        token="",
+        lease_until=now,
+        started_at=now,
+        finished_at=now,
+        result=result,
+    )

@@ -1,0 +1,119 @@
+"""Words of the console: a language in, texts, numbers, amounts and times written its way out.
+
+Texts are Fluent files, one for each page and language, below `words/`; all files of a language make one bundle. What a
+translation lacks is said in English. Numbers and dates are Babel's. Times are UTC everywhere, as the charts are.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from babel.dates import format_date, format_datetime, format_timedelta
+from babel.numbers import format_currency, format_decimal, format_percent
+
+from circumspect.language.catalogue import RIGHT_TO_LEFT, meaning
+from circumspect.reasons import ReasonCode
+from circumspect.stores.codec import reason
+from circumspect.values import LANGUAGES, Language
+
+if TYPE_CHECKING:
+    from fluent.runtime import FluentBundle
+
+log = logging.getLogger(__name__)
+
+COOKIE = "circumspect_language"
+NAMES: dict[Language, str] = {"en": "English", "he": "עברית", "ru": "Русский"}
+Value = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One language. Templates have its methods by name: `{{ t("nav-overview") }}`, `{{ number(1234) }}`."""
+
+    language: Language
+
+    @property
+    def direction(self) -> str:
+        return "rtl" if self.rtl else "ltr"
+
+    @property
+    def rtl(self) -> bool:
+        return self.language in RIGHT_TO_LEFT
+
+    def t(self, key: str, /, **values: Value) -> str:
+        for candidate in dict.fromkeys((self.language, "en")):
+            bundle = _bundle(candidate)
+            if bundle.has_message(key) and (pattern := bundle.get_message(key).value) is not None:
+                text, problems = bundle.format_pattern(pattern, dict(values))
+                if problems:
+                    log.warning("message %s in %s: %s", key, candidate, problems[0])
+                return str(text)
+        raise KeyError(f"no message '{key}' in console/words")
+
+    def meaning(self, code: ReasonCode | str) -> str:
+        """One line on what a reason code means."""
+        known = reason(code)
+        return meaning(known, self.language) if known else str(code)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        pattern = "#,##0" + ("." + "0" * digits if digits else "")
+        return str(format_decimal(value, format=pattern, locale=self.language))
+
+    def percent(self, share: float | None, digits: int = 0) -> str:
+        if share is None:
+            return "–"
+        pattern = "0" + ("." + "0" * digits if digits else "") + "%"
+        return str(format_percent(share, format=pattern, locale=self.language))
+
+    def money(self, dollars: float) -> str:
+        """Small amounts keep the digits that say something."""
+        digits = 2 if dollars == 0 or abs(dollars) >= 1 else 4 if abs(dollars) >= 0.01 else 6
+        pattern = f"$0.{'0' * digits}"
+        return str(format_currency(dollars, "USD", format=pattern, locale=self.language, currency_digits=False))
+
+    def day(self, at: datetime | date) -> str:
+        return str(format_date(at, "d MMM", locale=self.language))
+
+    def moment(self, at: datetime) -> str:
+        return str(format_datetime(at.astimezone(UTC), "d MMM y, HH:mm 'UTC'", tzinfo=UTC, locale=self.language))
+
+    def clock(self, at: datetime) -> str:
+        return f"{at.astimezone(UTC):%H:%M}"
+
+    def span(self, passed: timedelta) -> str:
+        return str(format_timedelta(passed, threshold=1.2, locale=self.language))
+
+
+def spoken(value: object) -> Language | None:
+    """The language of that name, if it is one of ours."""
+    return next((one for one in LANGUAGES if one == value), None)
+
+
+def preferred(cookie: str | None, accept: str) -> Language:
+    """What the person chose, else what the browser asks for first, else English."""
+    if chosen := spoken(cookie):
+        return chosen
+    wanted = (spoken(part.split(";")[0].strip().lower()[:2].replace("iw", "he")) for part in accept.split(","))
+    return next((one for one in wanted if one), "en")
+
+
+def keys(language: Language) -> frozenset[str]:
+    """Names of all texts, for the test that compares languages."""
+    return frozenset(_bundle(language)._messages)
+
+
+@cache
+def _bundle(language: str) -> FluentBundle:
+    from fluent.runtime import FluentBundle, FluentResource
+
+    bundle = FluentBundle([language], use_isolating=language in RIGHT_TO_LEFT)
+    folder = resources.files(__package__).joinpath("words", language)
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".ftl"):
+            bundle.add_resource(FluentResource(file.read_text("utf-8")))
+    return bundle

@@ -1,0 +1,141 @@
+"""Routes of pages: whatever goes wrong is a page too, with what is wrong and what to do.
+
+Who is not signed in is sent to the sign-in page and comes back from there. What somebody had written when their session
+ended is given back to them, to be sent again. A request of htmx's gets the message alone, which the page shows above
+its content.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from circumspect.errors import CircumspectError
+from circumspect.server.access import NotSignedIn, from_here, signed_in
+from circumspect.server.console.rendering import page, wants_fragment
+from circumspect.server.console.visitors import Visitor, words_of
+from circumspect.server.problems import status_of
+
+log = logging.getLogger(__name__)
+
+
+class PageRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except NotSignedIn:
+                return await sign_in_first(request)
+            except CircumspectError as error:
+                return await told(request, error)
+            except RequestValidationError:
+                words = words_of(request)
+                return await problem(request, 422, words.t("error-422"), words.t("error-422-fix"))
+            except HTTPException as error:
+                return await refused(request, error.status_code)
+            except Exception:
+                log.exception("page failed")
+                return await refused(request, 500)
+
+        return guarded
+
+
+def router() -> APIRouter:
+    """Pages are no part of the API's description."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=Response)
+
+
+def back(path: str) -> RedirectResponse:
+    """After a change: the browser gets the page anew, and going back does not repeat the change."""
+    return RedirectResponse(path, 303)
+
+
+async def sign_in_first(request: Request) -> Response:
+    """To the sign-in page and back. A change that comes too late is not done, and nothing of it is lost: its form is
+    shown once more. Only where the form was ours: nobody else gets words of theirs onto a page of ours."""
+    changes = request.method not in ("GET", "HEAD")
+    if request.headers.get("hx-request") == "true":
+        if changes:
+            return page(request, None, "problem/_signed_out.html", status=401, login="/login")
+        shown = urlsplit(request.headers.get("hx-current-url", ""))
+        return Response(status_code=401, headers={"HX-Redirect": _login(shown.path, shown.query)})
+    if not changes:
+        return RedirectResponse(_login(request.url.path, request.url.query), 303)
+    written = await _written(request) if from_here(request) else []
+    if not any(name in WRITTEN for name, _ in written):
+        return RedirectResponse("/login", 303)
+    values: dict[str, Any] = {"login": "/login", "written": written, "shown": WRITTEN, "to": _here(request)}
+    return page(request, None, "problem/signed_out.html", status=401, **values)
+
+
+def _login(path: str, query: str = "") -> str:
+    to = path + (f"?{query}" if query else "")
+    return f"/login?next={quote(to, safe='')}" if to.startswith("/") and to != "/" else "/login"
+
+
+def _here(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+async def _written(request: Request) -> list[tuple[str, str]]:
+    """What a form of ours carried."""
+    try:
+        form = await request.form()
+    except HTTPException:
+        return []
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str) and value]
+
+
+WRITTEN = ("content", "arguments", "text", "note", "correction", "comment", "why")
+"""Fields that people write in; the others of a form are choices and marks of ours."""
+KNOWN = (403, 404, 405, 409, 413, 422, 429, 500, 503)
+_ALIKE = {400: 422, 502: 503, 504: 503}
+"""Statuses that mean the same to a person."""
+
+
+async def refused(request: Request, status: int) -> Response:
+    """A status of the framework's, in words."""
+    words, known = words_of(request), _known(status)
+    return await problem(request, status, words.t(f"error-{known}"), words.t(f"error-{known}-fix"))
+
+
+def _known(status: int) -> int:
+    alike = _ALIKE.get(status, status)
+    return alike if alike in KNOWN else 500
+
+
+async def told(request: Request, error: CircumspectError) -> Response:
+    """One of our errors. They are worded in English, for programs too: what is not there is said in words of the
+    console, and on pages in another language the status comes first and the error below it."""
+    words, status = words_of(request), status_of(error)
+    if status == 404:
+        return await refused(request, status)
+    if words.language == "en":
+        return await problem(request, status, error.problem, error.fix)
+    known = _known(status)
+    headline, fix = words.t(f"error-{known}"), words.t(f"error-{known}-fix")
+    return await problem(request, status, headline, fix, str(error))
+
+
+async def problem(request: Request, status: int, said: str, fix: str, english: str = "") -> Response:
+    template = "problem/_fragment.html" if wants_fragment(request) else "problem/page.html"
+    values: dict[str, Any] = {"code": status, "problem": said, "fix": fix, "english": english}
+    return page(request, await _whoever(request), template, status=status, **values)
+
+
+async def _whoever(request: Request) -> Visitor | None:
+    """The visitor, for the menu around the message; nobody when even that cannot be found out."""
+    try:
+        return Visitor((await signed_in(request))[0], words_of(request))
+    except Exception:
+        return None

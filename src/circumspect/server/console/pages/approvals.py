@@ -1,0 +1,183 @@
+"""Approvals: calls that wait for a colleague. See exactly what will run; approve, deny, or change the arguments.
+
+A changed call is ruled on again before anybody can approve it. Decisions are made by the routes of the API. What cannot
+be done any more, or cannot be read, comes back on the page of the approval, as it stands and with what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import orjson
+import sqlalchemy as sa
+from fastapi import Depends, Form, Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.conversation_story import Story, tell
+from circumspect.server.console.figures import category
+from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.read_pool import read
+from circumspect.server.console.rendering import answer, page, pretty
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.problems import HttpProblem
+from circumspect.server.request_log import read_json
+from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.routes import approvals as api
+from circumspect.server.schemas.approvals import Decision, Edit
+from circumspect.server.stores import approvals
+from circumspect.server.stores.approvals import Approval
+from circumspect.stores import admin, people
+from circumspect.stores.people import Conversation
+from circumspect.values import ToolSpec
+
+navigation.add(navigation.Entry("nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals"))
+router = page_routes.router()
+Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+Deciding = Annotated[Visitor, Depends(visitor("operator"))]
+Shown = Annotated[str, Form(alias="hash", max_length=128)]
+"""The hash of what the person saw; if it is not what is stored, nothing happens."""
+ROWS = 40
+
+
+@router.get("/approvals")
+async def inbox(
+    request: Request,
+    who: Looking,
+    state: Annotated[str, Query(max_length=10)] = "waiting",
+    tenant: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    services = services_of(request)
+    now, waiting = services.clock.now(), state != "all"
+    seen = visible(who.principal, tenant or None)
+    rows = await read(services, approvals.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
+    listed = paged(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
+    return answer(
+        request,
+        who,
+        "approvals/page.html",
+        "approvals/_fragment.html",
+        rows=[_shown(row, now) for row in listed["items"]],
+        following=listed["next"],
+        state=state,
+        tenant=tenant,
+        tenants=await tenants_of(request, who),
+        now=now,
+    )
+
+
+def _itself(row: Approval) -> Any:
+    return row
+
+
+def _shown(row: Approval, now: Any) -> dict[str, Any]:
+    return {**api.shown(row, now), "since": row.intent.created_at, "until": row.intent.expires_at}
+
+
+@router.get("/approvals/{approval_id}")
+async def detail(
+    request: Request,
+    who: Looking,
+    approval_id: IdPath,
+    outcome: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    outcome = outcome if outcome in ("acted", "answered", "asked", "escalated", "blocked", "failed") else ""
+    return await _detail(request, who, approval_id, outcome=outcome)
+
+
+async def _detail(
+    request: Request,
+    who: Visitor,
+    id_: str,
+    *,
+    status: int = 200,
+    outcome: str = "",
+    refused: HttpProblem | None = None,
+    written: str = "",
+) -> Response:
+    """`refused`: why nothing was done, and `written` the arguments that somebody had wanted."""
+    services = services_of(request)
+    seen = visible(who.principal, None)
+
+    def looked_up(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
+        row = approvals.get_approval(connection, seen, id_)
+        intent = row.intent
+        found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
+        spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
+        return row, found, tell(connection, found, debug=True), spec
+
+    row, found, story, spec = await read(services, looked_up)
+    return page(
+        request,
+        who,
+        "approvals/detail.html",
+        status=status,
+        live=f"conversation:{found.tenant}/{found.id}",
+        row=_shown(row, services.clock.now()),
+        spec=spec,
+        refused=refused,
+        unsent=written,
+        written=written or pretty(row.intent.call.arguments),
+        conversation=found,
+        tenants=await tenants_of(request, who),
+        now=services.clock.now(),
+        outcome=outcome,
+        **{**await shown(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"), "category": category},
+    )
+
+
+@router.post("/approvals/{approval_id}/approve")
+async def approve(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
+    async def act() -> Response:
+        return await api.approve(request, who.principal, approval_id, Decision(hash=seen))
+
+    return await _decided(request, who, approval_id, act)
+
+
+@router.post("/approvals/{approval_id}/deny")
+async def deny(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
+    async def act() -> Response:
+        return await api.deny(request, who.principal, approval_id, Decision(hash=seen))
+
+    return await _decided(request, who, approval_id, act)
+
+
+@router.post("/approvals/{approval_id}/edit")
+async def edit(
+    request: Request,
+    who: Deciding,
+    approval_id: IdPath,
+    seen: Shown,
+    arguments: Annotated[str, Form(max_length=100_000)],
+) -> Response:
+    async def act() -> Response:
+        given = read_json(arguments.encode("utf-8", "replace"))
+        if not isinstance(given, dict):
+            raise HttpProblem(422, "invalid", who.words.t("edit-not-object"), fix=who.words.t("edit-not-object-fix"))
+        return await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given))
+
+    return await _decided(request, who, approval_id, act, arguments)
+
+
+async def _decided(
+    request: Request, who: Visitor, id_: str, act: Callable[[], Awaitable[Response]], written: str = ""
+) -> Response:
+    try:
+        return _went(id_, await act())
+    except HttpProblem as problem:
+        if problem.status not in (400, 409, 422):
+            raise
+        return await _detail(request, who, id_, status=problem.status, refused=problem, written=written)
+
+
+def _went(approval_id: str, answered: Response) -> Response:
+    """To what came of it: an edited call waits anew, under an id of its own."""
+    body = orjson.loads(answered.body)
+    if answered.status_code != 200:
+        raise HttpProblem(answered.status_code, body["code"], body["problem"], fix=body["fix"])
+    turn = body["turn"]
+    waits = (turn.get("pending") or {}).get("intent_id")
+    return page_routes.back(f"/approvals/{waits or approval_id}?outcome={turn['outcome']}")

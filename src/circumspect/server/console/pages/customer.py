@@ -1,0 +1,226 @@
+"""The customer's pages: a tenant's own usage and conversations, in its language.
+
+What they see is what their users saw, and numbers. What went on inside, who of ours answered, what it cost us and what
+other tenants do is not on these pages, whoever looks. How the agent reasons is counted only where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Form, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from circumspect.server.access import NotSignedIn, services_of
+from circumspect.server.console import page_routes
+from circumspect.server.console.charts import Chart, Series, stacked
+from circumspect.server.console.conversation_search import Found, Wanted, find
+from circumspect.server.console.conversation_story import Story, tell
+from circumspect.server.console.customers import Customer, admit, customer, dismiss
+from circumspect.server.console.figures import OUTCOMES, Figures, figures
+from circumspect.server.console.page_routes import PageRoute
+from circumspect.server.console.pages.overview import LOOKS, PERIODS
+from circumspect.server.console.rendering import rendered, wants_fragment
+from circumspect.server.responses import IdPath, page_after, paged
+from circumspect.stores import admin
+from circumspect.stores.people import Conversation, get_conversation
+from circumspect.stores.tables import VISIBLE, messages
+from circumspect.values import ConversationId, TenantId
+
+LOGIN = "/customer/login"
+ROWS = 40
+MONTHS = 12
+
+
+class CustomerRoute(PageRoute):
+    """Whoever is not signed in comes to the customers' own door."""
+
+    def get_route_handler(self) -> Any:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            response = await handler(request)
+            if response.headers.get("hx-redirect", "").startswith("/login"):
+                return Response(status_code=401, headers={"HX-Redirect": LOGIN})
+            if response.status_code != 303 or not response.headers.get("location", "").startswith("/login"):
+                return response
+            return RedirectResponse(LOGIN, 303)
+
+        return guarded
+
+
+router = APIRouter(route_class=CustomerRoute, include_in_schema=False, default_response_class=Response)
+Looking = Annotated[Customer, Depends(customer)]
+
+
+def page(request: Request, who: Customer | None, template: str, /, status: int = 200, **values: Any) -> Response:
+    values = {"customer": who, "own": dict(who.query) if who else {}, **values}
+    return HTMLResponse(rendered(request, None, template, **values), status)
+
+
+# --- signing in -----------------------------------------------------------------------------------------------------
+
+
+@router.get(LOGIN)
+async def form(request: Request) -> Response:
+    return page(request, None, "customer/login.html", refused=False)
+
+
+@router.post(LOGIN)
+async def sign_in(request: Request, key: Annotated[str, Form(max_length=500)] = "") -> Response:
+    to = page_routes.back("/customer")
+    try:
+        await admit(request, to, key)
+    except NotSignedIn:
+        return page(request, None, "customer/login.html", status=401, refused=True)
+    return to
+
+
+@router.post("/customer/logout")
+async def sign_out(request: Request) -> Response:
+    """Ends nothing but this browser's own look, so anybody may ask for it."""
+    to = page_routes.back(LOGIN)
+    dismiss(request, to)
+    return to
+
+
+# --- usage ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Month:
+    """What was used in a month; the bill's numbers."""
+
+    messages: int = 0
+    critiques: int = 0
+    fetches: int = 0
+    tokens: int = 0
+    billed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Used:
+    found: Figures
+    months: dict[str, Month] = field(default_factory=dict)
+
+    @property
+    def held(self) -> int:
+        return sum(count for _, count in self.found.held)
+
+    @property
+    def reasons(self) -> bool:
+        """Is there anything to say about how the agent reasons?"""
+        total = self.found.total
+        return bool(total.adaptive or total.criticised or total.fetched or self.held)
+
+
+@router.get("/customer")
+async def usage(request: Request, who: Looking, days: Annotated[int, Query(ge=1, le=366)] = 30) -> Response:
+    services = services_of(request)
+    now = services.clock.now()
+    since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def read(connection: sa.Connection) -> Used:
+        found = figures(connection, frozenset({who.tenant}), since, now, {})
+        return Used(found, _months(connection, who.tenant))
+
+    used = await services.store.tx(read)
+    return page(
+        request,
+        who,
+        "customer/usage.html",
+        days=days,
+        periods=PERIODS,
+        used=used,
+        total=used.found.total,
+        chart=_chart(who, used.found),
+    )
+
+
+def _months(connection: sa.Connection, tenant: TenantId) -> dict[str, Month]:
+    """The newest first."""
+    months: dict[str, Month] = {}
+    for row in reversed(admin.get_usage(connection, tenant, None)):
+        month = months.setdefault(row.period, Month())
+        month.messages += row.messages
+        month.critiques += row.critiques
+        month.fetches += row.context_fetches
+        month.tokens += row.input_tokens + row.output_tokens
+        month.billed += row.billed
+    return dict(list(months.items())[:MONTHS])
+
+
+def _chart(who: Customer, found: Figures) -> Chart:
+    days = list(found.days)
+    series = [
+        Series(who.words.t(f"outcome-{one}"), [found.days[day].outcomes[one] for day in days], LOOKS[one])
+        for one in OUTCOMES
+        if found.total.outcomes[one]
+    ]
+    return stacked([who.words.day(day) for day in days], series, rtl=who.words.rtl)
+
+
+# --- conversations --------------------------------------------------------------------------------------------------
+
+
+@router.get("/customer/conversations")
+async def listing(
+    request: Request,
+    who: Looking,
+    q: Annotated[str, Query(max_length=200)] = "",
+    after: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    services = services_of(request)
+    place = page_after(after)
+
+    def read(connection: sa.Connection) -> tuple[list[Found], dict[str, str]]:
+        rows = find(connection, frozenset({who.tenant}), Wanted(q=q), services.clock.now(), place, ROWS + 1)
+        return rows, _begun(connection, who.tenant, [row.id for row in rows])
+
+    rows, begun = await services.store.tx(read)
+    listed = paged(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    template = "customer/_rows.html" if wants_fragment(request) else "customer/conversations.html"
+    return page(request, who, template, rows=listed["items"], following=listed["next"], begun=begun, q=q)
+
+
+def _itself(row: Found) -> Any:
+    return row
+
+
+def _begun(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> dict[str, str]:
+    """What each began with, of what its user could see."""
+    here = (messages.c.tenant == tenant, messages.c.conversation.in_(ids), sa.text(VISIBLE))
+    first = (
+        sa.select(messages.c.conversation, sa.func.min(messages.c.seq).label("seq"))
+        .where(*here)
+        .group_by(messages.c.conversation)
+        .subquery()
+    )
+    query = (
+        sa.select(messages.c.conversation, messages.c.content)
+        .join(first, sa.and_(messages.c.conversation == first.c.conversation, messages.c.seq == first.c.seq))
+        .where(messages.c.tenant == tenant)
+    )
+    return {row.conversation: row.content for row in connection.execute(query)}
+
+
+@router.get("/customer/conversations/{conversation_id}")
+async def detail(
+    request: Request,
+    who: Looking,
+    conversation_id: IdPath,
+    before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+) -> Response:
+    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
+        found = get_conversation(connection, frozenset({who.tenant}), ConversationId(conversation_id))
+        return found, tell(connection, found, debug=False, before=before)
+
+    found, story = await services_of(request).store.tx(read)
+    template = "customer/_said.html" if wants_fragment(request) else "customer/conversation.html"
+    path = f"/customer/conversations/{quote(found.id, safe='')}"
+    return page(request, who, template, conversation=found, story=story, path=path)

@@ -1,0 +1,243 @@
+"""Escalations: conversations that wait for a person. Take one over, answer, hand it back, resolve it.
+
+Every change is made by the routes of the API, called as functions. If a colleague was quicker, nothing is done: the
+page comes back with how it stands now, and with the words that were not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+import orjson
+import sqlalchemy as sa
+from fastapi import Depends, Form, Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.conversation_story import Story, tell
+from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.read_pool import read
+from circumspect.server.console.rendering import answer, page
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.routes import escalations as api
+from circumspect.server.schemas.bodies import NO_NUL
+from circumspect.server.schemas.escalations import PersonsReply
+from circumspect.stores import people
+from circumspect.stores.codec import clean
+from circumspect.stores.people import Conversation, EscalationRow, EscalationState, TakenByAnother, Tenants
+from circumspect.stores.tables import intents, messages, tool_executions
+
+navigation.add(navigation.Entry("nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations"))
+router = page_routes.router()
+Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+Working = Annotated[Visitor, Depends(visitor("operator"))]
+Did = Literal["take", "hand-back", "resolve"]
+STATES: tuple[str, ...] = get_args(EscalationState)
+NEXT = (
+    "OUTCOME_UNKNOWN",
+    "APPROVAL_REQUIRED",
+    "TOOL_FAILED",
+    "VERIFICATION_FAILED",
+    "MODEL_FAILED",
+    "SOURCES_CONFLICT",
+)
+"""Reasons of which we can say what a person does next; for all others it is: answer."""
+ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    tool: str
+    arguments: Mapping[str, Any]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """Nothing was done, since the escalation is no longer as its page had shown it."""
+
+    words: str = ""
+    """What a person wanted to say."""
+
+
+@router.get("/escalations")
+async def inbox(
+    request: Request,
+    who: Looking,
+    state: Annotated[str, Query(max_length=10)] = "open",
+    tenant: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    services = services_of(request)
+    only: Any = state if state in STATES else None
+    seen = visible(who.principal, tenant or None)
+
+    def looked_up(connection: sa.Connection) -> tuple[list[EscalationRow], dict[str, About]]:
+        found = list(people.list_escalations(connection, seen, only, page_after(after), ROWS + 1))
+        return found, _about(connection, found)
+
+    rows, abouts = await read(services, looked_up)
+    listed = paged(rows, ROWS, _itself, lambda row: (row.created_at, row.id))
+    return answer(
+        request,
+        who,
+        "escalations/page.html",
+        "escalations/_fragment.html",
+        rows=listed["items"],
+        abouts=abouts,
+        following=listed["next"],
+        state=state,
+        states=(*STATES, "all"),
+        tenant=tenant,
+        tenants=await tenants_of(request, who),
+        now=services.clock.now(),
+    )
+
+
+def _itself(row: EscalationRow) -> Any:
+    return row
+
+
+def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str, About]:
+    """What each is about: the call whose end nobody knows, else the words of the user that were handed over."""
+    query = sa.select(tool_executions.c.id, tool_executions.c.tool, tool_executions.c.arguments).where(
+        tool_executions.c.id.in_([row.execution for row in rows if row.execution])
+    )
+    calls = {one.id: (one.tool, one.arguments) for one in connection.execute(query)}
+    said = sa.select(messages.c.turn, messages.c.content).where(
+        messages.c.tenant.in_({row.tenant for row in rows}),
+        messages.c.conversation.in_({row.conversation for row in rows}),
+        messages.c.turn.in_([row.turn for row in rows]),
+        messages.c.role == "user",
+    )
+    words = {one.turn: one.content for one in connection.execute(said)}
+    return {row.id: About(*calls.get(row.execution or "", ("", {})), words.get(row.turn, "")) for row in rows}
+
+
+@router.get("/escalations/{escalation_id}")
+async def detail(
+    request: Request,
+    who: Looking,
+    escalation_id: IdPath,
+    debug: bool = False,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    done = done if done in ("take", "hand-back", "resolve", "reply") else ""
+    return await _detail(request, who, escalation_id, debug=debug, done=done)
+
+
+async def _detail(
+    request: Request, who: Visitor, id_: str, *, debug: bool = False, done: str = "", unsent: Unsent | None = None
+) -> Response:
+    services = services_of(request)
+    seen = visible(who.principal, None)
+
+    def looked_up(connection: sa.Connection) -> tuple[EscalationRow, Conversation, Story, About, str]:
+        row = people.get_escalation(connection, seen, id_)
+        found = people.get_conversation(connection, frozenset({row.tenant}), row.conversation)
+        story = tell(connection, found, debug=debug)
+        return row, found, story, _about(connection, [row])[row.id], _approval(connection, row)
+
+    row, found, story, about, approval = await read(services, looked_up)
+    return page(
+        request,
+        who,
+        "escalations/detail.html",
+        status=409 if unsent else 200,
+        live=f"conversation:{found.tenant}/{found.id}",
+        row=row,
+        about=about,
+        approval=approval,
+        next=_next(row, approval),
+        conversation=found,
+        tenants=await tenants_of(request, who),
+        now=services.clock.now(),
+        done=done,
+        unsent=unsent,
+        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
+    )
+
+
+def _next(row: EscalationRow, approval: str) -> str:
+    """What a person does next, by the name of its words."""
+    if row.reason == "APPROVAL_REQUIRED" and not approval:
+        return "decided"
+    return row.reason if row.reason in NEXT else "other"
+
+
+def _approval(connection: sa.Connection, row: EscalationRow) -> str:
+    """The approval that waits in its conversation, if any."""
+    query = sa.select(intents.c.id).where(
+        intents.c.tenant == row.tenant,
+        intents.c.conversation == row.conversation,
+        intents.c.kind == "approval",
+        sa.text("state = 'pending'"),
+    )
+    return str(connection.execute(query.order_by(intents.c.created_at.desc()).limit(1)).scalar() or "")
+
+
+@router.post("/conversations/{tenant}/{conversation_id}/take")
+async def take_conversation(request: Request, who: Working, tenant: str, conversation_id: IdPath) -> Response:
+    """Nobody handed it over; somebody takes it all the same."""
+    taken = orjson.loads((await api.take_conversation(request, who.principal, conversation_id, tenant)).body)
+    return page_routes.back(f"/escalations/{taken['id']}?done=take")
+
+
+@router.post("/escalations/{escalation_id}/reply")
+async def reply(
+    request: Request,
+    who: Working,
+    escalation_id: IdPath,
+    content: Annotated[str, Form(min_length=1, max_length=20_000, pattern=NO_NUL)],
+    after: Annotated[int | None, Form(ge=-1, le=2**31 - 1)] = None,
+) -> Response:
+    """`after`: the last that its author saw. The same words once more after it are a second press of the button."""
+    seen = visible(who.principal, None)
+    try:
+        if not await read(services_of(request), _is_said, seen, escalation_id, who.operator.name, content, after):
+            await api.reply_to_escalation(request, who.principal, escalation_id, PersonsReply(content=content))
+    except TakenByAnother:
+        return await _detail(request, who, escalation_id, unsent=Unsent(content))
+    return page_routes.back(f"/escalations/{escalation_id}?done=reply")
+
+
+def _is_said(connection: sa.Connection, seen: Tenants, id_: str, name: str, content: str, after: int | None) -> bool:
+    if after is None:
+        return False
+    row = people.get_escalation(connection, seen, id_)
+    query = sa.select(messages.c.meta).where(
+        messages.c.tenant == row.tenant,
+        messages.c.conversation == row.conversation,
+        messages.c.seq > after,
+        messages.c.content == clean(content),
+    )
+    return any(meta.get("by") == "person" and meta.get("operator") == name for meta in connection.scalars(query))
+
+
+_ACTS: Mapping[Did, Any] = {
+    "hand-back": api.hand_back_escalation,
+    "resolve": api.resolve_escalation,
+}
+
+
+@router.post("/escalations/{escalation_id}/{did}")
+async def act(
+    request: Request,
+    who: Working,
+    escalation_id: IdPath,
+    did: Did,
+    away_from: Annotated[str | None, Form(min_length=1, max_length=200, pattern=NO_NUL)] = None,
+) -> Response:
+    """`away_from`: the colleague who has it, and from whom an administrator takes it."""
+    try:
+        if did == "take":
+            await api.take_escalation(request, who.principal, escalation_id, away_from)
+        else:
+            await _ACTS[did](request, who.principal, escalation_id)
+    except TakenByAnother:
+        return await _detail(request, who, escalation_id, unsent=Unsent())
+    return page_routes.back(f"/escalations/{escalation_id}?done={did}")

@@ -1,0 +1,93 @@
+"""What an administrator does with an experiment or a shadow: start it, change its share, switch back, decide.
+
+Each is the API's own function, log line included. A form carries the fingerprint of what its author saw, which the API
+compares under the lock that it changes the experiment with: if somebody, or a guard, was quicker, nothing is done and
+the page says so with what holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Form, Request
+from starlette.responses import Response
+
+from circumspect.server.access import services_of
+from circumspect.server.console import page_routes
+from circumspect.server.console.pages import experiments as pages
+from circumspect.server.console.pages import shadows as shadow_pages
+from circumspect.server.console.visitors import Visitor, visitor
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.responses import IdPath
+from circumspect.server.routes import experiments as api
+from circumspect.server.schemas.experiments import FinishGiven, ShareGiven, StopGiven
+from circumspect.stores import experiments
+
+router = page_routes.router()
+Changing = Annotated[Visitor, Depends(visitor("admin"))]
+Seen = Annotated[str, Form(max_length=64, pattern="^[0-9A-Za-z]+$")]
+"""The fingerprint of what the person saw."""
+Part = Annotated[float, Form(ge=0, le=1)]
+Why = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
+ArmName = Annotated[str, Form(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+
+@router.post("/experiments/{experiment_id}/start")
+async def start(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+    given = ShareGiven(share=share)
+    return await _pressed(
+        request, who, experiment_id, "start",
+        lambda: api.start_experiment(request, who.principal, experiment_id, given, seen),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/share")
+async def set_share(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+    given = ShareGiven(share=share)
+    return await _pressed(
+        request, who, experiment_id, "share",
+        lambda: api.set_share(request, who.principal, experiment_id, given, seen),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/stop")
+async def stop(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, why: Why = "") -> Response:
+    given = StopGiven(why=why.strip())
+    return await _pressed(
+        request, who, experiment_id, "stop",
+        lambda: api.stop_experiment(request, who.principal, experiment_id, given, seen),
+    )  # fmt: skip
+
+
+@router.post("/experiments/{experiment_id}/finish")
+async def finish(
+    request: Request,
+    who: Changing,
+    experiment_id: IdPath,
+    seen: Seen,
+    winner: ArmName,
+    roll_out: Annotated[bool, Form()] = False,
+) -> Response:
+    given = FinishGiven(winner=winner, roll_out=roll_out)
+    return await _pressed(
+        request, who, experiment_id, "finish",
+        lambda: api.finish_experiment(request, who.principal, experiment_id, given, seen),
+    )  # fmt: skip
+
+
+async def _pressed(
+    request: Request, who: Visitor, id_: str, done: str, act: Callable[[], Awaitable[Response]]
+) -> Response:
+    row = await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_)
+    if row is None:
+        raise not_found("experiment")
+    place, shown = ("shadows", shadow_pages.shown) if row.kind == "shadow" else ("experiments", pages.shown)
+    try:
+        await act()
+    except HttpProblem as problem:
+        if problem.status not in (409, 412):
+            raise
+        why = "" if problem.status == 412 else f"{problem.problem} {problem.fix}"
+        return await shown(request, who, id_, status=409, quicker=why)
+    return page_routes.back(f"/{place}/{id_}?done={done}")

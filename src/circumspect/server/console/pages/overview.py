@@ -1,0 +1,129 @@
+"""The overview: how the agents are doing. Every number leads to the conversations behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from starlette.responses import Response
+
+from circumspect.errors import CircumspectError
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.charts import Series, donut, line, stacked
+from circumspect.server.console.figures import OUTCOMES, Figures, extra_tokens, figures
+from circumspect.server.console.i18n import Words
+from circumspect.server.console.read_pool import read
+from circumspect.server.console.rendering import answer, link
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.responses import visible
+from circumspect.stores.people import Tenants
+from circumspect.values import TenantId
+
+navigation.add(navigation.Entry("nav-overview", "/", 10))
+router = page_routes.router()
+PERIODS = (1, 7, 30, 90)
+LOOKS = {"answered": "f1", "asked": "f2", "acted": "f3", "escalated": "f4", "blocked": "f5", "failed": "f6"}
+TOP = 8
+SLOW, MOST_KEPT = 0.5, 100
+
+
+@router.get("/")
+async def overview(
+    request: Request,
+    who: Annotated[Visitor, Depends(visitor())],
+    tenant: Annotated[str, Query(max_length=64)] = "",
+    days: Annotated[int, Query(ge=1, le=366)] = 30,
+) -> Response:
+    services = services_of(request)
+    seen, now = visible(who.principal, tenant or None), services.clock.now()
+    names = await tenants_of(request, who)
+    about = [TenantId(tenant)] if tenant else list(names)
+    since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    found = await _found(request, seen, since, now, await _extra(request, about))
+    period = {"tenant": tenant, "days": days}
+    return answer(
+        request,
+        who,
+        "overview/page.html",
+        "overview/_fragment.html",
+        live="conversations",
+        tenants=names,
+        period=period,
+        periods=PERIODS,
+        found=found,
+        total=found.total,
+        in_tokens=not found.total.cost,
+        held_count=sum(count for _, count in found.held),
+        reasons=found.reasons[:TOP],
+        **_charts(found, who.words, period),
+    )
+
+
+async def _found(
+    request: Request, seen: Tenants, since: datetime, now: datetime, extra: Mapping[TenantId, int]
+) -> Figures:
+    """Counted anew, or as they were a moment ago where counting takes long: never more than a tenth of the time."""
+    kept: dict[object, tuple[float, Figures]] = vars(request.app.state).setdefault("_console_figures", {})
+    key = (None if seen is None else frozenset(seen), since)
+    until, found = kept.get(key, (0.0, None))
+    began = time.monotonic()
+    if found is None or began >= until:
+        found = await read(services_of(request), figures, seen, since, now, extra)
+        took = time.monotonic() - began
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = (time.monotonic() + min(60.0, 10 * took), found) if took > SLOW else (0.0, found)
+    return found
+
+
+async def _extra(request: Request, tenants: Iterable[TenantId]) -> dict[TenantId, int]:
+    """What standard mode would send on top, by tenant. One that cannot be served now is taken as it is."""
+    services, extra = services_of(request), {}
+    for tenant in tenants:
+        try:
+            extra[tenant] = extra_tokens(await services.directory.setup(tenant), services.clock.now())
+        except CircumspectError:
+            continue
+    return extra
+
+
+def _charts(found: Figures, words: Words, period: dict[str, Any]) -> dict[str, Any]:
+    days, rtl = list(found.days), words.rtl
+    names = [words.day(day) for day in days]
+    tenant = period["tenant"]
+    outcomes = [
+        Series(
+            words.t(f"outcome-{one}"),
+            [found.days[day].outcomes[one] for day in days],
+            LOOKS[one],
+            [link("/conversations", tenant=tenant, outcome=one, on=day.isoformat()) for day in days],
+        )
+        for one in OUTCOMES
+    ]
+    parts = [
+        (
+            words.t(f"outcome-{one}"),
+            float(found.total.outcomes[one]),
+            LOOKS[one],
+            link("/conversations", period, outcome=one),
+        )
+        for one in OUTCOMES
+    ]
+    in_tokens = not found.total.cost
+    gap = float("nan")
+    spent, standard = [], []
+    for day in days:
+        sums = found.days[day]
+        spent.append(sums.each(sums.tokens if in_tokens else sums.cost) if sums.turns else gap)
+        standard.append(sums.each(sums.standard_tokens if in_tokens else sums.standard_cost) if sums.turns else gap)
+    links = [link("/conversations", tenant=tenant, on=day.isoformat()) for day in days]
+    cost = [Series(words.t("cost-ours"), spent, "l1", links), Series(words.t("cost-standard"), standard, "l2")]
+    return {
+        "outcome_days": stacked(names, outcomes, rtl=rtl, width=1080),
+        "outcome_parts": donut(parts, rtl=rtl),
+        "cost_days": line(names, cost, rtl=rtl, width=540),
+    }

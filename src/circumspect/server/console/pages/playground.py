@@ -1,0 +1,126 @@
+"""The playground: talk to any tenant's agent as its user would, with what goes on inside beside it.
+
+It is the real thing: the same engine, policy and tools, and so what is done here is done. Conversations are named
+`playground-…`, so that they can be told from those of users, and who began one is written into the log.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Literal
+
+import sqlalchemy as sa
+from fastapi import Depends, Form, Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.conversation_story import Story, tell
+from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.rendering import page
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.problems import not_found
+from circumspect.server.request_log import about
+from circumspect.server.responses import IdPath, action, visible
+from circumspect.server.routes.confirmations import decision
+from circumspect.server.routes.conversations import turn_shown
+from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.services import Services
+from circumspect.server.streams import Stream
+from circumspect.stores import people
+from circumspect.stores.people import Conversation, Tenants, get_conversation
+from circumspect.values import ConversationId, Incoming, TenantId, TurnId
+
+navigation.add(navigation.Entry("nav-playground", "/playground", 80, ("operator",)))
+router = page_routes.router()
+Playing = Annotated[Visitor, Depends(visitor("operator"))]
+PREFIX = "playground-"
+
+
+@router.get("/playground")
+async def choose(request: Request, who: Playing, tenant: Annotated[str, Query(max_length=64)] = "") -> Response:
+    names = await tenants_of(request, who)
+    return page(request, who, "playground/page.html", tenants=names, tenant=tenant)
+
+
+@router.post("/playground")
+async def begin(request: Request, who: Playing, tenant: Annotated[str, Form(max_length=64)]) -> Response:
+    services = services_of(request)
+    visible(who.principal, tenant)
+    setup = await services.directory.setup(TenantId(tenant))
+    id_ = ConversationId(f"{PREFIX}{secrets.token_hex(8)}")
+    change, now = action(services, who.principal.name, "playground"), services.clock.now()
+
+    def body(connection: sa.Connection) -> None:
+        people.create_conversation(connection, setup.tenant.id, id_, setup.tenant.mode_of(id_), now)
+        change.log(connection, setup.tenant.id, id_)
+
+    await services.store.tx(body)
+    return page_routes.back(f"/playground/{tenant}/{id_}")
+
+
+@router.get("/playground/{tenant}/{conversation_id}")
+async def talk(request: Request, who: Playing, tenant: str, conversation_id: IdPath) -> Response:
+    seen = visible(who.principal, tenant)
+
+    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
+        found = _played(connection, seen, conversation_id)
+        return found, tell(connection, found, debug=True)
+
+    found, story = await services_of(request).store.tx(read)
+    return page(
+        request,
+        who,
+        "playground/talk.html",
+        live=f"conversation:{found.tenant}/{found.id}",
+        conversation=found,
+        tenants=await tenants_of(request, who),
+        **await shown(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
+    )
+
+
+@router.post("/playground/{tenant}/{conversation_id}/messages")
+async def say(
+    request: Request,
+    who: Playing,
+    tenant: str,
+    conversation_id: IdPath,
+    content: Annotated[str, Form(max_length=100_000)],
+) -> Response:
+    """What is said, as server-sent events: steps, words, and what became of it."""
+    services, seen = services_of(request), visible(who.principal, tenant)
+    found = await services.store.tx(_played, seen, conversation_id)
+    turn = TurnId(services.ids.new("turn"))
+    about(tenant=found.tenant, turn=turn)
+    return await _streamed(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()))
+
+
+@router.post("/playground/{tenant}/{conversation_id}/confirmations")
+async def confirm(
+    request: Request,
+    who: Playing,
+    tenant: str,
+    conversation_id: IdPath,
+    intent_id: Annotated[str, Form(max_length=128)],
+    answer: Annotated[Literal["approve", "deny"], Form()],
+) -> Response:
+    """The yes or no of the user that is played."""
+    services, seen = services_of(request), visible(who.principal, tenant)
+    found = await services.store.tx(_played, seen, conversation_id)
+    given = Confirmation(intent_id=intent_id, decision=answer)
+    return await _streamed(services, await decision(services, found.tenant, found.id, given, None))
+
+
+async def _streamed(services: Services, incoming: Incoming) -> Response:
+    setup = await services.directory.setup(incoming.tenant)
+    stream = Stream()
+    task = services.turns.start(incoming, setup, stream)
+    task.add_done_callback(lambda done: stream.end(done, turn_shown))
+    return stream.response(incoming)
+
+
+def _played(connection: sa.Connection, seen: Tenants, conversation_id: str) -> Conversation:
+    """Nobody speaks for a real user from here."""
+    if not conversation_id.startswith(PREFIX):
+        raise not_found("conversation")
+    return get_conversation(connection, seen, ConversationId(conversation_id))

@@ -1,0 +1,347 @@
+"""Policies: read and change a tenant's policy with open eyes.
+
+Whoever may sign in as operator or reviewer reads; an admin changes. While one types, the text is checked, what it
+changes is said in words, and what will happen to a tool's calls in plain language. Before it is put in force it can be
+tried on stored conversations. It is put by the API's own function, on top of the version that its author saw: if
+somebody was quicker, nothing is overwritten and the author's text stays in the editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Form, Path, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from circumspect.errors import CircumspectError, PolicyError
+from circumspect.lab.replay.backtest import Summary
+from circumspect.policy.diff import Change, changes
+from circumspect.policy.explain import explain
+from circumspect.policy.lint import Finding
+from circumspect.policy.load import check, load
+from circumspect.policy.policy_file import Policy
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.figures import category
+from circumspect.server.console.policy_trial import Progress, trial
+from circumspect.server.console.rendering import page, rendered
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.problems import not_found
+from circumspect.server.responses import one_tenant
+from circumspect.server.routes import policies as api
+from circumspect.server.schemas.bodies import NO_NUL, TENANT
+from circumspect.server.schemas.policies import PolicyPut, RollBack
+from circumspect.server.stores import policies as store
+from circumspect.server.stores.policies import PolicyChanged, PolicyVersion
+from circumspect.values import TenantId, ToolSpec
+
+navigation.add(navigation.Entry("nav-policies", "/policies", 50, ("operator", "reviewer")))
+router = page_routes.router()
+Reading = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+Changing = Annotated[Visitor, Depends(visitor("admin"))]
+TenantPath = Annotated[str, Path(pattern=TENANT)]
+Text = Annotated[str, Form(max_length=500_000, pattern=NO_NUL)]
+Tool = Annotated[str, Form(max_length=200)]
+Seen = Annotated[int, Form(ge=0, le=2**31 - 1)]
+"""The version that the author had before them."""
+Note = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
+VERSIONS = 50
+BOUNDS = (50, 200, 1000)
+DONE = ("saved", "same", "back")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A text as it was read: a policy only when it can be put in force."""
+
+    policy: Policy | None
+    findings: Sequence[Finding]
+    changes: Sequence[Change] = ()
+
+    @property
+    def sound(self) -> bool:
+        return self.policy is not None
+
+
+@router.get("/policies")
+async def listing(request: Request, who: Reading) -> Response:
+    services, names = services_of(request), await tenants_of(request, who)
+    rows = [(id_, name, await services.store.tx(store.current, id_)) for id_, name in names.items()]
+    return page(request, who, "policies/page.html", rows=rows)
+
+
+@router.get("/policies/{tenant}")
+async def editor(
+    request: Request,
+    who: Reading,
+    tenant: TenantPath,
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    tool: Annotated[str, Query(max_length=200)] = "",
+    done: Annotated[str, Query(max_length=10)] = "",
+) -> Response:
+    """The text in force; with `version`, that one's, to begin a change from."""
+    services, name = services_of(request), one_tenant(who.principal, tenant)
+    current = await services.store.tx(store.current, name)
+    begun = current if version is None else await api._version(services, name, version)
+    return await _editor(
+        request,
+        who,
+        name,
+        current,
+        text=begun.text if begun else "",
+        tool=tool,
+        done=done if done in DONE else "",
+        begun=version,
+    )
+
+
+@router.post("/policies/{tenant}/check")
+async def check_text(request: Request, who: Changing, tenant: TenantPath, text: Text = "", tool: Tool = "") -> Response:
+    """As one types: is it sound, what does it change, what will happen to a call."""
+    name = one_tenant(who.principal, tenant)
+    current = await services_of(request).store.tx(store.current, name)
+    checked, specs = await _checked(request, name, text, current)
+    return page(request, who, "policies/_checked.html", **_told(checked, specs, name, tool))
+
+
+@router.post("/policies/{tenant}/trial")
+async def try_text(
+    request: Request,
+    who: Changing,
+    tenant: TenantPath,
+    text: Text = "",
+    most: Annotated[int, Form(ge=1, le=max(BOUNDS))] = BOUNDS[1],
+) -> Response:
+    """A line of JSON for each conversation, `{done, of}`, and at last `{html}` with what came of it."""
+    services, name = services_of(request), one_tenant(who.principal, tenant)
+    current = await services.store.tx(store.current, name)
+    checked, specs = await _checked(request, name, text, current)
+    if checked.policy is None:
+        return page(request, who, "policies/_unsound.html", 422)
+    enabled = await services.store.get_tenant(name)
+    allowed = enabled.tools if enabled else None
+    found = trial(
+        services.store,
+        checked.policy,
+        tenant=name,
+        specs={one: spec for one, spec in specs.items() if allowed is None or one in allowed},
+        limit=most,
+        verify=_read(current),
+    )
+    lines = _lines(request, who, name, found)
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"X-Accel-Buffering": "no"})
+
+
+@router.post("/policies/{tenant}")
+async def save(
+    request: Request, who: Changing, tenant: TenantPath, if_version: Seen, text: Text = "", note: Note = ""
+) -> Response:
+    """Into force, or back to the editor with what is in the way."""
+    services, name = services_of(request), one_tenant(who.principal, tenant)
+    text = _lines_of(text)
+    try:
+        answered = await api.put_policy(
+            request, who.principal, PolicyPut(text=text, if_version=if_version, note=note), tenant=name
+        )
+    except (PolicyError, PolicyChanged) as problem:
+        current = await services.store.tx(store.current, name)
+        quicker = await _since(request, name, if_version, current) if isinstance(problem, PolicyChanged) else None
+        status = 422 if quicker is None else 409
+        return await _editor(
+            request, who, name, current, text=text, note=note, status=status, seen=if_version, quicker=quicker
+        )
+    same = orjson.loads(answered.body)["version"] == if_version
+    return page_routes.back(f"/policies/{name}?done={'same' if same else 'saved'}")
+
+
+@router.post("/policies/{tenant}/rollback")
+async def roll_back(
+    request: Request,
+    who: Changing,
+    tenant: TenantPath,
+    version: Annotated[int, Form(ge=1, le=2**31 - 1)],
+    if_version: Seen,
+) -> Response:
+    name = one_tenant(who.principal, tenant)
+    await api.roll_back_policy(request, who.principal, RollBack(version=version, if_version=if_version), tenant=name)
+    return page_routes.back(f"/policies/{name}?done=back")
+
+
+@router.get("/policies/{tenant}/diff")
+async def compare(
+    request: Request,
+    who: Reading,
+    tenant: TenantPath,
+    old: Annotated[int, Query(alias="from", ge=0, le=2**31 - 1)],
+    new: Annotated[int, Query(alias="to", ge=1, le=2**31 - 1)],
+) -> Response:
+    """Two versions, in words and line by line. Version 0 is no policy at all."""
+    services, name = services_of(request), one_tenant(who.principal, tenant)
+    before = None if old == 0 else await api._version(services, name, old)
+    after = await api._version(services, name, new)
+    current = await services.store.tx(store.current, name)
+    return page(
+        request,
+        who,
+        "policies/diff.html",
+        tenant=name,
+        tenants=await tenants_of(request, who),
+        old=old,
+        new=after,
+        current=current,
+        changes=await _compared(before, after),
+        lines=text_diff(before.text if before else "", after.text),
+    )
+
+
+# --- what pages are made of -----------------------------------------------------------------------------------------
+
+
+async def _editor(
+    request: Request,
+    who: Visitor,
+    tenant: TenantId,
+    current: PolicyVersion | None,
+    *,
+    text: str,
+    tool: str = "",
+    note: str = "",
+    status: int = 200,
+    done: str = "",
+    begun: int | None = None,
+    seen: int | None = None,
+    quicker: Sequence[Change] | None = None,
+) -> Response:
+    services, names = services_of(request), await tenants_of(request, who)
+    checked, specs = await _checked(request, tenant, text, current)
+    rows = await services.store.tx(store.versions, tenant, limit=VERSIONS)
+    return page(
+        request,
+        who,
+        "policies/editor.html",
+        status,
+        tenant=tenant,
+        tenants=names,
+        current=current,
+        versions=rows,
+        text=text,
+        note=note,
+        done=done,
+        begun=begun,
+        seen=(current.version if current else 0) if seen is None else seen,
+        quicker=quicker,
+        bounds=BOUNDS,
+        most=BOUNDS[1],
+        **_told(checked, specs, tenant, tool),
+    )
+
+
+def _told(checked: Checked, specs: Mapping[str, ToolSpec], tenant: TenantId, tool: str) -> dict[str, Any]:
+    """What is said beside a text."""
+    policy = checked.policy
+    tools = sorted({*specs, *(policy.tools if policy else ())})
+    chosen = tool if tool in tools else _first(tools, specs, policy)
+    told = explain(policy, chosen, specs.get(chosen), tenant).splitlines()[1:] if policy and chosen else []
+    return {
+        "checked": checked,
+        "tools": tools,
+        "tool": chosen,
+        "told": [line.removeprefix("- ") for line in told],
+    }
+
+
+def _first(tools: Sequence[str], specs: Mapping[str, ToolSpec], policy: Policy | None) -> str:
+    """One that does something, where there is one: that is what policies are about."""
+    acting = [name for name in tools if name in specs and specs[name].effect == "destructive"]
+    named = [name for name in tools if policy and name in policy.tools and policy.tools[name].effect == "destructive"]
+    return next(iter((*named, *acting, *tools)), "")
+
+
+async def _checked(
+    request: Request, tenant: TenantId, text: str, current: PolicyVersion | None
+) -> tuple[Checked, Mapping[str, ToolSpec]]:
+    services = services_of(request)
+    specs = await api._specs(services, tenant)
+    async with services.computing:
+        return await asyncio.to_thread(_check, _lines_of(text), specs, current), specs
+
+
+def _check(text: str, specs: Mapping[str, ToolSpec], current: PolicyVersion | None) -> Checked:
+    policy, findings = check(text, specs=specs)
+    if policy is None or any(one.level == "error" for one in findings):
+        return Checked(None, findings)
+    before = _read(current)
+    return Checked(policy, findings, changes(before or Policy(), policy) if before or not current else ())
+
+
+async def _since(request: Request, tenant: TenantId, seen: int, current: PolicyVersion | None) -> Sequence[Change]:
+    """What somebody else changed meanwhile, in words."""
+    before = await services_of(request).store.tx(store.version, tenant, seen) if seen else None
+    if current is None:
+        raise not_found("policy")
+    return await _compared(before, current)
+
+
+async def _compared(before: PolicyVersion | None, after: PolicyVersion) -> Sequence[Change]:
+    def words() -> Sequence[Change]:
+        old, new = _read(before), _read(after)
+        return () if new is None else changes(old or Policy(), new)
+
+    return await asyncio.to_thread(words)
+
+
+def _read(row: PolicyVersion | None) -> Policy | None:
+    """As it reads now. One that an earlier release let in and this one does not is not compared with."""
+    try:
+        return None if row is None else load(_lines_of(row.text))
+    except PolicyError:
+        return None
+
+
+def _lines_of(text: str) -> str:
+    """Browsers send line ends of their own; the loader wants one at the end."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def text_diff(old: str, new: str) -> list[tuple[str, str]]:
+    """Lines with what became of each: same, added, removed, or the place in the text."""
+    found = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=3)
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    return [(kinds.get(line[:1], "same"), line) for line in list(found)[2:]]
+
+
+async def _lines(
+    request: Request, who: Visitor, tenant: TenantId, found: AsyncGenerator[Progress | Summary, None]
+) -> AsyncIterator[bytes]:
+    def line(**said: Any) -> bytes:
+        return orjson.dumps(said) + b"\n"
+
+    of = 0
+    try:
+        async with _one_at_a_time(request), aclosing(found):
+            async for step in found:
+                if isinstance(step, Progress):
+                    of = step.of
+                    yield line(done=step.done, of=step.of)
+                else:
+                    values = {"summary": step, "tenant": tenant, "of": of, "category": category}
+                    yield line(html=rendered(request, who, "policies/_trial.html", **values))
+    except CircumspectError as error:
+        said = rendered(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)
+        yield line(html=said)
+
+
+def _one_at_a_time(request: Request) -> asyncio.Semaphore:
+    """For each worker. Not the one that checks wait for: typing goes on while something is being tried."""
+    state = request.app.state
+    if not hasattr(state, "trials"):
+        state.trials = asyncio.Semaphore(1)
+    trials: asyncio.Semaphore = state.trials
+    return trials

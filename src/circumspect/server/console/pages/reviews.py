@@ -1,0 +1,149 @@
+"""Reviews: cases that were checked against criteria, each verdict with its quotes where they stand in the document, and
+the trace beside it. Whoever may look may say what a verdict should have been, by the route of the API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+from fastapi import Depends, Form, Query, Request
+from starlette.responses import Response
+
+from circumspect.errors import CircumspectError
+from circumspect.knowledge.tree import Document
+from circumspect.review.service import read_request, stored_documents
+from circumspect.review.values import STATUSES, Status
+from circumspect.server.access import services_of
+from circumspect.server.console import navigation, page_routes
+from circumspect.server.console.read_pool import read
+from circumspect.server.console.rendering import answer, page
+from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.problems import not_found
+from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.routes import corrections as api
+from circumspect.server.schemas.bodies import NO_NUL
+from circumspect.server.schemas.corrections import CorrectionGiven
+from circumspect.server.services import Services
+from circumspect.stores import corrections, reviews
+from circumspect.stores.codec import moment as moment_of
+from circumspect.stores.reviews import Evaluation
+
+navigation.add(navigation.Entry("nav-reviews", "/reviews", 75, ("operator", "reviewer")))
+router = page_routes.router()
+Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text of a document, quoted or not; `begin` are the numbers of the quotes that begin here."""
+
+    text: str
+    quoted: bool = False
+    begin: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    title: str
+    id: str
+    pieces: tuple[Piece, ...]
+
+
+@router.get("/reviews")
+async def listing(
+    request: Request,
+    who: Looking,
+    tenant: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    services = services_of(request)
+    seen = visible(who.principal, tenant or None)
+    rows = await read(services, reviews.listed, seen, page_after(after), ROWS + 1)
+    listed = paged(rows, ROWS, lambda row: row, lambda row: (row.created_at, row.id))  # type: ignore[arg-type,return-value]
+    return answer(
+        request,
+        who,
+        "reviews/page.html",
+        "reviews/_fragment.html",
+        rows=listed["items"],
+        following=listed["next"],
+        tenant=tenant,
+        tenants=await tenants_of(request, who),
+        at=moment_of,
+    )
+
+
+@router.get("/reviews/{evaluation_id}")
+async def detail(request: Request, who: Looking, evaluation_id: IdPath, done: bool = False) -> Response:
+    services = services_of(request)
+    found = await read(services, reviews.get, visible(who.principal, None), evaluation_id)
+    if found is None:
+        raise not_found("evaluation")
+    results: list[Any] = [result for _, result in await read(services, reviews.results_of, found.tenant, found.id)]
+    quotes = [
+        {**citation, "number": number, "criterion": result["criterion"]}
+        for number, (result, citation) in enumerate(
+            ((result, citation) for result in results for citation in result["citations"]), 1
+        )
+    ]
+    documents, problem = await _documents(services, found, quotes)
+    return page(
+        request,
+        who,
+        "reviews/detail.html",
+        row=found,
+        results=results,
+        quotes=quotes,
+        corrections=await read(services, corrections.of, found.tenant, found.id),
+        statuses=STATUSES,
+        done=done,
+        documents=documents,
+        problem=problem,
+        tenants=await tenants_of(request, who),
+        at=moment_of,
+    )
+
+
+@router.post("/reviews/{evaluation_id}/corrections")
+async def correct(
+    request: Request,
+    who: Looking,
+    evaluation_id: IdPath,
+    criterion: Annotated[str, Form(min_length=1, max_length=1_000, pattern=NO_NUL)],
+    status: Annotated[Status, Form()],
+    why: Annotated[str, Form(max_length=20_000, pattern=NO_NUL)] = "",
+) -> Response:
+    given = CorrectionGiven(criterion=criterion, status=status, why=why.strip() or None)
+    await api.correct_verdict(request, who.principal, evaluation_id, given)
+    return page_routes.back(f"/reviews/{evaluation_id}?done=1")
+
+
+async def _documents(
+    services: Services, found: Evaluation, quotes: Sequence[dict[str, Any]]
+) -> tuple[list[Shown], str]:
+    """The documents as they were sent, with the quotes marked; a document that is gone leaves its quotes without it."""
+    try:
+        stored = await stored_documents(services.store, found.tenant, found.request)
+        async with services.computing:
+            work = await asyncio.to_thread(read_request, found.request, stored)
+    except (CircumspectError, KeyError) as error:
+        return [], str(error)
+    return [
+        Shown(document.title, document.id, marked(document, [one for one in quotes if one["document"] == document.id]))
+        for document in work.shelf.documents.values()
+    ], ""
+
+
+def marked(document: Document, quotes: Sequence[dict[str, Any]]) -> tuple[Piece, ...]:
+    """The text cut at the ends of its quotes."""
+    cuts = sorted({0, len(document.text), *(one["start"] for one in quotes), *(one["end"] for one in quotes)})
+    pieces = []
+    for start, end in pairwise(cuts):
+        quoted = any(one["start"] <= start and end <= one["end"] for one in quotes)
+        begin = tuple(one["number"] for one in quotes if one["start"] == start)
+        pieces.append(Piece(document.text[start:end], quoted, begin))
+    return tuple(pieces)

@@ -1,0 +1,69 @@
+"""A trial: a changed policy and stored conversations in, how far it is and at last what would be decided otherwise out.
+
+Nothing is written and no model is asked. Deciding again is computation, so it has a thread of its own, and the worker
+goes on serving meanwhile. It is bounded twice, by a number of conversations and by time; whoever stops listening stops
+the thread at the next conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from threading import Event
+
+from circumspect.lab.replay.backtest import Summary, backtest, count
+from circumspect.policy.policy_file import Policy
+from circumspect.stores import SqlStore
+from circumspect.values import TenantId, ToolSpec
+
+SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: int
+    of: int
+
+
+async def trial(
+    store: SqlStore,
+    policy: Policy,
+    *,
+    tenant: TenantId,
+    specs: Mapping[str, ToolSpec],
+    limit: int,
+    verify: Policy | None = None,
+    seconds: float = SECONDS,
+) -> AsyncGenerator[Progress | Summary, None]:
+    """Of the newest conversations, at most `limit`. The summary comes last; it covers fewer when the time ran out."""
+    loop = asyncio.get_running_loop()
+    steps: asyncio.Queue[Progress | None] = asyncio.Queue()
+    stopped = Event()
+
+    def tell(step: Progress) -> None:
+        loop.call_soon_threadsafe(steps.put_nowait, step)
+
+    async def decide() -> Summary:
+        summary, until = Summary(), time.monotonic() + seconds
+        of = await count(store, tenant, None, limit)
+        tell(Progress(0, of))
+        async for visited in backtest(store, policy, tenant=tenant, specs=specs, limit=limit, verify=verify):
+            if stopped.is_set():
+                break
+            summary.add(visited)
+            tell(Progress(summary.conversations, of))
+            if time.monotonic() > until:
+                break
+        return summary
+
+    # The store serves any loop, so that the thread can have one of its own.
+    work = asyncio.ensure_future(asyncio.to_thread(lambda: asyncio.run(decide())))
+    work.add_done_callback(lambda _: steps.put_nowait(None))
+    try:
+        while (step := await steps.get()) is not None:
+            yield step
+        yield await work
+    finally:
+        stopped.set()

@@ -1,0 +1,133 @@
+"""Templates: a name and values in, HTML out. Everything is escaped, and a value that was forgotten is an error.
+
+A page is `<page>/page.html`; the part of it that htmx asks for again is `<page>/_fragment.html`, which the page
+includes. `answer` renders one or the other by what the request wants.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from circumspect import __version__
+from circumspect.server.console.figures import category
+from circumspect.server.console.i18n import NAMES, Words
+from circumspect.server.console.navigation import entries
+from circumspect.server.console.visitors import Visitor, words_of
+from circumspect.stores.codec import dumps
+
+_OVERRIDES = re.compile("[\u202a-\u202e]")
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def page(
+    request: Request, who: Visitor | None, template: str, /, status: int = 200, live: str = "", **values: Any
+) -> HTMLResponse:
+    """`live` names the topics on which the page wants hints: "inbox conversations"."""
+    return HTMLResponse(rendered(request, who, template, live=live, **values), status)
+
+
+def answer(request: Request, who: Visitor, whole: str, fragment: str, /, live: str = "", **values: Any) -> HTMLResponse:
+    """The fragment when htmx asks for it, the whole page otherwise (also when the browser goes back to it)."""
+    return page(request, who, fragment if wants_fragment(request) else whole, live=live, **values)
+
+
+def wants_fragment(request: Request) -> bool:
+    headers = request.headers
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+
+
+def rendered(request: Request, who: Visitor | None, template: str, /, **values: Any) -> str:
+    words = who.words if who else words_of(request)
+    context = {
+        **_spoken(words),
+        "who": who.operator if who else None,
+        "category": category,
+        "has": who.has if who else (lambda *_: False),
+        "entries": entries(who, request.url.path) if who else [],
+        "here": _here(request),
+        "live": "",
+        **values,
+    }
+    return environment().get_template(template).render(context)
+
+
+def _spoken(words: Words) -> dict[str, Any]:
+    names = ("t", "meaning", "number", "percent", "money", "day", "moment", "clock", "span")
+    return {
+        "language": words.language,
+        "direction": words.direction,
+        "rtl": words.rtl,
+        **{name: getattr(words, name) for name in names},
+    }
+
+
+def _here(request: Request) -> str:
+    """Where the page can be asked for again: what answers a change is seen from the page that the change came from."""
+    url = request.url
+    if request.method != "GET":
+        came = urlsplit(request.headers.get("referer", ""))
+        url = (
+            url.replace(path=came.path or "/", query=came.query) if came.netloc == url.netloc else url.replace(path="/")
+        )
+    return url.path + (f"?{url.query}" if url.query else "")
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("circumspect.server.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(static=static, languages=NAMES, version=__version__, link=link)
+    made.filters.update(pretty=pretty, words=_words, visible=visible, exact=exact)
+    return made
+
+
+@cache
+def static(name: str) -> str:
+    """The address of a file that changes when the file does, so that browsers keep it for ever."""
+    content = resources.files("circumspect.server.console").joinpath("static", *name.split("/")).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def link(path: str, given: Mapping[str, Any] | None = None, /, **more: Any) -> str:
+    """An address with those of the values that say something."""
+    values = {name: value for name, value in {**(given or {}), **more}.items() if value not in (None, "", False)}
+    return f"{path}?{urlencode(values)}" if values else path
+
+
+def pretty(value: Any) -> str:
+    """JSON as a person reads it."""
+    return exact(json.dumps(json.loads(dumps(value)), ensure_ascii=False, indent=2))
+
+
+def visible(text: str) -> str:
+    """Text without what turns letters around: nobody shows an operator other words than were said."""
+    return _OVERRIDES.sub(_spelt, text)
+
+
+def exact(text: str) -> str:
+    """A value as it is: every mark that moves letters is spelt out, as JSON would."""
+    return _MARKS.sub(_spelt, text)
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,61 @@
+"""Who looks at a page: the session cookie in, a `Visitor` out, or the way to the sign-in page.
+
+    Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+
+    @router.get("/escalations")
+    async def inbox(request: Request, who: Looking) -> Response: ...
+
+Sign-in, roles and the protection of changes against other sites are the server's own (`server.access`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from circumspect.server.access import Operator, Principal, operator, services_of
+from circumspect.server.console.i18n import COOKIE, Words, preferred
+from circumspect.server.console.read_pool import read
+from circumspect.server.stores import tenants
+from circumspect.server.stores.access import Role
+from circumspect.values import TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    operator: Operator
+    words: Words
+
+    @property
+    def principal(self) -> Principal:
+        """As the routes of the API know them."""
+        return Principal(self.operator.name, self.operator.tenants, operator=self.operator)
+
+    def has(self, *roles: Role) -> bool:
+        return not roles or self.operator.role == "admin" or self.operator.role in roles
+
+
+VisitorOf = Callable[[Request], Awaitable[Visitor]]
+
+
+def visitor(*roles: Role) -> VisitorOf:
+    """A signed-in operator with one of these roles, or an admin; any operator, when none is named."""
+    signed_in = operator(*roles)
+
+    async def dependency(request: Request) -> Visitor:
+        return Visitor(await signed_in(request), words_of(request))
+
+    dependency.roles = roles  # type: ignore[attr-defined]
+    return dependency
+
+
+def words_of(request: Request) -> Words:
+    return Words(preferred(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
+
+
+async def tenants_of(request: Request, who: Visitor) -> dict[TenantId, str]:
+    """The tenants that this visitor may see, with their names."""
+    rows = await read(services_of(request), tenants.get_all)
+    return {row.tenant.id: row.tenant.business.name for row in rows if who.principal.may_see(row.tenant.id)}

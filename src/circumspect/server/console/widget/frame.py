@@ -1,0 +1,85 @@
+"""The widget's script, and the page that it shows in a frame.
+
+Which sites may frame the page is the tenant's to say (`widget.origins`); the browser keeps to it by the header
+`frame-ancestors`. A key that is not good, or that may do more than it should, gets a page that says so and that nobody
+may frame.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Annotated
+
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from circumspect.server.access import NotPermitted, NotSignedIn, services_of
+from circumspect.server.console import page_routes
+from circumspect.server.console.i18n import Words, spoken
+from circumspect.server.console.rendering import environment
+from circumspect.server.console.security import POLICY
+from circumspect.server.console.visitors import words_of
+from circumspect.server.console.widget.talk import COMMENT
+from circumspect.server.console.widget.visits import READS_PER_MINUTE, address_of, origins, publishable
+from circumspect.server.stores import tenants
+
+router = page_routes.router()
+SCRIPT_SECONDS = 300
+WORDS = (
+    "greeting", "you", "agent", "person", "sent-later", "lost", "failed", "again", "unavailable", "settled",
+    "chose-yes", "chose-no", "question", "step-thinking", "step-reading", "step-checking", "step-reviewing",
+    "step-acting", "step-confirming", "waiting", "too-many", "ended", "send", "judge", "thumb-up", "thumb-down",
+    "wrong", "thanks", "not-saved",
+)  # fmt: skip
+"""What the frame's script says."""
+
+
+@router.get("/widget.js")
+async def script(request: Request) -> Response:
+    """The same for everybody, for any site."""
+    headers = {"Cache-Control": f"public, max-age={SCRIPT_SECONDS}", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return Response(_script(), media_type="text/javascript", headers=headers)
+
+
+@cache
+def _script() -> bytes:
+    return resources.files("circumspect.server.console").joinpath("static", "widget", "widget.js").read_bytes()
+
+
+@router.get("/widget")
+async def frame(
+    request: Request,
+    key: Annotated[str, Query(max_length=200)] = "",
+    lang: Annotated[str, Query(max_length=10)] = "",
+) -> Response:
+    services = services_of(request)
+    await services.limiter.check(f"widget-reads:{address_of(request)}", READS_PER_MINUTE)
+    try:
+        known = await publishable(request, key)
+    except NotSignedIn as error:
+        # There is no way to sign in from here.
+        raise NotPermitted(error.problem, fix=error.fix) from None
+    row = await services.store.tx(tenants.get, known.row.tenant)
+    name, default = (row.tenant.business.name, row.tenant.language) if row else ("", words_of(request).language)
+    words = Words(spoken(lang[:2].lower()) or default)
+    html = (
+        environment()
+        .get_template("widget/frame.html")
+        .render(
+            language=words.language,
+            direction=words.direction,
+            t=words.t,
+            name=name,
+            key=key,
+            comment=COMMENT,
+            words={one: words.t(f"widget-{one}") for one in WORDS},
+        )
+    )
+    ancestors = " ".join(await origins(request, known.row.tenant)) or "'none'"
+    headers = {
+        "Content-Security-Policy": POLICY.format(ancestors=ancestors),
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Referrer-Policy": "no-referrer",
+    }
+    return Response(html, media_type="text/html", headers=headers)

@@ -1,0 +1,103 @@
+"""Who comes with a widget's key: a request in, the tenant out, or a refusal.
+
+The key stands in web pages, so everybody has it. It therefore opens conversations that the widget itself began, by ids
+that nobody can guess, and nothing else; a key that may do anything more is refused, however it came into a page. How
+much one address may do is bounded apart from the tenant's rate, so that a visitor who floods the widget shuts out
+themselves and not the tenant's own programs.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from circumspect.errors import CircumspectError
+from circumspect.server.access import Caller, Door, NotPermitted, Principal, known_key, services_of
+from circumspect.server.problems import not_found
+from circumspect.server.request_log import about
+from circumspect.server.stores.access import KnownKey
+from circumspect.values import ConversationId, TenantId
+
+MESSAGES_PER_MINUTE = 60
+READS_PER_MINUTE = 240
+"""For each address."""
+_CONVERSATION = re.compile(r"web_[A-Za-z0-9_-]{32}")
+_ELSEWHERE = ("cross-site", "same-site")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    tenant: TenantId
+    key: str
+    """The key's id."""
+
+    @property
+    def principal(self) -> Principal:
+        """As the routes of the API know a key's holder."""
+        caller = Caller(self.tenant, self.key, frozenset({"widget"}))
+        return Principal(caller.name, frozenset({self.tenant}), caller=caller)
+
+
+def visit(*, says: bool) -> Door[Visit]:
+    """A visitor who reads, or who says something, which costs the tenant money and counts against its rate."""
+
+    async def look(request: Request) -> Visit:
+        if request.headers.get("sec-fetch-site") in _ELSEWHERE:
+            raise NotPermitted("This is for the widget's own frame.", fix="Use the API with a key of scope chat.")
+        services, address = services_of(request), address_of(request)
+        name, rate = ("says", MESSAGES_PER_MINUTE) if says else ("reads", READS_PER_MINUTE)
+        await services.limiter.check(f"widget-{name}:{address}", rate)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        known = await publishable(request, token.strip() if scheme.lower() == "bearer" else "")
+        if says:
+            rate_of_tenant = (await services.directory.settings(known.row.tenant)).rate_per_minute
+            await services.limiter.check(f"tenant:{known.row.tenant}", rate_of_tenant)
+        about(tenant=known.row.tenant)
+        return Visit(known.row.tenant, known.row.id)
+
+    return Door(look)
+
+
+async def publishable(request: Request, token: str) -> KnownKey:
+    """A key that may stand in a web page."""
+    known = await known_key(request, token)
+    if set(known.row.scopes) != {"widget"}:
+        raise NotPermitted(
+            "This key may do more than a key in a web page should.",
+            fix="Revoke it, and make one for the page: circumspect keys create --tenant NAME --scope widget.",
+        )
+    return known
+
+
+def new_conversation() -> ConversationId:
+    """Whoever knows the id can read the conversation: 192 random bits, whatever makes the other ids."""
+    return ConversationId(f"web_{secrets.token_urlsafe(24)}")
+
+
+def begun_here(conversation_id: str) -> ConversationId:
+    """An id that a widget was given. What a tenant's own programs have begun may have ids that can be guessed."""
+    if not _CONVERSATION.fullmatch(conversation_id):
+        raise not_found("conversation")
+    return ConversationId(conversation_id)
+
+
+async def origins(request: Request, tenant: TenantId) -> tuple[str, ...]:
+    """The sites that may show this tenant's chat; none while its settings cannot be read."""
+    try:
+        return (await services_of(request).directory.settings(tenant)).widget.origins
+    except CircumspectError:
+        return ()
+
+
+def address_of(request: Request) -> str:
+    """Of IPv6 the network, since whoever has one address there has all of it."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))

@@ -1,0 +1,217 @@
+"""What routes have in common: answers written by orjson, pages, who may see what, and how errors are described."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+import orjson
+import sqlalchemy as sa
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from circumspect.server.access import NotPermitted, Principal
+from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.request_log import StrictRoute, about
+from circumspect.server.schemas.bodies import ID, TENANT, Problem
+from circumspect.server.services import Services
+from circumspect.stores import action_log
+from circumspect.stores.codec import dumps, moment
+from circumspect.stores.people import Page
+from circumspect.values import JsonObject, TenantId
+
+T = TypeVar("T")
+Shown = Mapping[str, Any]
+
+MEANINGS = {
+    400: "The body cannot be read.",
+    401: "No key or sign-in, or not a valid one.",
+    403: "The key lacks a scope, or the operator the role.",
+    404: "There is no such thing, or it is somebody else's.",
+    408: "The body took too long.",
+    409: "It is not in a state for this, or somebody was quicker.",
+    413: "Too large.",
+    415: "The body is not sent as JSON.",
+    422: "A field is missing, unknown or wrong.",
+    429: "Too many requests; `Retry-After` says when to come back.",
+    503: "The database or the tenant's configuration cannot be used now.",
+}
+KEY: list[dict[str, list[str]]] = [{"key": []}]
+OPERATOR: list[dict[str, list[str]]] = [{"session": []}, {"cookie": []}]
+SCHEMES = {
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "csk_…",
+        "description": "A tenant's API key: `circumspect keys create --tenant NAME`. What it may do is said by its "
+        "scopes: chat, read, manage, admin.",
+    },
+    "session": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "ses_…",
+        "description": "An operator's sign-in: the token of `POST /v1/session`.",
+    },
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "circumspect_session",
+        "description": "The same in a browser. A change has to come from a page of this server.",
+    },
+    "metrics": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `metrics_token` of the settings, for scraping from another machine.",
+    },
+}
+
+
+def resource(tag: str, route_class: type[StrictRoute] = StrictRoute) -> APIRouter:
+    return APIRouter(tags=[tag], route_class=route_class)
+
+
+def described(
+    model: Any = None,
+    *statuses: int,
+    status: int = 200,
+    security: Sequence[Mapping[str, list[str]]] = (*KEY, *OPERATOR),
+    **more: Any,
+) -> dict[str, Any]:
+    """Keyword arguments for a route: what it answers, every error it may answer with, who may call it."""
+    wrong = sorted({401, 403, 422, 429, 503, *statuses}) if security else sorted({422, *statuses})
+    responses: dict[int | str, dict[str, Any]] = {
+        code: {"model": Problem, "description": MEANINGS.get(code, "An error.")} for code in wrong
+    }
+    if model is not None:
+        responses[status] = {"model": model, "description": "Done."}
+    responses |= more.pop("responses", {})
+    extra = {"security": [dict(one) for one in security], **more.pop("openapi_extra", {})}
+    # `response_model=None`: answers are written by orjson, not taken apart and put together by the framework.
+    return {"responses": responses, "status_code": status, "openapi_extra": extra, "response_model": None, **more}
+
+
+def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(written(value), status, headers=headers, media_type="application/json")
+
+
+def written(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+    except orjson.JSONEncodeError:
+        # Mappings of other types, lone surrogates, integers beyond 64 bits.
+        return dumps(value).encode()
+
+
+# --- who may see what -----------------------------------------------------------------------------------------------
+
+TenantQuery = Annotated[
+    str | None, Query(pattern=TENANT, description="For operators: only this tenant. A key is always its own tenant's.")
+]
+
+
+def visible(who: Principal, tenant: str | None) -> frozenset[TenantId] | None:
+    """The tenants whose rows may be seen in this request; None is everyone's."""
+    if tenant is None:
+        seen = who.tenant_filter
+    elif who.may_see(tenant):
+        seen = frozenset({TenantId(tenant)})
+    else:
+        raise not_found("tenant")
+    if seen is not None and len(seen) == 1:
+        about(tenant=next(iter(seen)))
+    return seen
+
+
+def one_tenant(who: Principal, tenant: str | None) -> TenantId:
+    """The tenant that this is about: the key's own, or the one an operator names."""
+    seen = visible(who, tenant)
+    if seen is None or len(seen) != 1:
+        raise HttpProblem(422, "tenant_needed", "Several tenants can be meant.", fix="Name one with ?tenant=.")
+    return next(iter(seen))
+
+
+def needs_one_of(who: Principal, *scopes: Literal["chat", "read", "manage", "admin"]) -> None:
+    """A key has to have one of these; operators are judged by their role."""
+    if who.caller is not None and not who.caller.scopes & set(scopes):
+        raise NotPermitted(
+            f"This API key may not do this: it needs the scope {' or '.join(scopes)}.",
+            fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What somebody is about to do, for the log. Written in the transaction that does it."""
+
+    id: str
+    at: datetime
+    by: str
+    name: str
+
+    def log(
+        self, connection: sa.Connection, tenant: str | None, subject: str, detail: JsonObject | None = None
+    ) -> None:
+        action_log.log_action(
+            connection,
+            id=self.id,
+            at=self.at,
+            operator=self.by,
+            action=self.name,
+            tenant=tenant,
+            subject=subject,
+            detail=detail,
+        )
+
+
+def action(services: Services, by: str, name: str) -> Action:
+    return Action(services.ids.new("act"), services.clock.now(), by, name)
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+After = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+IdPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
+
+
+def page_after(after: str | None) -> Page | None:
+    if after is None:
+        return None
+    try:
+        at, id_ = orjson.loads(base64.urlsafe_b64decode(after.encode("ascii") + b"=="))
+        return Page(float(at), _text(id_))
+    except (ValueError, TypeError, binascii.Error, UnicodeEncodeError):
+        raise HttpProblem(
+            422, "invalid", "The place to go on from cannot be read.", fix="Pass `next` of the page before as `after`."
+        ) from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError
+    return value
+
+
+def paged(
+    rows: Sequence[T], limit: int, shown: Callable[[T], Shown], key: Callable[[T], tuple[datetime | float, str]]
+) -> dict[str, Any]:
+    """`rows` are one more than the limit when there is a next page."""
+    kept, more = rows[:limit], len(rows) > limit
+    following = None
+    if more:
+        at, id_ = key(kept[-1])
+        place = orjson.dumps([at.timestamp() if isinstance(at, datetime) else at, id_])
+        following = base64.urlsafe_b64encode(place).decode().rstrip("=")
+    return {"items": [shown(row) for row in kept], "next": following}
+
+
+def when(at: datetime | float | None) -> str | None:
+    if at is None:
+        return None
+    if isinstance(at, datetime):
+        return at.isoformat()
+    return moment(at).isoformat()

@@ -1,0 +1,1 @@
+"""Tables that only a server has use for: plain functions on a connection."""

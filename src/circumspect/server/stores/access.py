@@ -1,0 +1,349 @@
+"""Who may come in: rows of keys, operators, their sign-ins, and sealed secrets.
+
+Plain functions on a connection. Nothing here ever sees a key, a token or a password: what comes in is hashed or sealed
+already. The one choice that may surprise: an attempt to sign in is counted before the password is looked at, in the
+statement that also reads the lock, so that a hundred guesses sent at once are as few as a hundred sent in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+import sqlalchemy as sa
+
+from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.stores.codec import checked, clean, epoch
+from circumspect.stores.statements import run, sql
+from circumspect.stores.tables import api_keys, operator_sessions, operators, secrets, tenants
+from circumspect.values import Json, TenantId
+
+Scope = Literal["chat", "read", "manage", "admin", "widget"]
+Role = Literal["operator", "reviewer", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+ROLES: tuple[Role, ...] = get_args(Role)
+
+USED_SECONDS = 60
+"""`used_at` is right to the minute, so that a busy key is not a write for every request."""
+FREE_FAILURES = 5
+FIRST_LOCK_SECONDS = 30
+LONGEST_LOCK_SECONDS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    id: str
+    tenant: TenantId
+    name: str
+    scopes: tuple[Scope, ...]
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+    used_at: float | None = None
+
+    def valid(self, now: float) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """A key as it is checked: its hash, and what the tenant has set for its callers."""
+
+    row: KeyRow
+    hash: str
+    settings: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """`tenants` lists whom the operator may see; None is everyone."""
+
+    id: str
+    name: str
+    role: Role
+    tenants: tuple[TenantId, ...] | None
+    created_at: float
+    disabled_at: float | None = None
+    locked_until: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to sign in, counted already. While `locked`, no password is right."""
+
+    operator: OperatorRow
+    password: str
+    failures: int
+    """This one counted."""
+    locked: bool
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def add_key(connection: sa.Connection, row: KeyRow, hash_: str) -> None:
+    if connection.execute(sa.select(tenants.c.id).where(tenants.c.id == row.tenant)).one_or_none() is None:
+        raise unknown_tenant(connection, row.tenant)
+    connection.execute(
+        sa.insert(api_keys).values(
+            id=row.id,
+            tenant=row.tenant,
+            name=clean(row.name),
+            hash=hash_,
+            scopes=list(row.scopes),
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+        )
+    )
+
+
+def unknown_tenant(connection: sa.Connection, tenant: str) -> UnknownTenant:
+    known = sorted(connection.execute(sa.select(tenants.c.id).limit(20)).scalars())
+    some = f"Known are: {', '.join(known)}." if known else "There is none yet: add one with `circumspect apply FILE`."
+    return UnknownTenant(f"There is no tenant '{tenant}'.", fix=some)
+
+
+def key_by_id(connection: sa.Connection, id_: str) -> KnownKey | None:
+    row: Any = connection.execute(
+        sa.select(api_keys, tenants.c.settings)
+        .join_from(api_keys, tenants, tenants.c.id == api_keys.c.tenant)
+        .where(api_keys.c.id == id_)
+    ).one_or_none()
+    return None if row is None else KnownKey(_key(row), row.hash, row.settings or {})
+
+
+def list_keys(connection: sa.Connection, allowed: Collection[TenantId] | None = None) -> Sequence[KeyRow]:
+    """Of these tenants, or of all; the newest first."""
+    query = sa.select(api_keys).order_by(api_keys.c.created_at.desc(), api_keys.c.id)
+    if allowed is not None:
+        query = query.where(api_keys.c.tenant.in_(sorted(allowed)))
+    return [_key(row) for row in connection.execute(query)]
+
+
+def revoke_key(
+    connection: sa.Connection, id_: str, at: float, allowed: Collection[TenantId] | None = None
+) -> KeyRow | None:
+    """The key as it is now; revoking twice keeps the first time. None when there is none, or it is not theirs."""
+    query = (
+        sa.update(api_keys)
+        .where(api_keys.c.id == id_)
+        .values(revoked_at=sa.func.coalesce(api_keys.c.revoked_at, at))
+        .returning(*api_keys.c)
+    )
+    if allowed is not None:
+        query = query.where(api_keys.c.tenant.in_(sorted(allowed)))
+    row: Any = connection.execute(query).one_or_none()
+    return None if row is None else _key(row)
+
+
+def rotate_key(
+    connection: sa.Connection,
+    id_: str,
+    *,
+    new_id: str,
+    new_hash: str,
+    at: float,
+    overlap: float,
+    allowed: Collection[TenantId] | None = None,
+) -> tuple[KeyRow, KeyRow] | None:
+    """The old key, which ends after the overlap, and the new one, which may do the same and lasts as long as the old
+    one was made for. None when there is none, or it is not theirs."""
+    row: Any = connection.execute(sa.select(api_keys).where(api_keys.c.id == id_).with_for_update()).one_or_none()
+    if row is None or (allowed is not None and row.tenant not in allowed):
+        return None
+    old = _key(row)
+    if not old.valid(at):
+        raise ConfigError("This key is revoked or has expired.", fix="Make a new one with `circumspect keys create`.")
+    ends = at + overlap if old.expires_at is None else min(old.expires_at, at + overlap)
+    lasts = None if old.expires_at is None else at + (old.expires_at - old.created_at)
+    new = KeyRow(new_id, old.tenant, old.name, old.scopes, at, lasts)
+    add_key(connection, new, new_hash)
+    changed: Any = connection.execute(
+        sa.update(api_keys).where(api_keys.c.id == id_).values(expires_at=ends).returning(*api_keys.c)
+    ).one()
+    return _key(changed), new
+
+
+_TOUCH = sql("""
+    UPDATE api_keys SET used_at = :now WHERE id = :id AND (used_at IS NULL OR used_at <= :now - 60)
+""")
+
+
+def touch_key(connection: sa.Connection, id_: str, now: float) -> bool:
+    """True when this was the one write of the minute."""
+    return bool(run(connection, _TOUCH, {"id": id_, "now": now}).rowcount)
+
+
+def _key(row: Any) -> KeyRow:
+    return KeyRow(
+        row.id,
+        TenantId(row.tenant),
+        row.name,
+        tuple(row.scopes),
+        row.created_at,
+        row.expires_at,
+        row.revoked_at,
+        row.used_at,
+    )
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+def add_operator(connection: sa.Connection, row: OperatorRow, password: str) -> None:
+    checked(row.name)
+    if connection.execute(sa.select(operators.c.id).where(operators.c.name == row.name)).one_or_none() is not None:
+        raise ConfigError(f"There is an operator '{row.name}' already.", fix="Choose another name, or change that one.")
+    for tenant in row.tenants or ():
+        if connection.execute(sa.select(tenants.c.id).where(tenants.c.id == tenant)).one_or_none() is None:
+            raise unknown_tenant(connection, tenant)
+    connection.execute(
+        sa.insert(operators).values(
+            id=row.id,
+            name=row.name,
+            password=password,
+            role=row.role,
+            tenants=None if row.tenants is None else list(row.tenants),
+            created_at=row.created_at,
+            failures=0,
+            locked_until=0,
+        )
+    )
+
+
+def list_operators(connection: sa.Connection) -> Sequence[OperatorRow]:
+    return [_operator(row) for row in connection.execute(sa.select(operators).order_by(operators.c.name))]
+
+
+def operator_named(connection: sa.Connection, name: str) -> OperatorRow | None:
+    row: Any = connection.execute(sa.select(operators).where(operators.c.name == name)).one_or_none()
+    return None if row is None else _operator(row)
+
+
+def set_password(connection: sa.Connection, operator: str, password: str) -> None:
+    """Ends every sign-in of theirs, and a lock."""
+    connection.execute(
+        sa.update(operators).where(operators.c.id == operator).values(password=password, failures=0, locked_until=0)
+    )
+    end_sessions(connection, operator)
+
+
+def set_disabled(connection: sa.Connection, operator: str, at: float | None) -> None:
+    """None lets them in again."""
+    connection.execute(sa.update(operators).where(operators.c.id == operator).values(disabled_at=at))
+    end_sessions(connection, operator)
+
+
+_ATTEMPT = sql(f"""
+    UPDATE operators SET
+        failures = failures + 1,
+        locked_until = CASE
+            WHEN failures + 1 < {FREE_FAILURES} THEN 0
+            WHEN failures + 1 >= {FREE_FAILURES} + 5 THEN :now + {LONGEST_LOCK_SECONDS}
+            ELSE :now + {FIRST_LOCK_SECONDS} * (1 << (failures + 1 - {FREE_FAILURES}))
+        END
+    WHERE name = :name AND locked_until <= :now
+    RETURNING id
+""")  # noqa: S608
+
+
+def begin_attempt(connection: sa.Connection, name: str, now: float) -> Attempt | None:
+    """Counts it as failed until `attempt_succeeded` says otherwise. None when there is no such operator."""
+    if clean(name) != name:
+        return None  # cannot be stored, so nobody has it; PostgreSQL would refuse to look
+    counted = run(connection, _ATTEMPT, {"name": name, "now": now}).fetchone()
+    row: Any = connection.execute(sa.select(operators).where(operators.c.name == name)).one_or_none()
+    return None if row is None else Attempt(_operator(row), row.password, row.failures, locked=counted is None)
+
+
+def attempt_succeeded(connection: sa.Connection, operator: str, password: str | None = None) -> None:
+    """Forget the failures; keep the password hashed anew, if it is given."""
+    values: dict[str, object] = {"failures": 0, "locked_until": 0}
+    if password is not None:
+        values["password"] = password
+    connection.execute(sa.update(operators).where(operators.c.id == operator).values(**values))
+
+
+def _operator(row: Any) -> OperatorRow:
+    return OperatorRow(
+        row.id,
+        row.name,
+        row.role,
+        None if row.tenants is None else tuple(TenantId(one) for one in row.tenants),
+        row.created_at,
+        row.disabled_at,
+        row.locked_until,
+    )
+
+
+# --- sign-ins -------------------------------------------------------------------------------------------------------
+
+
+def add_session(connection: sa.Connection, operator: str, hash_: str, at: float, until: float) -> None:
+    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.expires_at <= at))
+    connection.execute(
+        sa.insert(operator_sessions).values(hash=hash_, operator=operator, created_at=at, expires_at=until)
+    )
+
+
+def operator_of(connection: sa.Connection, hash_: str, now: float) -> tuple[OperatorRow, float] | None:
+    """Whose sign-in this is and when it ends; None when it has ended or the operator may not come in any more."""
+    row: Any = connection.execute(
+        sa.select(operators, operator_sessions.c.expires_at)
+        .join_from(operator_sessions, operators)
+        .where(
+            operator_sessions.c.hash == hash_,
+            operator_sessions.c.expires_at > now,
+            operators.c.disabled_at.is_(None),
+        )
+    ).one_or_none()
+    return None if row is None else (_operator(row), row.expires_at)
+
+
+def end_session(connection: sa.Connection, hash_: str) -> OperatorRow | None:
+    """Whose it was, if it was there."""
+    operator = connection.execute(
+        sa.delete(operator_sessions).where(operator_sessions.c.hash == hash_).returning(operator_sessions.c.operator)
+    ).scalar_one_or_none()
+    if operator is None:
+        return None
+    return _operator(connection.execute(sa.select(operators).where(operators.c.id == operator)).one())
+
+
+def end_sessions(connection: sa.Connection, operator: str) -> None:
+    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.operator == operator))
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+_PUT_SECRET = sql("""
+    INSERT INTO secrets (tenant, name, sealed, updated_at) VALUES (:tenant, :name, :sealed, :at)
+    ON CONFLICT (tenant, name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at
+""")
+
+
+def put_secret(connection: sa.Connection, tenant: TenantId, name: str, sealed: str, at: datetime | float) -> None:
+    checked(tenant, name)
+    moment = epoch(at) if isinstance(at, datetime) else at
+    run(connection, _PUT_SECRET, {"tenant": tenant, "name": name, "sealed": sealed, "at": moment})
+
+
+def delete_secret(connection: sa.Connection, tenant: TenantId, name: str) -> bool:
+    return bool(
+        connection.execute(sa.delete(secrets).where(secrets.c.tenant == tenant, secrets.c.name == name)).rowcount
+    )
+
+
+def sealed_secrets(connection: sa.Connection, tenant: TenantId) -> Mapping[str, str]:
+    rows: Sequence[Any] = connection.execute(
+        sa.select(secrets.c.name, secrets.c.sealed).where(secrets.c.tenant == tenant)
+    ).all()
+    return {row.name: row.sealed for row in rows}
+
+
+def every_sealed_secret(connection: sa.Connection) -> Sequence[tuple[TenantId, str, str]]:
+    """Tenant, name and what is sealed: for sealing anew with another key."""
+    rows: Sequence[Any] = connection.execute(sa.select(secrets)).all()
+    return [(TenantId(row.tenant), row.name, row.sealed) for row in rows]

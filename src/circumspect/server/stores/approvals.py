@@ -1,0 +1,103 @@
+"""Calls that wait for somebody: a colleague's approval, or the agent of somebody else's that proposed them.
+
+Plain functions on a connection. `tenants` are those that the caller may see; None is all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.stores import codec
+from circumspect.stores.codec import epoch
+from circumspect.stores.people import Page, Tenants, mine, moment_of, newest_first, not_there
+from circumspect.stores.tables import WAITING, intents, tool_executions
+from circumspect.values import ConversationId, Execution, Intent, IntentId, TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that waits for a colleague, or did. `intent` holds exactly what will run."""
+
+    intent: Intent
+    settled_by: str | None
+    settled_at: datetime | None
+
+
+def list_approvals(
+    connection: sa.Connection,
+    tenants: Tenants,
+    after: Page | None,
+    limit: int,
+    *,
+    waiting: bool = True,
+    now: datetime | None = None,
+) -> Sequence[Approval]:
+    """Those that wait and have not expired (`now`), or all there ever were."""
+    query = sa.select(intents).where(intents.c.kind == "approval", mine(intents, tenants))
+    if waiting:
+        query = query.where(sa.text(WAITING))
+        if now is not None:
+            query = query.where(intents.c.expires_at > epoch(now))
+    rows = connection.execute(newest_first(query, intents, "created_at", after, limit))
+    return [_approval(row) for row in rows]
+
+
+def get_approval(connection: sa.Connection, tenants: Tenants, id_: str) -> Approval:
+    query = sa.select(intents).where(intents.c.id == id_, intents.c.kind == "approval", mine(intents, tenants))
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise not_there("approval")
+    return _approval(row)
+
+
+def _approval(row: Any) -> Approval:
+    return Approval(codec.intent(row), row.settled_by, moment_of(row.settled_at))
+
+
+# --- clients that propose a call and come back for it ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What became of a call that was held when it was proposed."""
+
+    intent: Intent
+    execution: Execution | None
+
+
+def waiting_call(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, hash_: str, now: datetime
+) -> Waiting | None:
+    """The newest intent for exactly this call that its proposer has not collected yet; None when there is none."""
+    query = (
+        sa.select(intents)
+        .where(
+            intents.c.tenant == tenant,
+            intents.c.conversation == conversation,
+            intents.c.hash == hash_,
+            intents.c.state.in_(("pending", "consumed", "denied")),
+        )
+        .order_by(intents.c.created_at.desc(), intents.c.id.desc())
+        .limit(1)
+    )
+    row: Any = connection.execute(query).one_or_none()
+    if row is None or (row.state == "pending" and row.expires_at <= epoch(now)):
+        return None
+    ran: Any = connection.execute(
+        sa.select(tool_executions).where(tool_executions.c.intent == row.id, tool_executions.c.tenant == tenant)
+    ).one_or_none()
+    return Waiting(codec.intent(row), None if ran is None else codec.execution(ran))
+
+
+def collect(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> None:
+    """Its proposer has heard what became of it: the same call proposed again is a new one."""
+    connection.execute(
+        sa.update(intents)
+        .where(intents.c.id == intent, intents.c.tenant == tenant, intents.c.state.in_(("consumed", "denied")))
+        .values(state="collected")
+    )

@@ -1,0 +1,73 @@
+"""Clients that send the whole talk each time: which conversation it belongs to, and a past that began elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from circumspect.errors import StoreError
+from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.ledger import execution_row
+from circumspect.stores.people import change, row_of
+from circumspect.stores.statements import Values, insert
+from circumspect.stores.tables import conversations, messages, tool_executions, turns
+from circumspect.values import ConversationId, Execution, TenantId, TurnId
+
+
+def find_thread(connection: sa.Connection, tenant: TenantId, thread: str) -> ConversationId | None:
+    """The conversation whose talk so far has this digest; the most recent, should there be several."""
+    query = (
+        sa.select(conversations.c.id)
+        .where(conversations.c.tenant == tenant, conversations.c.thread == thread, sa.text("thread IS NOT NULL"))
+        .order_by(conversations.c.updated_at.desc())
+        .limit(1)
+    )
+    found = connection.execute(query).scalar()
+    return None if found is None else ConversationId(found)
+
+
+def set_thread(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, thread: str) -> None:
+    change(connection, tenant, conversation, thread=thread)
+
+
+def import_talk(
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    said: Sequence[Mapping[Literal["role", "content"], str]],
+    ran: Sequence[Execution],
+    turn: TurnId,
+    now: datetime,
+) -> None:
+    """What a client says was said and done before it came to us, into an empty conversation."""
+    if not said and not ran:
+        return
+    there: Any = connection.execute(row_of(tenant, conversation)).one_or_none()
+    if there is None or there.next_seq:
+        raise StoreError("Only an empty conversation can be given a past.", fix="Use a new conversation.")
+    if said:
+        rows: list[Values] = [
+            {"seq": seq, "role": one["role"], "kind": "message", "content": clean(one["content"])}
+            for seq, one in enumerate(said)
+        ]
+        common: Values = {
+            "tenant": tenant,
+            "conversation": conversation,
+            "turn": turn,
+            "meta": dumps({"imported": True}),
+            "at": epoch(now),
+        }
+        insert(connection, messages, *rows, common=common)
+        change(connection, tenant, conversation, next_seq=len(said))
+    if ran:
+        insert(connection, tool_executions, *(execution_row(one, reported=True) for one in ran))
+
+
+def conversation_of_key(connection: sa.Connection, tenant: TenantId, key: str) -> ConversationId | None:
+    """Where the turn with a client's key took place, whether or not it has ended."""
+    query = sa.select(turns.c.conversation).where(turns.c.tenant == tenant, turns.c.client_key == key).limit(1)
+    found = connection.execute(query).scalar()
+    return None if found is None else ConversationId(found)

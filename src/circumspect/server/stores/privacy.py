@@ -1,0 +1,127 @@
+"""What is kept, for how long, and about whom: retention, export and deletion of a person's data.
+
+Plain functions on a connection. A conversation is forgotten whole: what was said, thought and done in it, and the
+notifications that quoted it. Usage stays counted, since it names nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.stores.experiment_tables import exposures, labels, shadows
+from circumspect.stores.statements import run, sql
+from circumspect.stores.tables import (
+    conversations,
+    escalations,
+    intents,
+    messages,
+    operator_sessions,
+    outbox,
+    tool_executions,
+    turns,
+)
+from circumspect.values import ConversationId, TenantId
+
+_OWNED = (exposures, shadows, labels, messages, tool_executions, intents, escalations, turns)
+"""Every table with a conversation's rows; calls before the intents that they refer to."""
+
+_FORGET_NOTES = sql("DELETE FROM outbox WHERE id = :id OR id LIKE :below")
+
+
+def forget(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> None:
+    """As if it had never been. Whoever writes about it at this moment waits, and then finds nothing."""
+    own = sa.select(conversations.c.id).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
+    connection.execute(own.with_for_update())
+    told = connection.execute(
+        sa.select(escalations.c.id).where(escalations.c.tenant == tenant, escalations.c.conversation == conversation)
+    ).scalars()
+    for id_ in told.all():
+        run(connection, _FORGET_NOTES, {"id": id_, "below": f"{id_}:%"})
+    for table in _OWNED:
+        connection.execute(sa.delete(table).where(table.c.tenant == tenant, table.c.conversation == conversation))
+    connection.execute(
+        sa.delete(conversations).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
+    )
+
+
+def forget_older(connection: sa.Connection, tenant: TenantId, before: float, limit: int = 100) -> int:
+    """Conversations whose last message is older than that; none that a worker holds. How many there were."""
+    query = (
+        sa.select(conversations.c.id)
+        .where(
+            conversations.c.tenant == tenant,
+            conversations.c.updated_at < before,
+            sa.or_(conversations.c.lease_token.is_(None), conversations.c.lease_until < before),
+        )
+        .order_by(conversations.c.updated_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    old = connection.execute(query).scalars().all()
+    for conversation in old:
+        forget(connection, tenant, conversation)
+    return len(old)
+
+
+def tidy(connection: sa.Connection, delivered_before: float, now: float) -> None:
+    """Notifications that arrived long ago, and sign-ins that ended."""
+    connection.execute(sa.delete(outbox).where(outbox.c.state == "delivered", outbox.c.created_at < delivered_before))
+    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.expires_at < now))
+
+
+def _of_person(tenant: TenantId, person: str) -> sa.Select[Any]:
+    return (
+        sa.select(conversations.c.id)
+        .where(conversations.c.tenant == tenant, conversations.c.person == person, sa.text("person IS NOT NULL"))
+        .order_by(conversations.c.created_at, conversations.c.id)
+    )
+
+
+def export_person(connection: sa.Connection, tenant: TenantId, person: str) -> Mapping[str, Any]:
+    """Everything that is kept about a person, as it is kept."""
+    found = connection.execute(_of_person(tenant, person)).scalars().all()
+    return {
+        "tenant": tenant,
+        "person": person,
+        "conversations": [_whole(connection, tenant, conversation) for conversation in found],
+    }
+
+
+def delete_person(connection: sa.Connection, tenant: TenantId, person: str) -> int:
+    """How many conversations were forgotten."""
+    found = connection.execute(_of_person(tenant, person)).scalars().all()
+    for conversation in found:
+        forget(connection, tenant, conversation)
+    return len(found)
+
+
+def _whole(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Mapping[str, Any]:
+    return {
+        "id": conversation,
+        "messages": _rows(connection, messages, tenant, conversation, "seq"),
+        "calls": _rows(connection, tool_executions, tenant, conversation, "started_at"),
+        "confirmations": _rows(connection, intents, tenant, conversation, "created_at"),
+        "escalations": _rows(connection, escalations, tenant, conversation, "created_at"),
+        "experiments": _rows(connection, exposures, tenant, conversation, "at"),
+        "shadows": _rows(connection, shadows, tenant, conversation, "at"),
+        "labels": _rows(connection, labels, tenant, conversation, "at"),
+    }
+
+
+_OURS = frozenset(("token", "lease_until", "nonce", "tenant", "conversation"))
+"""Columns that say nothing about anybody."""
+
+
+def _rows(
+    connection: sa.Connection, table: sa.Table, tenant: TenantId, conversation: ConversationId, order: str
+) -> Sequence[Mapping[str, Any]]:
+    columns = [column for column in table.c if column.name not in _OURS]
+    query = (
+        sa.select(*columns)
+        .where(table.c.tenant == tenant, table.c.conversation == conversation)
+        .order_by(table.c[order])
+    )
+    return [dict(row._mapping) for row in connection.execute(query)]

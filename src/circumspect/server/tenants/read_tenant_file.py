@@ -1,0 +1,255 @@
+"""A tenant file -> TenantFile, its policy's text and its secrets; or everything that is wrong with it at once.
+
+Strict as a policy file is: an unknown key, a key given twice, an alias or a wrong type refuses the whole file. Paths in
+it are relative to it. An inline policy is kept as it was written, comments included, because that text is what gets
+stored, shown and compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from circumspect.errors import ConfigError
+from circumspect.policy.lint import Finding, Level, Place, meant
+from circumspect.policy.load import check as check_policy
+from circumspect.policy.load import read_yaml, surface, text_of
+from circumspect.server.tenants.file_findings import Lines, Located, explained, line_of
+from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
+from circumspect.tools import http_definition
+from circumspect.values import ToolSpec
+
+LONGEST_SECRET = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySource:
+    """The policy's text, where it was found, and how many lines of that file come before it."""
+
+    text: str
+    file: str
+    before: int = 0
+
+    def check(self, specs: Mapping[str, ToolSpec] | None) -> tuple[Any, tuple[Located, ...]]:
+        """The policy, if it can be read, and every finding in the place where a person will look for it."""
+        policy, found = check_policy(self.text + "\n", specs=specs)
+        moved = (Finding(one.level, one.line + self.before if one.line else 0, one.problem, one.fix) for one in found)
+        return policy, tuple(Located(self.file, one) for one in moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    path: Path
+    file: TenantFile | None
+    policy: PolicySource | None
+    documents: Mapping[Path, int]
+    """The files that are there, each with the number of the pattern that found it."""
+    secrets: Mapping[str, str] = field(repr=False)
+    lines: Lines = field(repr=False)
+    findings: tuple[Located, ...]
+
+    @property
+    def broken(self) -> bool:
+        return any(one.is_error for one in self.findings)
+
+    def at(self, place: Place, problem: str, fix: str = "", level: Level = "error") -> Located:
+        """What somebody else found, at its line."""
+        return Located(str(self.path), Finding(level, line_of(place, self.lines), problem.rstrip("."), fix))
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The published JSON schema of the file, for editors and for people."""
+    found = TenantFile.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Circumspect tenant",
+        **{key: value for key, value in found.items() if key != "title"},
+    }
+
+
+def read(path: Path) -> Reading:
+    """Everything that can be said without importing, calling or storing anything. Raises nothing."""
+    name = str(path)
+    try:
+        text = text_of(path)
+    except (OSError, ValueError) as problem:
+        return _nothing(path, [Finding("error", 0, str(problem), "Check the path and the file.")])
+    if found := surface(text):
+        return _nothing(path, found)
+    data, lines, found = read_yaml(text)
+    data = _with_lists(data)
+    try:
+        file = TenantFile.model_validate(data)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False)
+        found += [explained(error, lines, schema()) for error in errors]
+        policy, more = _policy(data.get("policy"), path, text) if isinstance(data, dict) else (None, [])
+        located = [Located(name, one) for one in (*found, *(_placed(one, lines) for one in more))]
+        located += policy.check(None)[1] if policy else ()
+        return Reading(path, None, policy, {}, {}, lines, _sorted(located))
+    policy, more = _policy(data.get("policy"), path, text)
+    documents, missing = _documents(file, path)
+    secrets, unread = _secrets(file, path)
+    remarks = [*more, *missing, *unread, *_http(file), *_secret_names(file)]
+    located = [Located(name, one) for one in (*found, *(_placed(one, lines) for one in remarks))]
+    return Reading(path, file, policy, documents, secrets, lines, _sorted(located))
+
+
+Remark = tuple[Place, str, str]
+
+
+def _placed(remark: Remark, lines: Lines) -> Finding:
+    place, problem, fix = remark
+    return Finding("error", line_of(place, lines), problem, fix)
+
+
+def _nothing(path: Path, found: list[Finding]) -> Reading:
+    return Reading(path, None, None, {}, {}, {}, tuple(Located(str(path), one) for one in found))
+
+
+def _sorted(found: list[Located]) -> tuple[Located, ...]:
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line, one.finding.level)))
+
+
+def _with_lists(value: Any) -> Any:
+    """JSON has lists; the reader of policies makes tuples."""
+    if isinstance(value, tuple | list):
+        return [_with_lists(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_lists(item) for key, item in value.items()}
+    return value
+
+
+# --- what the file refers to ----------------------------------------------------------------------------------------
+
+
+def _policy(said: Any, path: Path, text: str) -> tuple[PolicySource | None, list[Remark]]:
+    if isinstance(said, dict):
+        return _inline(path, text), []
+    if not isinstance(said, str) or "\n" in said:
+        return None, []
+    file = path.parent / said
+    try:
+        return PolicySource(text_of(file), str(file)), []
+    except (OSError, ValueError) as problem:
+        return None, [(("policy",), str(problem), "Write the path of a policy file, relative to this file.")]
+
+
+def _inline(path: Path, text: str) -> PolicySource | None:
+    """The lines below `policy:` as they were written, moved to the left."""
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    key, node = next(pair for pair in root.value if pair[0].value == "policy")
+    start, end = node.start_mark, node.end_mark
+    lines = text.split("\n")
+    # The end of a block is where the next thing begins, which is the end of a line only for braces.
+    last = [lines[end.line][: end.column]] if end.line < len(lines) else []
+    if node.flow_style:
+        lines[end.line : end.line + 1] = last
+        lines[start.line] = " " * start.column + lines[start.line][start.column :]
+        return PolicySource("\n".join(lines[start.line : end.line + 1]).strip() + "\n", str(path), start.line)
+    first = key.end_mark.line + 1
+    kept = [*lines[first : end.line], *last]
+    while kept and _belongs_elsewhere(kept[-1], start.column):
+        kept.pop()
+    while kept and not kept[0].strip():
+        kept.pop(0)
+        first += 1
+    moved = [line[min(start.column, len(line) - len(line.lstrip())) :].rstrip("\r") for line in kept]
+    return PolicySource("\n".join(moved) + "\n", str(path), first)
+
+
+def _belongs_elsewhere(line: str, column: int) -> bool:
+    """A blank line, or a comment that stands further left than the block before it."""
+    bare = line.lstrip()
+    return not bare or (bare.startswith("#") and len(line) - len(bare) < column)
+
+
+def _documents(file: TenantFile, path: Path) -> tuple[dict[Path, int], list[Remark]]:
+    found: dict[Path, int] = {}
+    wrong: list[Remark] = []
+    for at, pattern in enumerate(file.documents):
+        matches = [one for one in _globbed(path.parent, pattern) if one.is_file()]
+        if not matches:
+            wrong.append((("documents", at), f"there is no file '{pattern}'", "Write a path relative to this file."))
+        found = dict.fromkeys(matches, at) | found
+    return found, wrong
+
+
+def _globbed(folder: Path, pattern: str) -> Iterator[Path]:
+    if not any(sign in pattern for sign in "*?["):
+        yield folder / pattern
+        return
+    try:
+        root = Path(pattern).anchor
+        yield from sorted(Path(root).glob(str(Path(pattern).relative_to(root))) if root else folder.glob(pattern))
+    except ValueError:
+        return
+
+
+def _secrets(file: TenantFile, path: Path) -> tuple[dict[str, str], list[Remark]]:
+    found: dict[str, str] = {}
+    wrong: list[Remark] = []
+    for name, section in file.secrets.items():
+        try:
+            found[name] = _secret(section, path.parent)
+        except ConfigError as problem:
+            wrong.append((("secrets", name), problem.problem, problem.fix))
+    return found, wrong
+
+
+def _secret(section: SecretSection, folder: Path) -> str:
+    if section.env is not None:
+        value = os.environ.get(section.env, "")
+        if not value:
+            raise ConfigError(
+                f"the environment variable {section.env} is not set", fix="Set it where you run `circumspect apply`."
+            )
+        return value
+    file = folder / (section.file or "")
+    try:
+        if file.stat().st_size > LONGEST_SECRET:
+            raise ConfigError(f"{file} is too long for a secret", fix="Name the right file.")
+        value = file.read_text("utf-8").removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "not UTF-8 text"
+        raise ConfigError(f"the secret cannot be read from {file}: {reason}", fix="Check the path.") from None
+    if not value:
+        raise ConfigError(f"{file} is empty", fix="Put the secret into it.")
+    return value
+
+
+def _http(file: TenantFile) -> Iterator[Remark]:
+    for at, section in enumerate(file.tools):
+        if section.http is not None:
+            try:
+                http_definition.check(section.http)
+            except ConfigError as problem:
+                yield ("tools", at, "http"), problem.problem.rstrip("."), problem.fix
+
+
+def _secret_names(file: TenantFile) -> Iterator[Remark]:
+    """A file that lists its secrets lists all of them."""
+    if "secrets" not in file.model_fields_set:
+        return
+    used: list[tuple[Place, str]] = []
+    for at, section in enumerate(file.tools):
+        used += [(("tools", at, "http", "auth"), name) for name in (section.http.secrets() if section.http else ())]
+        used += [(("tools", at, "mcp"), name) for name in (section.mcp.secrets() if section.mcp else ())]
+    used += [
+        (("notify", "webhooks", at, "secret"), hook.secret)
+        for at, hook in enumerate(file.notify.webhooks)
+        if hook.secret
+    ]
+    for place, name in used:
+        if name not in file.secrets:
+            fix = meant(name, file.secrets) or f"Add it below `secrets`: {name}: {{env: {name.upper()}}}."
+            yield place, f"there is no secret '{name}'", fix

@@ -1,0 +1,284 @@
+"""The tenant file's model: everything about one tenant in one place. `reading.py` reads it, `applying.py` stores it.
+
+What is stored of it is split in two: the `Tenant` that a turn knows, and `TenantSettings`, what a server does for it.
+The policy is stored apart, by version, and so are secrets, sealed. The file names where a secret comes from and never
+holds one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from circumspect.policy.policy_file import Section, Share
+from circumspect.tools.http_definition import HttpToolDefinition
+from circumspect.tools.mcp_definition import McpDefinition
+from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId
+
+Text = Annotated[str, Field(max_length=100_000)]
+Line = Annotated[str, Field(max_length=1_000)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+FilePath = Annotated[str, Field(pattern=r"^[^\n\x00]{1,1000}$")]
+Topic = Literal["escalation", "approval", "indeterminate", "resolved"]
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as problem:
+        raise ValueError(f"this is not a regular expression: {problem}") from None
+    return text
+
+
+def _plan(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+Regex = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
+
+
+class PlanSection(Section):
+    name: Name
+    """What the plan is called: free, pro and enterprise are there from the start."""
+    mode: Mode | None = None
+    """How turns are processed: standard or adaptive. Changing it changes every tenant that has the plan."""
+    multiplier: Annotated[float, Field(ge=0, le=1_000)] | None = None
+    """What the cost of a tenant's turns is multiplied by on its bill."""
+
+
+class FaqSection(Section):
+    q: Text
+    """The question."""
+    a: Text
+    """The answer."""
+
+
+class BusinessSection(Section):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    """What the business is called. The agent speaks in this name."""
+    description: Text = ""
+    """One or two sentences: what it is and does."""
+    hours: Line = ""
+    """When it is open, in words."""
+    phone: Line = ""
+    """A phone number to give out."""
+    email: Line = ""
+    """An e-mail address to give out."""
+    about: Text = ""
+    """More about the business, shown to the model when it asks for it."""
+    contact: Text = ""
+    """Addresses, directions, who answers where."""
+    policies: Mapping[str, Text] = Field(default_factory=dict)
+    """Texts by name, for people: returns, shipping, privacy, terms."""
+    faqs: tuple[FaqSection, ...] = ()
+    """Questions and answers: `- {q: ..., a: ...}`."""
+    instructions: Text = ""
+    """How the agent should behave: tone, what to say and what not."""
+
+
+class ToolSection(Section):
+    """One source of tools: exactly one of `python`, `http` and `mcp`."""
+
+    python: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
+    """`package.module:name` of a tool, a list of tools, or a function that takes a ToolContext and returns tools."""
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Handed to that function as `context.options`."""
+    http: HttpToolDefinition | None = None
+    """A tool that is one HTTP request: docs/tools.md."""
+    mcp: McpDefinition | None = None
+    """An MCP server whose tools are used: docs/tools.md."""
+
+    @model_validator(mode="after")
+    def _one(self) -> ToolSection:
+        if sum(kind is not None for kind in (self.python, self.http, self.mcp)) != 1:
+            raise ValueError("write exactly one of python, http and mcp")
+        if self.options and self.python is None:
+            raise ValueError("options belong to python")
+        return self
+
+
+class SecretSection(Section):
+    """Where a secret comes from, read when the file is applied: exactly one of `env` and `file`."""
+
+    env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    """The name of an environment variable."""
+    file: FilePath | None = None
+    """The path of a file, whose text without the last line break is the secret."""
+
+    @model_validator(mode="after")
+    def _one(self) -> SecretSection:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write exactly one of env and file")
+        return self
+
+
+class WebhookSection(Section):
+    url: Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$", max_length=2_000)]
+    """Where it is sent: POST with a JSON body."""
+    secret: Name
+    """The name of the secret that signs it."""
+    topics: tuple[Topic, ...] = ("escalation", "approval", "indeterminate")
+    """What is sent: escalation, approval, indeterminate, resolved."""
+
+
+class EmailSection(Section):
+    to: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)], ...],
+        Field(min_length=1, max_length=50),
+    ]
+    """Addresses."""
+    topics: tuple[Topic, ...] = ("escalation", "approval", "indeterminate")
+    """What is sent: escalation, approval, indeterminate, resolved."""
+
+
+class NotifySection(Section):
+    webhooks: tuple[WebhookSection, ...] = ()
+    """Addresses of your own systems."""
+    emails: tuple[EmailSection, ...] = ()
+    """People."""
+
+
+class WidgetSection(Section):
+    origins: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?$", max_length=300)], ...],
+        Field(max_length=50),
+    ] = ()
+    """Sites that may show the chat: `https://shop.example`, `https://*.shop.example`. Without any, none may."""
+
+
+class CustomerSection(Section):
+    """Where the person of a conversation is looked up before a decision."""
+
+    tool: Name = "find_lead"
+    """A tool that only reads."""
+    parameter: Name = "email"
+    """Takes the conversation's `person`."""
+    at: Annotated[str, Field(max_length=200)] = "lead"
+    """Where in the result the person stands, by keys with dots between; empty for the result itself."""
+    fields: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)] = ("name", "company", "status")
+    """What becomes known. The agent may say it to that person."""
+
+
+class UnderstandingSection(Section):
+    """How messages are understood before anything is drafted."""
+
+    profile: Literal["guided", "service"]
+    """guided: safety check and analysis of the request. service: also decides one of five ways, searches only where
+    decided, computes how sure it is, and hands sensitive demands to a person."""
+    guardian: Line = "rules"
+    """Who makes the safety check: rules, llama-guard:MODEL@URL, moderation:MODEL, several joined by ` + `, or none."""
+    fail_closed: bool = True
+    """When the safety check cannot be made: hand over. false: go on, and write it down."""
+    synthetic_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of conversations in which the model finds the analysis as its own words; in the others, as a result."""
+    shown: bool = True
+    """The user reads how they were understood also when the turn goes on."""
+    spam: Annotated[float, Field(ge=0, le=1)] = 0.7
+    """From this spam score on a message is turned away."""
+    clarity: Annotated[float, Field(ge=0, le=1)] = 0.6
+    """Below this confidence in what is wanted the user is asked."""
+    answer_from: Annotated[float, Field(ge=0, le=1)] = 0.75
+    """service: from this confidence on an answer is given."""
+    escalate_below: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """service: below this confidence a person is asked."""
+    customer: CustomerSection | None = None
+    """service: the person of a conversation is looked up before a decision. Without it, nobody is."""
+
+
+class BrowserSection(Section):
+    """How the agent acts on web pages: docs/browser.md."""
+
+    search: Line | None = None
+    """Where is searched: documents (the tenant's own), tavily, searxng:URL or none; without it, the server's."""
+    widening: bool = True
+    """A search that finds too little on the page's own site may go beyond it."""
+    searches: Annotated[int, Field(ge=0, le=3)] = 3
+    """At most so many searches for one message."""
+    smart: Line | None = None
+    """The model that thinks; without it the tenant's."""
+    smart_fallback: Line | None = None
+    """Thinks when that one cannot be had."""
+    fast: Line | None = None
+    """The model that words actions and summaries; without it the one that thinks."""
+
+
+class TenantSettings(Section):
+    """What a server does for a tenant, beside answering. This is what the store keeps as `settings`."""
+
+    model: Line | None = None
+    """The model that answers, `openai:gpt-4o`; without it the server's."""
+    tools: tuple[ToolSection, ...] = ()
+    """What the agent can do, from Python, HTTP and MCP."""
+    understanding: UnderstandingSection | None = None
+    """How messages are understood before anything is drafted; without it, they are not."""
+    browser: BrowserSection | None = None
+    """How it acts on web pages (`/v1/agent/interact`); without it, as the defaults are."""
+    notify: NotifySection = NotifySection()
+    """Who hears of escalations and approvals."""
+    retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """Conversations are deleted so many days after their last message; without it they are kept."""
+    redact: tuple[Regex, ...] = ()
+    """Regular expressions: what they match is struck from logs and traces."""
+    rate_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """How many requests a minute are answered; without it the server's limit."""
+    widget: WidgetSection = WidgetSection()
+    """The chat on the tenant's own web pages: docs/widget.md."""
+
+
+class TenantFile(TenantSettings):
+    """A tenant file as it is written."""
+
+    version: Literal[1] = 1
+    """Version of the file's format."""
+    id: Id
+    """The tenant's id. It never changes; another id is another tenant."""
+    language: Language = "en"
+    """What the agent speaks when a message does not tell: en, he or ru."""
+    plan: Annotated[PlanSection, BeforeValidator(_plan, json_schema_input_type=str | PlanSection)] = PlanSection(
+        name="pro"
+    )
+    """The plan's name; or `{name, mode, multiplier}`, which makes or changes the plan itself."""
+    business: BusinessSection
+    """What the agent may know about the business."""
+    enabled_tools: tuple[Name, ...] | None = None
+    """The tools that may be used, by name; without it all of them."""
+    adaptive_share: Share = 1.0
+    """Share of the conversations that get the plan's adaptive mode, 0 to 1."""
+    policy: FilePath | Mapping[str, Any] | None = None
+    """What the tools may do: the path of a policy file, or the policy itself. Without it, what they declare holds."""
+    documents: tuple[FilePath, ...] = ()
+    """Files that the agent may answer from, by path; * stands for any letters."""
+    secrets: Mapping[Name, SecretSection] = Field(default_factory=dict)
+    """Where each secret comes from: `crm_token: {env: CRM_TOKEN}`. The value is stored sealed."""
+
+    def settings_document(self) -> dict[str, Json]:
+        """As the store keeps it. What was not said is left out, so that a default may change with the version."""
+        said: dict[str, Json] = self.model_dump(
+            mode="json", exclude_unset=True, by_alias=True, include=set(TenantSettings.model_fields)
+        )
+        return said
+
+    def tenant(self, plan: Plan) -> Tenant:
+        business = self.business
+        return Tenant(
+            id=TenantId(self.id),
+            business=Business(
+                **{
+                    **{name: getattr(business, name) for name in BusinessSection.model_fields},
+                    "policies": dict(business.policies),
+                    "faqs": tuple(Faq(question=one.q, answer=one.a) for one in business.faqs),
+                }
+            ),
+            plan=plan,
+            language=self.language,
+            tools=None if self.enabled_tools is None else frozenset(self.enabled_tools),
+            adaptive_share=self.adaptive_share,
+        )
+
+
+def read_settings(document: Mapping[str, Json]) -> TenantSettings:
+    return TenantSettings.model_validate(document)

@@ -1,0 +1,369 @@
+"""reply: how a turn ends, in words of our catalogue. Every ending a turn can have is one function here.
+
+A question that waits for a yes carries the intent that the yes will be bound to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import assert_never
+
+from circumspect import wording
+from circumspect.errors import ConversationBusy, StoreError
+from circumspect.language import catalogue
+from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.policy.understanding.understood import Found, Understood
+from circumspect.ports import Clock, Ids
+from circumspect.reasons import ReasonCode
+from circumspect.values import (
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+    Draft,
+    Enforced,
+    Escalate,
+    Escalation,
+    Execution,
+    Incoming,
+    Intent,
+    IntentId,
+    Language,
+    Mode,
+    Profile,
+    Reply,
+    Screened,
+    ToolSpec,
+    TurnResult,
+    Usage,
+)
+from circumspect.web.reasoning.reasoned import Reasoned
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every ending needs: who speaks, to whom, about which tools."""
+
+    screened: Screened
+    policy: Policy
+    tools: Mapping[str, ToolSpec]
+    profile: Profile
+    clock: Clock
+    ids: Ids
+
+    @property
+    def language(self) -> Language:
+        return self.screened.language
+
+    def say(self, key: str, **values: str | int | float) -> str:
+        return catalogue.say(self.language, key, **values)
+
+    def phrases(self, tool: str) -> Mapping[str, str]:
+        said = self.policy.of(tool, self.screened.incoming.tenant)
+        return said.phrase if said else {}
+
+    def action(self, call_owner: Enforced | Execution | Intent) -> str:
+        call = call_owner.call
+        return wording.action(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
+
+    def title(self, tool: str) -> str:
+        return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
+
+
+def stopped(desk: Desk, reason: ReasonCode) -> Reply:
+    if reason is ReasonCode.MESSAGE_EMPTY:
+        return Reply("asked", desk.say("message-empty"))
+    return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
+
+
+def answered(drafted: Draft, ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model proposes nothing (more) to do: its words are the answer."""
+    if changed := _changes(ran):
+        return done(changed[-1], drafted.reply, desk)
+    if not drafted.reply:
+        return Reply("asked", desk.say("ask-missing-unnamed"))
+    return Reply("answered", drafted.reply)
+
+
+def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
+    """The call does not run, or not yet."""
+    match enforced.verdict:
+        case Confirm(by="user"):
+            return confirmation(enforced, desk)
+        case Confirm():
+            return approval(enforced, desk)
+        case Ask() as ask:
+            return Reply("asked", _question(ask, enforced, drafted, desk))
+        case Escalate():
+            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+        case Deny() if desk.screened.incoming.page:
+            return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
+        case Deny():
+            unavailable = enforced.spec is None or not enforced.spec.configured
+            return Reply("blocked", _instead(desk, "tool-unavailable" if unavailable else "tool-denied"))
+        case Allow():
+            raise ValueError("a call that is allowed is not held")
+        case other:
+            assert_never(other)
+
+
+def held_after(ran: Sequence[Execution], enforced: Enforced, drafted: Draft, desk: Desk) -> Reply:
+    """The same in a turn that has run other calls: what these changed is said first."""
+    changed = _changes(ran)
+    if not changed:
+        return held(enforced, drafted, desk)
+    if isinstance(enforced.verdict, Deny) and any(one.call.hash == enforced.call.hash for one in changed):
+        return done(changed[-1], "", desk)
+    if isinstance(enforced.verdict, Escalate):
+        reply = handed_over(desk, enforced.reasons[0], desk.action(enforced), acted=True)
+    else:
+        reply = held(enforced, drafted, desk)
+    return preceded(reply, " ".join(done(one, "", desk).text for one in changed))
+
+
+def confirmation(enforced: Enforced, desk: Desk, key: str = "") -> Reply:
+    """Ask the user for a yes to exactly this call."""
+    key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
+    question = desk.say(key, action=desk.action(enforced))
+    return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
+
+
+def approval(enforced: Enforced, desk: Desk) -> Reply:
+    """Ask a colleague; the user hears that it waits."""
+    text = desk.say("approval-needed", action=desk.action(enforced))
+    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, desk.action(enforced))
+    return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
+
+
+def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk: Desk) -> Reply:
+    """The yes came too late, or what it was for has changed since: the same question anew."""
+    if asked.kind == "approval":
+        return edited(enforced, desk)
+    expired = reason is ReasonCode.PENDING_INTENT_EXPIRED
+    return confirmation(enforced, desk, "confirm-again-expired" if expired else "confirm-again-mismatch")
+
+
+def edited(enforced: Enforced, desk: Desk) -> Reply:
+    """A colleague's question to colleagues: the user hears nothing before one of them has decided."""
+    return Reply("escalated", "", intent=_intent(enforced, desk.action(enforced), "approval", desk))
+
+
+def not_now(enforced: Enforced, desk: Desk) -> Reply:
+    """A call proposed with no user to talk to is held; whoever proposed it reads the reasons."""
+    match enforced.verdict:
+        case Confirm(by="user"):
+            return confirmation(enforced, desk)
+        case Confirm():
+            return approval(enforced, desk)
+        case Escalate():
+            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+        case _:
+            return Reply("blocked", "")
+
+
+def nothing_pending(desk: Desk) -> Reply:
+    return Reply("asked", "" if desk.screened.incoming.errand else desk.say("nothing-to-confirm"))
+
+
+def dropped(intent: Intent, desk: Desk) -> Reply:
+    key = "approval-denied" if intent.kind == "approval" else "dropped"
+    return Reply("answered", desk.say(key, action=desk.action(intent)), dropped=intent.id)
+
+
+def with_a_person(desk: Desk) -> Reply:
+    """Somebody took the conversation over. Once they have spoken, the agent keeps out of it."""
+    spoken = any(message.meta.get("by") == "person" for message in desk.screened.opened.history[-4:])
+    return Reply("escalated", "" if spoken else desk.say("with-person"))
+
+
+def handed_out(ended: Sequence[Execution], words: str) -> Reply:
+    """The client is to run these; our id of each is how its result finds the way back."""
+    calls = tuple(replace(one.call, id=one.id) for one in ended)
+    return Reply("acted", words, calls=calls)
+
+
+def understood(made: Understood, desk: Desk) -> Reply:
+    """The turn ends with what was made of the message; nothing was drafted."""
+    if made.ends == "escalated":
+        reason, text = made.reason or ReasonCode.DECIDED_TO_ESCALATE, desk.screened.incoming.text
+        why = made.decision.why if made.decision else ""
+        return replace(handed_over(desk, reason, text), escalation=Escalation(reason, text, why))
+    return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
+
+
+def reasoned(made: Reasoned) -> Reply:
+    """Something that only the user knows is missing."""
+    return Reply("asked", made.question)
+
+
+def unanswerable(found: Found, desk: Desk) -> Reply:
+    """What was found does not carry an answer."""
+    if found.verdict == "clarify":
+        return Reply("asked", found.question)
+    reason = found.reason or ReasonCode.UNSURE_OF_ANSWER
+    reply = handed_over(desk, reason, desk.screened.incoming.text)
+    return replace(reply, escalation=Escalation(reason, desk.screened.incoming.text, found.summary))
+
+
+def withheld(ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model repeated what was noted for itself only. The user hears what was done, or that a person will answer."""
+    if changed := _changes(ran):
+        return done(changed[-1], "", desk)
+    return handed_over(desk, ReasonCode.NOTES_GIVEN_AWAY, desk.screened.incoming.text)
+
+
+def preceded(reply: Reply, words: str) -> Reply:
+    """The reply after how the request was understood. A yes is bound to the words as they are shown."""
+    if not words:
+        return reply
+    text = f"{words}\n\n{reply.text}" if reply.text else words
+    return replace(reply, text=text, intent=replace(reply.intent, question=text) if reply.intent else None)
+
+
+def handed_over(desk: Desk, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:
+    text = desk.say("escalated-after-action" if acted else "escalated")
+    return Reply("escalated", text, escalation=Escalation(reason, summary))
+
+
+def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
+    """A confirmed call ran; say what is known, in the model's words where it has any."""
+    match ended.state:
+        case "succeeded":
+            return Reply("acted", phrased or desk.say("done", action=desk.action(ended)))
+        case "failed":
+            problem = wording.shown(ended.error)
+            text = phrased or desk.say("tool-refused", action=desk.action(ended), problem=problem)
+            if escalation := _critical(ended, desk):
+                text = f"{text} {desk.say('colleague-told')}"
+            return Reply("failed", text, escalation=escalation)
+        case _:
+            text = desk.say("outcome-unknown", action=desk.action(ended))
+            return Reply("escalated", text)
+
+
+def not_verified(ended: Execution, desk: Desk) -> Reply:
+    """The tool said yes, and a look afterwards said no."""
+    text = desk.say("not-verified", action=desk.action(ended))
+    return Reply("escalated", text, escalation=Escalation(ReasonCode.VERIFICATION_FAILED, desk.action(ended)))
+
+
+def corrected(ran: Sequence[Execution], desk: Desk) -> Reply:
+    """The model insists on something that did not happen; the user hears what is true."""
+    changed = _changes(ran)
+    return done(changed[-1], "", desk) if changed else Reply("asked", desk.say("claim-replaced"))
+
+
+def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
+    """The model, the store or we failed. If something was changed before that, the user hears of it."""
+    if changed := _changes(ran):
+        return done(changed[-1], "", desk)
+    wanted = desk.profile.escalate_failures and key == "failed-model"
+    escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None
+    return Reply("failed", desk.say(key), escalation=escalation)
+
+
+def without_store(incoming: Incoming, language: Language, mode: Mode, problem: StoreError) -> TurnResult:
+    """The conversation could not even be opened. Nothing ran and nothing is recorded; the user still gets an answer."""
+    text = catalogue.say(language, "busy" if isinstance(problem, ConversationBusy) else "failed-store")
+    log.error("no turn without a store", extra={"turn": incoming.turn, "problem": problem.code})
+    reasons = (ReasonCode.STORE_FAILED,)
+    return TurnResult(incoming.turn, incoming.conversation, "failed", text, reasons, None, Usage(mode), language)
+
+
+def with_notices(reply: Reply, settled: Sequence[Execution], desk: Desk) -> Reply:
+    """The reply, preceded by what has become known about calls that an interruption left open."""
+    states = {"succeeded": "state-succeeded", "failed": "state-failed"}
+    notices = [
+        desk.say("interrupted-notice", action=desk.action(one), state=desk.say(states.get(one.state, "state-unknown")))
+        for one in settled
+    ]
+    return replace(reply, text="\n\n".join((*notices, reply.text))) if notices else reply
+
+
+def is_critical_failure(ended: Execution, desk: Desk) -> bool:
+    """A tool without which the turn makes no sense did not work, a reading one included."""
+    return ended.state == "failed" and _critical(ended, desk) is not None
+
+
+def _critical(ended: Execution, desk: Desk) -> Escalation | None:
+    said = desk.policy.of(ended.call.tool, ended.tenant)
+    return Escalation(ReasonCode.TOOL_FAILED, desk.action(ended)) if said and said.critical else None
+
+
+def _intent(enforced: Enforced, question: str, kind: str, desk: Desk) -> Intent:
+    now, incoming = desk.clock.now(), desk.screened.incoming
+    seconds = desk.profile.confirm_seconds if kind == "confirmation" else desk.profile.approval_seconds
+    return Intent(
+        id=IntentId(desk.ids.new("intent")),
+        tenant=incoming.tenant,
+        conversation=incoming.conversation,
+        kind="confirmation" if kind == "confirmation" else "approval",
+        call=enforced.call,
+        hash=enforced.call.hash,
+        tool_version=enforced.spec.version if enforced.spec else "",
+        policy_version=enforced.policy_version,
+        principal=incoming.principal,
+        nonce=desk.ids.new("nonce"),
+        question=question,
+        created_at=now,
+        expires_at=now + timedelta(seconds=seconds),
+    )
+
+
+def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: Desk) -> str:
+    """The model's own question where it asks one, ours otherwise."""
+    if ask.words:
+        return desk.say(ask.words)
+    if ask.named:
+        return desk.say("ask-form", fields=", ".join(map(wording.shown, ask.named)))
+    if drafted and "?" in drafted.reply and not ask.invalid:
+        return drafted.reply
+    if ask.invalid:
+        problems = [
+            desk.say("invalid-field", field=wording.label(name, desk.language), wanted=_wanted(problem, desk))
+            for name, problem in ask.invalid.items()
+        ]
+        return desk.say("ask-invalid", problems="; ".join(problems))
+    known = enforced.spec.properties.keys() if enforced.spec else frozenset[str]()
+    fields = [wording.label(name, desk.language) for name in ask.missing if name in known]
+    if not fields:
+        return desk.say("ask-missing-unnamed")
+    return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=", ".join(fields))
+
+
+def _wanted(problem: str, desk: Desk) -> str:
+    kind, _, detail = problem.partition(":")
+    match kind, detail:
+        case "format", "date" | "date-time" | "time" | "email" | "phone":
+            return desk.say(f"wanted-{'date' if detail == 'date-time' else detail}")
+        case "enum", choices:
+            return desk.say("wanted-choice", choices=choices.replace("|", ", "))
+        case "type", "number" | "integer":
+            return desk.say("wanted-number")
+        case "ungrounded", _:
+            return desk.say("wanted-ungrounded")
+        case "condition", _:
+            return desk.say("wanted-known")
+        case _:
+            return desk.say("wanted-other")
+
+
+def _changes(ran: Sequence[Execution]) -> list[Execution]:
+    return [one for one in ran if one.effect != "read"]
+
+
+def _is_on(name: str, spec: ToolSpec, desk: Desk) -> bool:
+    said = desk.policy.of(name, desk.screened.incoming.tenant)
+    return effect_of(spec, said) is not None and not (said and said.deny)
+
+
+def _instead(desk: Desk, key: str) -> str:
+    offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured and _is_on(name, spec, desk)]
+    if not offered:
+        return desk.say(key)
+    return f"{desk.say(key)} {desk.say('what-i-can-do', actions=', '.join(offered))}"

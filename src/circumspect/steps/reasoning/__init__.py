@@ -1,1 +1,0 @@
-"""The parts of the step `reason`. They ask models and searches; what is pure about it is in `policy.reasoning`."""

@@ -1,0 +1,86 @@
+"""The log of what people did: one row an action, written in the transaction that acts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from circumspect.stores.codec import clean, epoch
+from circumspect.stores.tables import operator_log
+from circumspect.values import JsonObject, TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    id: str
+    at: float
+    operator: str
+    action: str
+    tenant: TenantId | None
+    subject: str
+    detail: JsonObject
+
+
+def log_action(
+    connection: sa.Connection,
+    *,
+    id: str,  # noqa: A002
+    at: datetime | float,
+    operator: str,
+    action: str,
+    tenant: str | None = None,
+    subject: str = "",
+    detail: JsonObject | None = None,
+) -> None:
+    """Call it in the transaction that acts: what happened is logged, and what is logged happened."""
+    connection.execute(
+        sa.insert(operator_log).values(
+            id=id,
+            at=epoch(at) if isinstance(at, datetime) else at,
+            operator=clean(operator),
+            action=action,
+            tenant=tenant,
+            subject=clean(subject),
+            detail=detail or None,
+        )
+    )
+
+
+def is_logged(connection: sa.Connection, id_: str) -> bool:
+    return connection.execute(sa.select(operator_log.c.id).where(operator_log.c.id == id_)).first() is not None
+
+
+def list_actions(
+    connection: sa.Connection,
+    *,
+    allowed: Collection[TenantId] | None = None,
+    subject: str | None = None,
+    before: tuple[float, str] | None = None,
+    limit: int = 100,
+) -> Sequence[LogRow]:
+    """The newest first, of these tenants or of all, with `subject` only what was done with that; `before` is the time
+    and id of the last one seen."""
+    query = sa.select(operator_log).order_by(operator_log.c.at.desc(), operator_log.c.id.desc()).limit(limit)
+    if allowed is not None:
+        query = query.where(operator_log.c.tenant.in_(sorted(allowed)))
+    if subject is not None:
+        query = query.where(operator_log.c.subject == subject)
+    if before is not None:
+        query = query.where(sa.tuple_(operator_log.c.at, operator_log.c.id) < sa.tuple_(*before))
+    rows: Sequence[Any] = connection.execute(query).all()
+    return [
+        LogRow(
+            row.id,
+            row.at,
+            row.operator,
+            row.action,
+            None if row.tenant is None else TenantId(row.tenant),
+            row.subject,
+            cast(JsonObject, row.detail or {}),
+        )
+        for row in rows
+    ]

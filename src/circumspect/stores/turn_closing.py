@@ -1,0 +1,253 @@
+"""close_turn: all that a turn leaves behind, and the conversation given back. One transaction.
+
+Giving back comes first and is the guard: it finds the row only under the turn's own token, numbers the messages, and
+says whether there are calls to look at. Whoever was taken over finds nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC
+
+import sqlalchemy as sa
+
+from circumspect.ports import Closing
+from circumspect.stores import action_log, codec
+from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.ledger import escalate, execution_row, lease_lost
+from circumspect.stores.statements import Values, insert, run, sql
+from circumspect.stores.tables import intents, messages, tool_executions
+from circumspect.values import Decided, Incoming, Intent, JsonObject, ModelUsage, digest
+
+_RENEW = sql("""
+    UPDATE conversations SET lease_until = :until
+    WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
+""")
+
+_GIVE_BACK = sql("""
+    UPDATE conversations SET
+        next_seq = next_seq + :written, language = :language, intent = COALESCE(:intent, intent),
+        lease_token = NULL, turn = NULL
+    WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
+    RETURNING next_seq, calls
+""")
+
+_DONE = sql("""
+    UPDATE turns SET status = :status, outcome = :outcome, language = :language, result = :result, finished_at = :now
+    WHERE id = :turn
+""")
+
+_DENY = sql("""
+    UPDATE intents SET state = 'denied', settled_at = :now
+    WHERE id = :intent AND tenant = :tenant AND conversation = :conversation AND state = 'pending'
+""")
+
+_SETTLED_BY = sql("""
+    UPDATE intents SET settled_by = :by
+    WHERE id = :intent AND tenant = :tenant AND conversation = :conversation AND state <> 'pending'
+      AND settled_by IS NULL
+""")
+
+_APPROVAL = sa.select(intents).where(
+    intents.c.id == sa.bindparam("intent"),
+    intents.c.tenant == sa.bindparam("tenant"),
+    intents.c.conversation == sa.bindparam("conversation"),
+    intents.c.kind == "approval",
+)
+
+_SUPERSEDE = sql("""
+    UPDATE intents SET state = 'superseded', settled_at = :now
+    WHERE tenant = :tenant AND conversation = :conversation AND state = 'pending' AND kind = :kind AND id <> :intent
+""")
+
+_ASK = sql("""
+    INSERT INTO intents (id, tenant, conversation, kind, state, call, hash, tool_version, policy_version, principal,
+                         nonce, question, question_hash, question_seq, created_at, expires_at)
+    VALUES (:id, :tenant, :conversation, :kind, 'pending', :call, :hash, :tool_version, :policy_version, :principal,
+            :nonce, :question, :question_hash, :question_seq, :created_at, :expires_at)
+    ON CONFLICT (id) DO UPDATE SET question_seq = excluded.question_seq
+""")
+
+# A call of this turn, or one whose end this turn could see when it began, has now been spoken of.
+_REPORT = sql("""
+    UPDATE tool_executions SET reported = TRUE
+    WHERE tenant = :tenant AND conversation = :conversation AND NOT reported AND state = 'succeeded'
+      AND (turn = :turn OR finished_at <= :opened)
+""")
+
+_ANY_CALLS = sql("""
+    UPDATE conversations SET calls = EXISTS (
+        SELECT 1 FROM tool_executions WHERE tenant = :tenant AND conversation = :conversation AND NOT reported)
+    WHERE tenant = :tenant AND id = :conversation
+""")
+
+_COUNT = sql("""
+    INSERT INTO usage (tenant, period, mode, model, messages, critiques, context_fetches, escalations, model_calls,
+                       input_tokens, output_tokens, cost, billed)
+    VALUES (:tenant, :period, :mode, :model, :messages, :critiques, :context_fetches, :escalations, :model_calls,
+            :input_tokens, :output_tokens, :cost, :billed)
+    ON CONFLICT (tenant, period, mode, model) DO UPDATE SET
+        messages = usage.messages + excluded.messages,
+        critiques = usage.critiques + excluded.critiques,
+        context_fetches = usage.context_fetches + excluded.context_fetches,
+        escalations = usage.escalations + excluded.escalations,
+        model_calls = usage.model_calls + excluded.model_calls,
+        input_tokens = usage.input_tokens + excluded.input_tokens,
+        output_tokens = usage.output_tokens + excluded.output_tokens,
+        cost = usage.cost + excluded.cost,
+        billed = usage.billed + excluded.billed
+""")
+
+
+def renew(connection: sa.Connection, incoming: Incoming, token: str, until: float) -> None:
+    where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
+    if not run(connection, _RENEW, {**where, "token": token, "until": until}).rowcount:
+        raise lease_lost()
+
+
+def close_turn(connection: sa.Connection, closing: Closing) -> None:
+    incoming, result = closing.incoming, closing.result
+    written = len(closing.entries) + bool(result.reply)
+    turn: Values = {
+        "tenant": incoming.tenant,
+        "conversation": incoming.conversation,
+        "turn": incoming.turn,
+        "language": closing.language,
+        "now": epoch(closing.at),
+    }
+    intent = result.pending.id if result.pending else None
+    kept = run(
+        connection, _GIVE_BACK, {**turn, "token": closing.token, "written": written, "intent": intent}
+    ).fetchone()
+    if kept is None:
+        raise lease_lost()
+    next_seq, calls = kept
+    if written:
+        insert(connection, messages, *_said(closing, next_seq - written), common=_common(closing))
+    if closing.denied:
+        run(connection, _DENY, {**turn, "intent": closing.denied})
+    if result.pending:
+        asked = replace(result.pending, question_seq=next_seq - 1)
+        result = replace(result, pending=asked)
+        run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
+        run(connection, _ASK, _intent_values(asked))
+    if isinstance(incoming.errand, Decided):
+        run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
+        _log(connection, closing, incoming.errand)
+    if closing.executions:
+        insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
+    if calls and not closing.interrupted:
+        run(connection, _REPORT, {**turn, "opened": epoch(incoming.at)})
+        run(connection, _ANY_CALLS, turn)
+    if closing.escalation:
+        escalate(connection, incoming.tenant, incoming.conversation, incoming.turn, closing.escalation, closing.at)
+    status = "interrupted" if closing.interrupted else "done"
+    document = dumps(codec.result_document(result))
+    run(connection, _DONE, {**turn, "status": status, "outcome": result.outcome, "result": document})
+    # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
+    for row in _usage_rows(closing):
+        run(connection, _COUNT, row)
+
+
+def _log(connection: sa.Connection, closing: Closing, decided: Decided) -> None:
+    """What a colleague decided, for the operators' log. A turn that was broken off before anything was settled has
+    decided nothing, and may run again under the same id."""
+    incoming = closing.incoming
+    where = {"intent": decided.intent, "tenant": incoming.tenant, "conversation": incoming.conversation}
+    row = connection.execute(_APPROVAL, where).one_or_none()
+    if row is None or (closing.interrupted and row.state == "pending"):
+        return
+    id_ = f"act_{incoming.turn}"
+    if action_log.is_logged(connection, id_):
+        return  # when it was broken off after the decision had been taken
+    action_log.log_action(
+        connection,
+        id=id_,
+        at=closing.at,
+        operator=decided.by,
+        action=decided.decision,
+        tenant=incoming.tenant,
+        subject=decided.intent,
+        detail={"tool": codec.intent(row).call.tool, "outcome": closing.result.outcome, "turn": incoming.turn},
+    )
+
+
+def _common(closing: Closing) -> Values:
+    incoming = closing.incoming
+    return {
+        "tenant": incoming.tenant,
+        "conversation": incoming.conversation,
+        "turn": incoming.turn,
+        "at": epoch(closing.at),
+    }
+
+
+def _said(closing: Closing, seq: int) -> Iterator[Values]:
+    """The journal in the order in which it was written, then the words it led to."""
+    result = closing.result
+    for entry in closing.entries:
+        yield _row(seq, "internal", entry.kind, entry.content, entry.reason, entry.meta)
+        seq += 1
+    if result.reply:
+        meta = {"outcome": result.outcome, "reason_codes": [str(code) for code in result.reason_codes]}
+        first = result.reason_codes[0] if result.reason_codes else None
+        yield _row(seq, "assistant", "message", result.reply, first, meta)
+
+
+def _row(seq: int, role: str, kind: str, content: str, reason: str | None, meta: JsonObject) -> Values:
+    return {
+        "seq": seq,
+        "role": role,
+        "kind": kind,
+        "content": clean(content),
+        "reason_code": None if reason is None else str(reason),
+        "meta": dumps(meta) if meta else None,
+    }
+
+
+def _intent_values(intent: Intent) -> Values:
+    return {
+        "id": intent.id,
+        "tenant": intent.tenant,
+        "conversation": intent.conversation,
+        "kind": intent.kind,
+        "call": dumps(codec.call_document(intent.call)),
+        "hash": intent.hash,
+        "tool_version": intent.tool_version,
+        "policy_version": intent.policy_version,
+        "principal": clean(intent.principal),
+        "nonce": intent.nonce,
+        "question": clean(intent.question),
+        "question_hash": digest(clean(intent.question)),
+        "question_seq": intent.question_seq,
+        "created_at": epoch(intent.created_at),
+        "expires_at": epoch(intent.expires_at),
+    }
+
+
+def _usage_rows(closing: Closing) -> Iterator[Values]:
+    """One per model. The turn itself counts with the model that was asked first, or with none."""
+    usage = closing.result.usage
+    by_model: dict[str, list[ModelUsage]] = {call.model: [] for call in usage.calls} or {"": []}
+    first = next(iter(by_model))
+    for call in usage.calls:
+        by_model[call.model].append(call)
+    for model, calls in sorted(by_model.items()):
+        own = model == first
+        cost = sum(call.cost_usd for call in calls)
+        yield {
+            "tenant": closing.incoming.tenant,
+            "period": f"{closing.at.astimezone(UTC):%Y-%m}",
+            "mode": usage.mode,
+            "model": clean(model),
+            "messages": int(own),
+            "critiques": usage.critiques if own else 0,
+            "context_fetches": usage.context_rounds if own else 0,
+            "escalations": int(own and closing.escalation is not None),
+            "model_calls": len(calls),
+            "input_tokens": sum(call.input_tokens for call in calls),
+            "output_tokens": sum(call.output_tokens for call in calls),
+            "cost": cost,
+            "billed": cost * closing.multiplier,
+        }

@@ -1,0 +1,181 @@
+"""open_turn: claim a conversation, store the user's message, read what the turn needs. One transaction.
+
+Plain functions on a connection. A plain turn is four statements: the claim makes the conversation if it is new, takes
+the lease if it is free, numbers the message and says whether there is an intent, an interrupted turn or a call to look
+at; only then are those asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.errors import ConversationBusy
+from circumspect.stores import codec
+from circumspect.stores.codec import checked, clean, dumps, epoch
+from circumspect.stores.ledger import take_back
+from circumspect.stores.statements import Values, run, sql
+from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
+from circumspect.values import Decided, Incoming, Message, Mode, Opened, Results, TurnResult
+
+SKEW_SECONDS = 600.0
+"""A lease that ends later than ours would by so much was taken before the clock was set back: nobody holds it."""
+
+_CLAIM = sql("""
+    INSERT INTO conversations
+        (tenant, id, mode, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at, person)
+    VALUES (:tenant, :conversation, :mode, 1, :token, :until, :turn, FALSE, :now, :now, :person)
+    ON CONFLICT (tenant, id) DO UPDATE SET
+        next_seq = conversations.next_seq + 1,
+        lease_token = excluded.lease_token,
+        lease_until = excluded.lease_until,
+        turn = COALESCE(conversations.turn, excluded.turn),
+        person = COALESCE(conversations.person, excluded.person),
+        updated_at = excluded.updated_at
+    WHERE conversations.lease_token IS NULL OR conversations.lease_until <= excluded.updated_at
+       OR conversations.lease_until > :impossible
+    RETURNING mode, language, next_seq, turn, intent, calls, paused_by, person
+""")
+
+_HISTORY = sql(f"""
+    SELECT seq, turn, role, kind, content, at, reason_code, CAST(meta AS TEXT) FROM messages
+    WHERE tenant = :tenant AND conversation = :conversation AND seq <> :own AND {VISIBLE}
+    ORDER BY seq DESC LIMIT :history
+""")  # noqa: S608
+
+_BEGIN = (
+    sql("""
+        INSERT INTO turns (id, tenant, conversation, client_key, status, mode, first_seq, started_at)
+        VALUES (:turn, :tenant, :conversation, :key, 'started', :mode, :own, :now)
+    """),
+    sql("""
+        INSERT INTO messages (tenant, conversation, seq, turn, role, kind, content, meta, at)
+        VALUES (:tenant, :conversation, :own, :turn, :role, :kind, :content, :meta, :now)
+    """),
+)
+
+_RUN_AGAIN = (
+    sql("UPDATE turns SET id = :turn, status = 'started', started_at = :now WHERE id = :earlier"),
+    sql("""
+        UPDATE messages SET turn = :turn, content = :content, meta = :meta
+        WHERE tenant = :tenant AND conversation = :conversation AND seq = :own
+    """),
+    sql("""
+        UPDATE tool_executions SET turn = :turn
+        WHERE tenant = :tenant AND conversation = :conversation AND turn = :earlier
+    """),
+)
+
+_BY_KEY = sa.select(turns.c.id, turns.c.status, turns.c.first_seq, turns.c.result).where(
+    turns.c.tenant == sa.bindparam("tenant"),
+    turns.c.conversation == sa.bindparam("conversation"),
+    turns.c.client_key == sa.bindparam("key"),
+)
+
+_INTENT = sa.select(intents).where(
+    intents.c.id == sa.bindparam("intent"),
+    intents.c.tenant == sa.bindparam("tenant"),
+    intents.c.conversation == sa.bindparam("conversation"),
+)
+
+_UNSETTLED = (
+    sa.select(tool_executions)
+    .where(
+        tool_executions.c.tenant == sa.bindparam("tenant"),
+        tool_executions.c.conversation == sa.bindparam("conversation"),
+        sa.text(UNREPORTED),
+    )
+    .order_by(tool_executions.c.started_at)
+)
+
+_INTERRUPTED = sql("UPDATE turns SET status = 'interrupted' WHERE id = :turn AND status = 'started'")
+
+_TAKE_OVER = sql("""
+    UPDATE conversations SET turn = :turn, next_seq = :next_seq WHERE tenant = :tenant AND id = :conversation
+""")
+
+
+def open_turn(
+    connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
+) -> Opened:
+    checked(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
+    now = epoch(incoming.at)
+    turn: Values = {"tenant": incoming.tenant, "conversation": incoming.conversation, "turn": incoming.turn, "now": now}
+    claim = {
+        **turn,
+        "mode": mode,
+        "token": token,
+        "until": now + lease_seconds,
+        "person": incoming.person,
+        "impossible": now + lease_seconds + SKEW_SECONDS,
+    }
+    claimed = run(connection, _CLAIM, claim).fetchone()
+    # Asked only now: while we waited for the row, another worker may have answered this very key.
+    earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
+    if earlier is not None and earlier.status == "done":
+        connection.rollback()
+        return _answered(codec.result(earlier.result), token)
+    if claimed is None:
+        raise ConversationBusy(
+            "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
+        )
+    mode, language, next_seq, claimed_turn, intent, calls, paused_by, person = claimed
+    if claimed_turn != incoming.turn:
+        run(connection, _INTERRUPTED, {"turn": claimed_turn})
+    # A message that is there already keeps its place; the one that the claim set aside goes back.
+    own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
+    values: Values = {
+        **turn,
+        "own": own,
+        "mode": mode,
+        "key": incoming.key,
+        "role": "internal" if incoming.errand else "user",
+        "kind": "intent" if incoming.errand else "message",
+        "content": clean(incoming.note),
+        "meta": None if incoming.principal == "user" else dumps({"principal": incoming.principal}),
+        "earlier": None if earlier is None else earlier.id,
+    }
+    for statement in _BEGIN if earlier is None else _RUN_AGAIN:
+        run(connection, statement, values)
+    if earlier is not None or claimed_turn != incoming.turn:
+        run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
+    errand = incoming.errand
+    if returned := errand.returned if isinstance(errand, Results) else incoming.returned:
+        take_back(connection, incoming.tenant, incoming.conversation, returned, now)
+    if isinstance(errand, Decided):
+        intent = errand.intent
+    said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
+    asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
+    unsettled = connection.execute(_UNSETTLED, turn).all() if calls else ()
+    return Opened(
+        token=token,
+        mode=mode,
+        language=language,
+        history=tuple([_message(row) for row in reversed(said)]),
+        next_seq=next_seq,
+        intent=None if asked is None else codec.intent(asked),
+        unsettled=tuple(codec.execution(row) for row in unsettled),
+        paused_by=paused_by or "",
+        person=person,
+    )
+
+
+def _answered(result: TurnResult, token: str) -> Opened:
+    return Opened(
+        token, result.usage.mode, result.language, history=(), next_seq=0, intent=result.pending, answered=result
+    )
+
+
+def _message(row: Any) -> Message:
+    seq, turn, role, kind, content, at, reason, meta = row
+    return Message(
+        seq,
+        turn,
+        role,
+        kind,
+        content,
+        codec.moment(at),
+        codec.reason(reason),
+        codec.loads_object(meta) if meta else {},
+    )

@@ -1,0 +1,800 @@
+"""The words of a turn, top to bottom in the order in which they come to be.
+
+Everything here is a frozen value: no behaviour beyond what can be read off the value itself. `Notes` is the one thing
+that grows: the journal of the turn, written by every step, stored by `record`, and all that a replay needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import ClassVar, Literal, NewType, TypeAlias
+
+import rfc8785
+
+from circumspect.reasons import ReasonCode
+from circumspect.web.page import Page
+
+TenantId = NewType("TenantId", str)
+ConversationId = NewType("ConversationId", str)
+TurnId = NewType("TurnId", str)
+IntentId = NewType("IntentId", str)
+ExecutionId = NewType("ExecutionId", str)
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+Language = Literal["en", "he", "ru"]
+LANGUAGES: tuple[Language, ...] = ("en", "he", "ru")
+Mode = Literal["standard", "adaptive"]
+Effect = Literal["read", "write", "destructive"]
+Recovery = Literal["keyed", "local_tx", "lookup", "blind"]
+Outcome = Literal["answered", "asked", "acted", "escalated", "blocked", "failed"]
+
+
+def digest(value: object) -> str:
+    """SHA-256 over canonical JSON (RFC 8785): key order does not matter, types and everything else do.
+
+    RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
+    so numbers are tagged with their type first.
+    """
+    return hashlib.sha256(rfc8785.dumps(_typed(value))).hexdigest()  # type: ignore[arg-type]
+
+
+def _typed(value: object) -> object:
+    match value:
+        case str():
+            return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
+        case bool() | None:
+            return value
+        case int() | float():
+            return {"\0" + type(value).__name__: repr(value)}
+        case Mapping():
+            return {_escaped(key): _typed(item) for key, item in value.items()}
+        case Sequence():
+            return [_typed(item) for item in value]
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _is_text(value: str) -> bool:
+    """False for a lone surrogate, which JSON can carry and UTF-8 cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(key: object) -> str:
+    """No real key may look like a type tag."""
+    if not isinstance(key, str):
+        raise TypeError("JSON object keys are strings")
+    key = key if key.isascii() or _is_text(key) else "\0str" + ascii(key)
+    return "\0" + key if key.startswith("\0") else key
+
+
+def lot(*names: str) -> float:
+    """0 to 1, always the same for the same names: how arms of a roll-out are drawn."""
+    return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:8], "big") / 2.0**64
+
+
+# --- who is served, and how -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a tenant pays for. The mode belongs to the plan; the multiplier is for the bill."""
+
+    name: str
+    mode: Mode = "standard"
+    multiplier: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Faq:
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Business:
+    """What the agent may know about the tenant. Only name, description, hours, phone and e-mail are always shown."""
+
+    name: str
+    description: str = ""
+    hours: str = ""
+    phone: str = ""
+    email: str = ""
+    about: str = ""
+    contact: str = ""
+    policies: Mapping[str, str] = field(default_factory=dict)
+    faqs: tuple[Faq, ...] = ()
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    id: TenantId
+    business: Business
+    plan: Plan = Plan("pro", "adaptive")
+    language: Language = "en"
+    tools: frozenset[str] | None = None
+    """Names of the enabled tools; None enables every tool that is registered."""
+    adaptive_share: float = 1.0
+    """Share of conversations that get the plan's adaptive mode (0 to 1), sticky by conversation."""
+
+    def mode_of(self, conversation: ConversationId) -> Mode:
+        """A conversation keeps its arm for life: the share is a threshold on a stable hash of its id."""
+        if self.plan.mode == "standard" or self.adaptive_share >= 1.0:
+            return self.plan.mode
+        return "adaptive" if lot(self.id, conversation) < self.adaptive_share else "standard"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How the spine is configured for a turn. The named profiles are in `profiles.py`."""
+
+    mode: Mode
+    history: int
+    """How many earlier visible messages the model sees."""
+    context_rounds: int = 2
+    steps: int = 4
+    """How many times the model may be asked for a draft before the turn is handed over."""
+    redrafts: int = 1
+    """How many times a denied call goes back to the model before the user hears what is possible instead."""
+    critique_below: float = 0.7
+    confirm_seconds: float = 300.0
+    approval_seconds: float = 7 * 24 * 3600.0
+    message_limit: int = 20_000
+    prompt: str = ""
+    """The words that a draft is asked for with; without it, those of the mode."""
+    escalate_failures: bool = False
+    """Hand the conversation to a person when the model could not be had at all."""
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """What is known about a tool before anyone calls it. `effect` None means that nobody declared one."""
+
+    name: str
+    description: str = ""
+    parameters: JsonObject = field(default_factory=dict)
+    effect: Effect | None = None
+    recovery: Recovery = "blind"
+    timeout: float = 30.0
+    configured: bool = True
+    open_world: bool = False
+    client: bool = False
+    """The client runs it: a call that policy lets through is handed out, and its result comes back later."""
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    """How to say the call to a person, by language: `{"en": "cancel order {order_id}"}`."""
+
+    @cached_property
+    def version(self) -> str:
+        return digest([self.name, self.parameters])[:16]
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        names = self.parameters.get("required", ())
+        return frozenset(str(name) for name in names) if isinstance(names, Sequence) else frozenset()
+
+    @cached_property
+    def properties(self) -> Mapping[str, JsonObject]:
+        properties = self.parameters.get("properties", {})
+        if not isinstance(properties, Mapping):
+            return {}
+        return {name: schema if isinstance(schema, Mapping) else {} for name, schema in properties.items()}
+
+    @cached_property
+    def signature(self) -> str:
+        """The one line a model sees of a tool whose schema it has not asked for."""
+        required = [name for name in self.properties if name in self.required]
+        return f"{self.name}({', '.join(required)})"
+
+
+# --- what comes in --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A person's decision on a call that waits: a colleague's on an approval, the user's own given by a button.
+
+    An edit is no yes: it puts the call with other arguments before the rules and, if they let it, makes a new approval.
+    """
+
+    intent: IntentId
+    decision: Literal["approve", "deny", "edit"]
+    by: str
+    arguments: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A call that an agent of somebody else's wants to make: ruled on and run with no model of ours."""
+
+    call: ToolCall
+    can_ask: bool = False
+    """Its user can be asked there and then; otherwise what needs a yes waits for a colleague."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a client's own tool returned for a call that was handed to it."""
+
+    execution: ExecutionId
+    result: Json
+    error: str = ""
+    """Set when it did not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The client ran what it was handed, and the turn goes on from there."""
+
+    returned: tuple[Returned, ...]
+
+
+Errand: TypeAlias = "Decided | Proposed | Results"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A user's message on its way in. `key` is the client's idempotency key; `principal` is who speaks."""
+
+    tenant: TenantId
+    conversation: ConversationId
+    turn: TurnId
+    text: str
+    at: datetime
+    key: str | None = None
+    principal: str = "user"
+    language: Language | None = None
+    """Set when the client knows; otherwise the message tells."""
+    person: str | None = None
+    """The tenant's own id of the end user, by which their data is found again."""
+    errand: Errand | None = None
+    """Set when this is no message."""
+    talk: tuple[Said, ...] = ()
+    """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
+    instructions: str = ""
+    """What the client's own system prompt says."""
+    returned: tuple[Returned, ...] = ()
+    """What the client's tools returned, where it comes together with new words of the user."""
+    page: Page | None = None
+    """The web page that is on the user's screen."""
+    findings: str = ""
+    """What was looked up for this task in an earlier turn. Strangers wrote it."""
+
+    @property
+    def note(self) -> str:
+        """What the conversation keeps of an errand, for those who look inside."""
+        match self.errand:
+            case Decided(intent=intent, decision=decision, by=by):
+                return f"{by}: {decision} {intent}"
+            case Proposed(call=call):
+                return f"proposed: {call.tool}"
+            case Results(returned=returned):
+                return f"results: {', '.join(one.execution for one in returned)}"
+        return self.text
+
+
+Role = Literal["user", "assistant", "internal"]
+Kind = Literal[
+    "message", "understanding", "assessment", "critique", "context", "policy", "tool", "model", "intent", "notice"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One row of a conversation: what was said, or (role `internal`) what was thought and decided."""
+
+    seq: int
+    turn: TurnId
+    role: Role
+    kind: Kind
+    content: str
+    at: datetime
+    reason: ReasonCode | None = None
+    meta: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call somebody proposes. `id` is the provider's own, kept so that results can be matched."""
+
+    tool: str
+    arguments: JsonObject = field(default_factory=dict)
+    id: str = ""
+
+    @cached_property
+    def hash(self) -> str:
+        return digest({"tool": self.tool, "arguments": self.arguments})
+
+
+IntentState = Literal["pending", "consumed", "denied", "superseded", "collected"]
+"""`collected`: settled, and an agent of somebody else's that proposed the call has heard what became of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a "yes" is bound to: exactly this call, as it was shown, for a while, once."""
+
+    id: IntentId
+    tenant: TenantId
+    conversation: ConversationId
+    kind: Literal["confirmation", "approval"]
+    call: ToolCall
+    hash: str
+    tool_version: str
+    policy_version: str
+    principal: str
+    nonce: str
+    question: str
+    """The words that were shown; their digest is stored with the intent."""
+    created_at: datetime
+    expires_at: datetime
+    question_seq: int = -1
+    """Sequence number of the message that asked; set by the store."""
+    state: IntentState = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The conversation as this worker found it, claimed for the length of the turn by `token`."""
+
+    token: str
+    mode: Mode
+    language: Language | None
+    history: tuple[Message, ...]
+    next_seq: int
+    intent: Intent | None
+    """The newest intent of the conversation, in whatever state it is."""
+    unsettled: tuple[Execution, ...] = ()
+    """Calls of earlier turns that were started and whose outcome is not known."""
+    paused_by: str = ""
+    """The person who took the conversation over; the agent does not answer while they have it."""
+    person: str | None = None
+    """The tenant's own id of the end user whose conversation this is: the first that it was given."""
+    answered: TurnResult | None = None
+    """Set when this very turn (by the client's key) was answered before."""
+
+
+Answer = Literal["confirm", "deny", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """The message, understood as far as code can: its language, and whether it answers a pending question."""
+
+    incoming: Incoming
+    opened: Opened
+    language: Language
+    answer: Answer
+    stop: ReasonCode | None = None
+    """Set when nothing further should be spent on this message."""
+
+
+# --- what the model sees and says -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of context with the key it is asked for by (`policies.returns`, `tool_schema:refund`)."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message in a model request. Tool results carry the id of the call they answer."""
+
+    role: Literal["user", "assistant", "tool"]
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    tool: str = ""
+
+
+Purpose = Literal["draft", "critique", "phrase", "analyse", "evaluate", "verify", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call to a language model. `instructions` and `blocks` together are its system prompt."""
+
+    purpose: Purpose
+    prompt_id: str
+    instructions: str
+    messages: tuple[Said, ...]
+    blocks: tuple[Block, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    schema: JsonObject | None = None
+    """When set, the reply must be one JSON object of this schema."""
+    language: Language = "en"
+    max_tokens: int = 1024
+    temperature: float = 0.2
+
+    @property
+    def system(self) -> str:
+        return "\n\n".join((self.instructions, *(f"## {block.key}\n{block.text}" for block in self.blocks)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model call cost. `estimated` where the provider did not count for us."""
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    attempts: int = 1
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    text: str
+    usage: ModelUsage
+    calls: tuple[ToolCall, ...] = ()
+    finish: Literal["stop", "length", "tool_calls", "filtered"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything the next draft is made from. Grows by context blocks and by tool results within a turn."""
+
+    screened: Screened
+    blocks: tuple[Block, ...]
+    tools: tuple[ToolSpec, ...]
+    messages: tuple[Said, ...]
+    rounds: int = 0
+    full: bool = False
+    """True once the whole business context is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How the model judges its own draft, on our 0-1 scale. It can only ever make the verdict stricter."""
+
+    confidence: float
+    tool_call: str | None = None
+    tool_params: JsonObject = field(default_factory=dict)
+    missing_params: tuple[str, ...] = ()
+    is_destructive: bool = False
+    needs_confirmation: bool = False
+    needs_more_context: tuple[str, ...] = ()
+    reasons: tuple[ReasonCode, ...] = ()
+    """What the parser had to say: `ASSESSMENT_UNPARSABLE`, `ASSESSMENT_NOT_ENGLISH`."""
+
+    @property
+    def readable(self) -> bool:
+        return ReasonCode.ASSESSMENT_UNPARSABLE not in self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the model proposes: words, at most one batch of calls, and how sure it is. Nothing has happened yet."""
+
+    reply: str
+    calls: tuple[ToolCall, ...] = ()
+    assessment: Assessment | None = None
+    disagreement: bool = False
+    """The provider's native call and the assessment name different calls."""
+
+    @property
+    def wants_context(self) -> tuple[str, ...]:
+        return self.assessment.needs_more_context if self.assessment else ()
+
+
+# --- what the conversation has established so far -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Words of the conversation that anyone could read: the user's, or the assistant's to the user."""
+
+    speaker: Literal["user", "assistant"]
+    text: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A call that ran, with what came back. `trusted` is False when strangers can write what the tool returns."""
+
+    call: ToolCall
+    result: Json
+    ok: bool
+    trusted: bool
+    index: int
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """The conversation as rules see it, oldest first: from the store in a live turn, from the file in an audit."""
+
+    events: tuple[Heard | Happened, ...] = ()
+    elsewhere: tuple[Happened, ...] = ()
+    """Calls of the tenant's other conversations, for limits over time. They ground and establish nothing here."""
+
+    @cached_property
+    def happened(self) -> tuple[Happened, ...]:
+        return tuple(event for event in self.events if isinstance(event, Happened))
+
+    @cached_property
+    def heard(self) -> tuple[Heard, ...]:
+        return tuple(event for event in self.events if isinstance(event, Heard))
+
+
+# --- what code decides ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    kind: ClassVar[Literal["allow"]] = "allow"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The call is complete and permitted, and waits for a yes."""
+
+    kind: ClassVar[Literal["confirm"]] = "confirm"
+    by: Literal["user", "colleague"] = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Something that only the user knows is missing or wrong."""
+
+    kind: ClassVar[Literal["ask"]] = "ask"
+    missing: tuple[str, ...] = ()
+    invalid: Mapping[str, str] = field(default_factory=dict)
+    """Parameter name to what is wrong with its value."""
+    named: tuple[str, ...] = ()
+    """What is missing, as the page that asks for it calls it."""
+    words: str = ""
+    """The catalogue's key of the question, where none of the usual ones will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    kind: ClassVar[Literal["escalate"]] = "escalate"
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    kind: ClassVar[Literal["deny"]] = "deny"
+    problem: str = ""
+    """Said to the model, in English, so that it can do better."""
+
+
+Verdict = Allow | Confirm | Ask | Escalate | Deny
+SEVERITY: Mapping[str, int] = {"allow": 0, "confirm": 1, "ask": 2, "escalate": 3, "deny": 4}
+
+
+def strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The one that holds. Of equals the first, so that the order of rules decides who speaks."""
+    return max(verdicts, key=lambda verdict: SEVERITY[verdict.kind], default=Allow())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one rule said about a call."""
+
+    rule: str
+    verdict: Verdict
+    reason: ReasonCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """A call as policy left it. `act` takes nothing else, and only `enforce` makes one (a test reads the source).
+
+    `call` holds the materialised arguments: what will run, not what was proposed.
+    """
+
+    call: ToolCall
+    spec: ToolSpec | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    effect: Effect
+    confidence: float | None
+    policy_version: str
+    recovery: Recovery = "blind"
+    intent: Intent | None = None
+    """The confirmed intent that this call consumes when it runs."""
+    critique: bool = False
+    """Code says that a second opinion pays."""
+
+    @property
+    def reasons(self) -> tuple[ReasonCode, ...]:
+        """Why, the deciding reason first."""
+        by_weight = sorted(self.findings, key=lambda finding: -SEVERITY[finding.verdict.kind])
+        return tuple(dict.fromkeys(finding.reason for finding in by_weight if finding.reason))
+
+    def tightened(self, finding: Finding) -> Enforced:
+        """The same call after one more opinion. An opinion can hold a call; it cannot let one through."""
+        return replace(self, findings=(*self.findings, finding), verdict=strictest((self.verdict, finding.verdict)))
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """The second opinion, on the wire in English only."""
+
+    decision: Literal["PROCEED", "ASK_USER", "ESCALATE"]
+    reasoning: str = ""
+    message: str = ""
+
+
+# --- what happened --------------------------------------------------------------------------------------------------
+
+ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "delegated"]
+"""`delegated`: let through and handed to the client, which has not said yet what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A row of the ledger: written before the tool is called, completed after."""
+
+    id: ExecutionId
+    tenant: TenantId
+    conversation: ConversationId
+    turn: TurnId
+    call: ToolCall
+    effect: Effect
+    recovery: Recovery
+    state: ExecutionState
+    token: str
+    lease_until: datetime
+    started_at: datetime
+    finished_at: datetime | None = None
+    intent: IntentId | None = None
+    result: Json = None
+    error: str = ""
+    reason: ReasonCode | None = None
+
+    @property
+    def key(self) -> str:
+        """The idempotency key a tool receives."""
+        return self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A conversation handed to a person, and why."""
+
+    reason: ReasonCode
+    summary: str
+    suggestion: str = ""
+    """What an answer could be made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How the turn ends: the words for the user and what they amount to."""
+
+    outcome: Outcome
+    text: str
+    intent: Intent | None = None
+    """A question was asked; a yes will be bound to this."""
+    escalation: Escalation | None = None
+    dropped: IntentId | None = None
+    """A pending intent that was turned down."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls that the client is to run now; their ids are ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a turn cost, summed over all of its model calls."""
+
+    mode: Mode
+    calls: tuple[ModelUsage, ...] = ()
+    critiques: int = 0
+    context_rounds: int = 0
+
+    @property
+    def input_tokens(self) -> int:
+        return sum(call.input_tokens for call in self.calls)
+
+    @property
+    def output_tokens(self) -> int:
+        return sum(call.output_tokens for call in self.calls)
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(call.cost_usd for call in self.calls)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "mode": self.mode,
+            "model_calls": len(self.calls),
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": round(self.cost_usd, 8),
+            "estimated": any(call.estimated for call in self.calls),
+            "critiques": self.critiques,
+            "context_rounds": self.context_rounds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the journal: what a step saw or decided. Becomes an internal message."""
+
+    kind: Kind
+    content: str
+    reason: ReasonCode | None = None
+    meta: JsonObject = field(default_factory=dict)
+
+
+class Notes:
+    """The journal of one turn. Steps append; nothing is ever taken back."""
+
+    def __init__(self, watch: Callable[[Entry], None] | None = None) -> None:
+        self.watch = watch
+        self.entries: list[Entry] = []
+        self.calls: list[ModelUsage] = []
+        self.reasons: dict[ReasonCode, None] = {}
+        self.ran: list[Execution] = []
+        self.critiques = 0
+        self.context_rounds = 0
+
+    def write(self, kind: Kind, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
+        entry = Entry(kind, content, reasons[0] if reasons else None, meta or {})
+        self.entries.append(entry)
+        if self.watch:
+            self.watch(entry)
+        self.reasons.update(dict.fromkeys(reasons))
+
+    def spent(self, usage: ModelUsage | None) -> None:
+        """A model call was paid for, whether or not it led to anything."""
+        if usage is not None:
+            self.calls.append(usage)
+
+    def usage(self, mode: Mode) -> Usage:
+        return Usage(mode, tuple(self.calls), self.critiques, self.context_rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What the caller gets. `to_json` has the fields of `POST /v1/conversations/{id}/messages`."""
+
+    turn: TurnId
+    conversation: ConversationId
+    outcome: Outcome
+    reply: str
+    reason_codes: tuple[ReasonCode, ...]
+    pending: Intent | None
+    usage: Usage
+    language: Language = "en"
+    entries: tuple[Entry, ...] = ()
+    """The journal, for debug views; never part of `to_json`."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls that the client is to run now."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "turn_id": self.turn,
+            "outcome": self.outcome,
+            "reply": self.reply,
+            "reason_codes": [str(code) for code in self.reason_codes],
+            "pending": None
+            if self.pending is None
+            else {
+                "intent_id": self.pending.id,
+                "kind": self.pending.kind,
+                "tool": self.pending.call.tool,
+                "arguments": self.pending.call.arguments,
+                "hash": self.pending.hash,
+                "expires_at": self.pending.expires_at.isoformat(),
+            },
+            "usage": self.usage.to_json(),
+        }

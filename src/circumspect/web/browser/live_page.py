@@ -1,0 +1,140 @@
+"""A page in a running browser -> Page, through a script that runs inside it.
+
+Chromium's own accessibility tree was the other choice: it knows neither forms, required fields nor where things lead,
+its ids do not outlive a reload, and an extension cannot read it. The tests hold our roles and names against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from circumspect.web.browser.roles import FACTS
+from circumspect.web.page import POPUP_ITEMS, Element, Page
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Frame
+    from playwright.async_api import Page as Tab
+
+_STRINGS = ("name", "value", "description", "href", "type", "inside", "form", "method", "controls")
+_STATES = ("expanded", "checked", "selected", "pressed")
+_FLAGS = ("disabled", "required", "invalid")
+_LONGEST = 2_000
+_MOST = 10_000
+
+
+_SOURCE = (resources.files(__package__) / "snapshot.js").read_text(encoding="utf-8")
+SCRIPT: str = _SOURCE.replace("__FACTS__", json.dumps(FACTS))
+"""A function for `evaluate`: with no argument it returns the document that `page_of` reads, with `{"find": id}` the
+element of that id (or null)."""
+_AS_TEXT = f"(options) => JSON.stringify(({SCRIPT})(options))"
+
+
+def page_of(document: Mapping[str, object]) -> Page:
+    """What a script said of a page. It ran among strangers: what has the wrong type is left out, not believed."""
+    stored = document.get("elements")
+    found = [_element(one) for one in stored[:_MOST] if isinstance(one, Mapping)] if isinstance(stored, list) else []
+    scroll = document.get("scroll")
+    across, down = scroll if isinstance(scroll, list) and len(scroll) == 2 else (0, 0)
+    return Page(
+        url=_text(document.get("url")),
+        title=_text(document.get("title")),
+        elements=tuple(one for one in found if one is not None),
+        text=_text(document.get("text"), FACTS["most"]["text"]),
+        dropped=_whole(document.get("dropped")),
+        focused=_text(document.get("focused")),
+        scroll=(_whole(across), _whole(down)),
+        busy=document.get("busy") is True,
+        status=_whole(document.get("status")),
+    )
+
+
+async def snapshot(page: Tab) -> Page:
+    """What is on the screen now. Frames of other origins are read each by themselves and put in their place."""
+    taken = replace(await _taken(page.main_frame, ""), url=page.url)
+    for held in await _frames(page.main_frame, ""):
+        if held.foreign:
+            taken = _with_frame(taken, await _taken(held.frame, held.path), held.path)
+    return taken
+
+
+async def _taken(frame: Frame, path: str) -> Page:
+    """As one text: Playwright takes seconds to carry a long list of objects across. What a page that meddles with our
+    script returns instead is an empty page."""
+    said = await frame.evaluate(_AS_TEXT, {"path": path})
+    try:
+        document = json.loads(said)
+    except (TypeError, ValueError, RecursionError):
+        document = None
+    return page_of(document if isinstance(document, dict) else {})
+
+
+async def locate(page: Tab, element: str) -> ElementHandle | None:
+    """The element that a snapshot gave this id, where it is still on the page.
+
+    Each frame is asked by itself, also those that one script could read: a handle works only in the frame it is from.
+    """
+    for held in [_Held(page.main_frame, "", False), *await _frames(page.main_frame, "")]:
+        handle = await held.frame.evaluate_handle(SCRIPT, {"find": element, "path": held.path, "alone": True})
+        if (found := handle.as_element()) is not None:
+            return found
+    return None
+
+
+class _Held(NamedTuple):
+    """A frame, the id of the element that shows it, and whether a script in its parent cannot enter it."""
+
+    frame: Frame
+    path: str
+    foreign: bool
+
+
+async def _frames(frame: Frame, path: str) -> list[_Held]:
+    found: list[_Held] = []
+    for child in frame.child_frames:
+        holder = await child.frame_element()
+        shown = await frame.evaluate(SCRIPT, {"of": holder, "path": path})
+        if shown:
+            foreign = await child.evaluate("() => window.frameElement === null")
+            found += [_Held(child, shown, foreign), *await _frames(child, shown)]
+    return found
+
+
+def _with_frame(page: Page, inner: Page, path: str) -> Page:
+    places = [place for place, one in enumerate(page.elements) if one.id == path]
+    after = places[0] + 1 if places else len(page.elements)
+    return replace(
+        page,
+        elements=page.elements[:after] + inner.elements + page.elements[after:],
+        text=f"{page.text}\n{inner.text}".strip(),
+        focused=inner.focused or page.focused,
+        dropped=page.dropped + inner.dropped,
+        busy=page.busy or inner.busy,
+    )
+
+
+def _element(said: Mapping[str, object]) -> Element | None:
+    known, role = _text(said.get("id"), 64), _text(said.get("role"), 64)
+    if not known or not role:
+        return None
+    options = said.get("options")
+    rest: dict[str, Any] = {name: _text(said.get(name)) for name in _STRINGS}
+    rest |= {name: said[name] for name in _STATES if isinstance(said.get(name), bool)}
+    rest |= {name: said.get(name) is True for name in _FLAGS}
+    if said.get("haspopup") in POPUP_ITEMS:
+        rest["haspopup"] = said["haspopup"]
+    if isinstance(options, list):
+        rest["options"] = tuple(_text(one, 300) for one in options[:500])
+    return Element(id=known, role=role, **rest)
+
+
+def _text(said: object, most: int = _LONGEST) -> str:
+    """Without halves of characters, which no store and no provider accepts."""
+    return said[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(said, str) else ""
+
+
+def _whole(said: object) -> int:
+    return int(said) if isinstance(said, int | float) and not isinstance(said, bool) and abs(said) < 1e9 else 0

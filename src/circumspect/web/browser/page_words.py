@@ -1,0 +1,109 @@
+"""What the names and messages of a page say: text -> does it match a list of `words.txt`?
+
+Matching is by whole words and by `locales.wordlists`, so that "Payments" is not "pay" and inflected Hebrew is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from circumspect.language.phrases import BREAK, alike
+from circumspect.language.word_lists import compiled, said
+
+Heading = Literal[
+    "commits",
+    "saves",
+    "affirms",
+    "dismisses",
+    "searches",
+    "looks",
+    "acting addresses",
+    "succeeded",
+    "failed",
+    "no failures",
+    "refused",
+    "not loaded",
+    "missing page",
+    "error page",
+    "signs out",
+    "still working",
+    "turns over",
+    "background",
+    "small words",
+]
+_LONGEST = 2_000
+_STEM = 4
+_JOINED = re.compile(r"[&+]|\b(?:and|then)\b|\bи\b")
+
+
+def mentions(heading: Heading, text: str) -> bool:
+    """Does one of the phrases occur in it?"""
+    return bool(text) and _patterns()[heading].search(said(text[:_LONGEST])) is not None
+
+
+def complains(text: str) -> bool:
+    """Does a message say that something did not work? "This cannot be undone" does not."""
+    sentence = said(text[:_LONGEST]) if text else ""
+    return _patterns()["failed"].search(_patterns()["no failures"].sub("| ", sentence)) is not None
+
+
+def is_wholly(heading: Heading, text: str) -> bool:
+    """Is it one of the phrases, and nothing else, in each of its clauses ("No, keep it")?
+
+    "View and pay" is two things: an open-ended "view ..." does not cover it.
+    """
+    if not text or len(text) > 100:
+        return False
+    clauses = [clause.strip() for clause in said(text).split(BREAK) if clause.strip()]
+    return bool(clauses) and all(_is(heading, clause, text) for clause in clauses)
+
+
+def _is(heading: Heading, clause: str, text: str) -> bool:
+    # The patterns look back at the space before a word, and take the one after it along.
+    if _patterns()[heading].fullmatch(f" {clause} ", 1) is None:
+        return False
+    return not _JOINED.search(text.lower()) or clause in _lines()[heading]
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of a name that could tie it to another: no numbers, and none of the smallest."""
+    return frozenset(word for word in said(text).split() if len(word) > 2 and word.isalpha() and word not in _small())
+
+
+def tied(one: str, other: str) -> bool:
+    """Do two texts share a word, in whatever form: "Rate 5" and "You rated this"?"""
+    return any(_akin(mine, theirs) for mine in content(one) for theirs in content(other))
+
+
+def _akin(one: str, other: str) -> bool:
+    least = max(_STEM, min(len(one), len(other)) - 1)
+    return one == other or (len(one) >= least and one[:least] == other[:least])
+
+
+@cache
+def _small() -> frozenset[str]:
+    return frozenset(word for line in _lines()["small words"] for word in line.split())
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    return {heading: compiled(lines) for heading, lines in _lines().items()}
+
+
+@cache
+def _lines() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for raw in resources.files("circumspect.web.browser").joinpath("words.txt").read_text("utf-8").splitlines():
+        line = raw.strip()
+        if line.startswith("[") and line.endswith("]"):
+            heading = line[1:-1]
+            found[heading] = []
+        elif line and not line.startswith("#"):
+            # Read like a name on a page, so that the list may be written as people write.
+            found[heading].append(" ".join(word if word == "..." else alike(word) for word in line.split()))
+    return {name: tuple(lines) for name, lines in found.items()}

@@ -1,0 +1,85 @@
+"""drive: an address and a task -> steps in a real browser, until there is an answer or nobody to ask.
+
+Each round is one `interact`: the page goes in, an action comes out, the browser carries it out, and the page as it is
+then tells what came of it. Questions go to whoever `ask` is; None from there ends the drive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from circumspect.reasons import ReasonCode
+from circumspect.values import Language, ToolCall
+from circumspect.web.browsing.interaction import Asked, Interaction, interact
+from circumspect.web.page import Page
+from circumspect.work import Setup
+
+MOST_STEPS = 40
+
+
+class Performed(Protocol):
+    @property
+    def error(self) -> str: ...
+
+
+class Browser(Protocol):
+    """A window: what `browser.chromium.Chromium` is."""
+
+    async def goto(self, url: str) -> Page: ...
+
+    async def snapshot(self) -> Page: ...
+
+    async def perform(self, call: ToolCall, page: Page) -> Performed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round: the page, the words of the user if any, and what was decided about them."""
+
+    number: int
+    page: Page
+    query: str
+    interaction: Interaction
+
+    @property
+    def password_field(self) -> str:
+        """Id of the field that wants a password, where that is what the question is about."""
+        if ReasonCode.PASSWORD_FIELD not in self.interaction.result.reason_codes:
+            return ""
+        held = [one for one in self.interaction.result.entries if one.kind == "policy"]
+        arguments = held[-1].meta.get("arguments") if held else None
+        return str(arguments.get("element", "")) if isinstance(arguments, dict) else ""
+
+
+async def drive(
+    browser: Browser,
+    setup: Setup,
+    url: str,
+    task: str,
+    *,
+    ask: Callable[[Step], Awaitable[str | None]],
+    watch: Callable[[Step], Awaitable[None]],
+    language: Language | None = None,
+    most: int = MOST_STEPS,
+) -> Step:
+    """The last step: its interaction is an answer, a question that nobody answered, or an action too many."""
+    page, query, session, error = await browser.goto(url), task, None, ""
+    number = 1
+    while True:
+        asked = Asked(page, query=query, session=session, error=error, language=language)
+        made = await interact(setup, asked)
+        session, error = made.session, ""
+        step = Step(number, page, query, made)
+        await watch(step)
+        if made.status == "answer" or number >= most:
+            return step
+        if made.action is None:
+            reply = await ask(step)
+            if reply is None:
+                return step
+            query = reply
+        else:
+            query, error = "", (await browser.perform(made.action.call, page)).error
+        page, number = await browser.snapshot(), number + 1

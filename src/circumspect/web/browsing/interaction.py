@@ -1,0 +1,271 @@
+"""interact: what is on the screen, and perhaps new words of the user -> the next action, an answer, or a question.
+
+    interaction = await interact(setup, Asked(page, query="Add patient Ann Lee"))
+    … the client carries interaction.action out …
+    interaction = await interact(setup, Asked(page_after, session=interaction.session))
+
+A session is a conversation, an action is a call that is handed to the client. What it did is not the client's to say:
+the snapshot before and the one after tell, and the model gets to hear it as the result of its call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from circumspect.errors import CircumspectError
+from circumspect.language import catalogue
+from circumspect.pipeline import run_turn
+from circumspect.ports import Listener
+from circumspect.profiles import BROWSER
+from circumspect.values import (
+    ConversationId,
+    Execution,
+    Incoming,
+    Json,
+    Language,
+    Message,
+    Results,
+    Returned,
+    Said,
+    ToolCall,
+    TurnId,
+    TurnResult,
+)
+from circumspect.web.browser.expectations import expect
+from circumspect.web.browser.trimming import trimmed
+from circumspect.web.browser.verification import verify
+from circumspect.web.browsing.page_actions import PageTools, page_tools, resolved, with_page_tools
+from circumspect.web.model_pair import Pair
+from circumspect.web.page import Expected, Page, Verified
+from circumspect.web.page_rules import RULES_FOR_PAGES
+from circumspect.web.reasoning.reason import Search
+from circumspect.web.reasoning.reasoned import Reasoning
+from circumspect.wording import compact
+from circumspect.work import OnPages, Setup
+
+KEPT_ELEMENTS = 600
+"""Of a page, so many are kept: what the rules look at, and what the next snapshot is compared with."""
+SHOWN_ELEMENTS = 150
+"""So many the model sees."""
+STEPS_TOLD = 30
+"""So many of the last actions the model hears about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of whoever has the browser."""
+
+    page: Page
+    query: str = ""
+    """New words of the user: the task, an answer, a yes. Empty when the last action was carried out."""
+    session: str | None = None
+    error: str = ""
+    """Why the last action could not be carried out at all, in the client's words."""
+    key: str | None = None
+    person: str | None = None
+    language: Language | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What the client is to do now."""
+
+    id: str
+    call: ToolCall
+    expected: Expected
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "id": self.id,
+            "action": self.call.tool,
+            "arguments": dict(self.call.arguments),
+            "expected": self.expected.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """What came of it: exactly one of an action, an answer, or something that only the user can give."""
+
+    session: str
+    status: Literal["next_action", "answer", "needs_user_input"]
+    result: TurnResult
+    action: Action | None = None
+    verified: Verified | None = None
+    """What the last action did."""
+    reasoned: Mapping[str, Json] = field(default_factory=dict)
+    """Where the information came from, where that was thought about in this turn."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of what only the user can give: by what was thought, or by what the form requires."""
+        found = self.reasoned.get("missing")
+        fields = [one.get("field") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+        held = [one.meta["missing"] for one in self.result.entries if one.kind == "policy" and "missing" in one.meta]
+        asked = held[-1] if held and isinstance(held[-1], list) else []
+        return tuple(str(one) for one in (*fields, *asked))
+
+    @property
+    def thought(self) -> str:
+        """Why, in a sentence."""
+        if told := self.reasoned.get("thought"):
+            return str(told)
+        codes = self.result.reason_codes
+        return catalogue.meaning(codes[0], self.result.language) if codes and not self.action else ""
+
+    def to_json(self) -> dict[str, Json]:
+        asked = self.status == "needs_user_input"
+        reasoned = self.reasoned
+        turn = self.result.to_json()
+        return {
+            "session": self.session,
+            "status": self.status,
+            "thought": self.thought,
+            "next_action": self.action.to_json() if self.action else None,
+            "answer": self.result.reply if self.status == "answer" else None,
+            "user_question": self.result.reply if asked else None,
+            "missing_information": list(self.missing) if asked else [],
+            "context": {
+                "search_performed": bool(reasoned.get("hops")),
+                "search_summary": reasoned.get("summary") or "",
+                "reasoning": reasoned.get("thought") or "",
+                "source": reasoned.get("source") or "",
+                "confidence": reasoned.get("confidence"),
+            },
+            "verified": self.verified.to_json() if self.verified else None,
+            "outcome": turn["outcome"],
+            "turn_id": turn["turn_id"],
+            "reason_codes": turn["reason_codes"],
+            "pending": turn["pending"],
+            "usage": turn["usage"],
+        }
+
+
+def setup_for_pages(
+    setup: Setup, *, models: Pair | None = None, search: Search | None = None, reasoning: Reasoning | None = None
+) -> Setup:
+    """The same tenant, acting on web pages: its own tools stay at home, its policy holds. Without `models` the
+    tenant's own does the thinking and the rest; without `search` nothing outside is looked up."""
+    pair = models or Pair(setup.ports.model, setup.ports.model)
+    on_pages = OnPages(
+        resolve=resolved,
+        view=lambda page, query: trimmed(page, query, SHOWN_ELEMENTS),
+        models=pair,
+        search=search,
+        reasoning=reasoning or Reasoning(),
+    )
+    return replace(
+        setup,
+        tenant=replace(setup.tenant, tools=None),
+        policy=with_page_tools(setup.policy),
+        profiles={"standard": BROWSER, "adaptive": BROWSER},
+        ports=replace(setup.ports, tools=PageTools(), model=pair.doing),
+        rules=RULES_FOR_PAGES,
+        understanding=None,
+        on_pages=on_pages,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A request as a turn: what will be run, and what is known already about the last action."""
+
+    incoming: Incoming
+    verified: Verified | None
+
+
+async def interact(setup: Setup, asked: Asked, listener: Listener | None = None) -> Interaction:
+    """`setup` is one of `setup_for_pages`."""
+    arrived = await arriving(setup, asked)
+    return interaction(arrived, await run_turn(arrived.incoming, setup, listener))
+
+
+async def arriving(setup: Setup, asked: Asked) -> Arrived:
+    ports, tenant = setup.ports, setup.tenant.id
+    page = trimmed(asked.page, asked.query, KEPT_ELEMENTS)
+    conversation = ConversationId(asked.session or ports.ids.new("page"))
+    ran: Sequence[Execution] = ()
+    said: Sequence[Message] = ()
+    if asked.session:
+        ran = [one for one in await ports.store.executions(tenant, conversation) if one.call.tool in page_tools()]
+        said = await ports.store.messages(tenant, conversation, limit=200)
+    open_one = ran[-1] if ran and ran[-1].state == "delegated" else None
+    if not asked.query.strip() and open_one is None:
+        raise NothingToDo(
+            "There is neither a task nor an action that waits for its outcome.",
+            fix="Send `query` with the user's words.",
+        )
+    verified = _verified(open_one, page, asked.error) if open_one else None
+    returned: tuple[Returned, ...] = ()
+    if open_one and verified:
+        failed = "" if verified.success else verified.error or verified.happened
+        returned = (Returned(open_one.id, verified.to_json(), failed),)
+        ran = [*ran[:-1], replace(open_one, state="failed" if failed else "succeeded", result=returned[0].result)]
+    incoming = Incoming(
+        tenant=tenant,
+        conversation=conversation,
+        turn=TurnId(ports.ids.new("turn")),
+        text=asked.query,
+        at=ports.clock.now(),
+        key=asked.key,
+        person=asked.person,
+        language=asked.language,
+        errand=None if asked.query.strip() else Results(returned),
+        returned=returned,
+        talk=_talk(said, ran, asked.query),
+        page=page,
+        findings=_findings(open_one),
+    )
+    return Arrived(incoming, verified)
+
+
+class NothingToDo(CircumspectError):
+    code = "nothing_to_do"
+
+
+def interaction(arrived: Arrived, result: TurnResult) -> Interaction:
+    page = arrived.incoming.page
+    assert page is not None
+    told = next((one.meta for one in reversed(result.entries) if one.meta.get("reasoned")), {})
+    if result.calls:
+        call = result.calls[0]
+        action = Action(call.id, call, expect(call, page))
+        return Interaction(result.conversation, "next_action", result, action, arrived.verified, told)
+    status: Literal["answer", "needs_user_input"] = "answer" if result.outcome == "answered" else "needs_user_input"
+    return Interaction(result.conversation, status, result, None, arrived.verified, told)
+
+
+def _verified(open_one: Execution, after: Page, error: str) -> Verified:
+    before = _before(open_one)
+    expected = expect(open_one.call, before)
+    if error:
+        return Verified(False, 1.0, expected.why, f"It could not be carried out: {error}", error=error)
+    return verify(expected, before, after)
+
+
+def _before(open_one: Execution) -> Page:
+    kept = open_one.result.get("before") if isinstance(open_one.result, Mapping) else None
+    return Page.from_json(kept) if isinstance(kept, Mapping) else Page("")
+
+
+def _findings(open_one: Execution | None) -> str:
+    kept = open_one.result.get("findings") if open_one and isinstance(open_one.result, Mapping) else ""
+    return str(kept or "")
+
+
+def _talk(said: Sequence[Message], ran: Sequence[Execution], query: str) -> tuple[Said, ...]:
+    """The task so far as the model hears it: the user's words, each action with what it did, our questions."""
+    talk: list[tuple[float, tuple[Said, ...]]] = []
+    for message in said:
+        if message.role != "internal" and message.content:
+            role: Literal["user", "assistant"] = "user" if message.role == "user" else "assistant"
+            talk.append((message.at.timestamp(), (Said(role, message.content),)))
+    for one in ran[-STEPS_TOLD:]:
+        call = replace(one.call, id=one.id)
+        told = Said("tool", compact(one.result), call_id=one.id, tool=one.call.tool)
+        talk.append((one.started_at.timestamp(), (Said("assistant", "", calls=(call,)), told)))
+    talk.sort(key=lambda item: item[0])
+    newest = (Said("user", query),) if query.strip() else ()
+    return (*(part for _, parts in talk for part in parts), *newest)

@@ -1,0 +1,105 @@
+"""reason: Screened -> Reasoned.
+
+Before anything is done on a page: is what it takes already known, to be searched for, or to be asked? Four steps. The
+smart model says where the information is; code sends it there (`reasoning.ways`, by the table in
+`policy.reasoning.routing`); searches are judged and, up to three times, refined (`reasoning.searches`); the smart model
+checks whether everything is there (`reasoning.completeness`). Then the turn goes on with what was found, or ends with a
+question. Nothing here has effects.
+
+Nothing that fails here raises: without an analysis the user's own words are searched for, without a search the turn
+goes on with no results, and without the last check it goes on for reading only.
+
+The one choice that may surprise: how sure the model was of a place that is not there (a page, documents) counts for
+nothing. It is then searched for once, and checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
+from circumspect.reasons import ReasonCode
+from circumspect.values import Notes, Screened
+from circumspect.web.page import Page
+from circumspect.web.reasoning.case import Case, Models, Search
+from circumspect.web.reasoning.completeness import End
+from circumspect.web.reasoning.model_calls import summarised, thought
+from circumspect.web.reasoning.model_requests import about_of, analysis_request, findings, titles
+from circumspect.web.reasoning.page_check import seen_somewhere
+from circumspect.web.reasoning.reason_forms import read_analysis
+from circumspect.web.reasoning.reasoned import ContextAnalysis, Reasoned, Reasoning
+from circumspect.web.reasoning.routes import carried_out, routed
+from circumspect.web.reasoning.routing import ACTS
+from circumspect.wording import LANGUAGE_NAMES
+
+__all__ = ["Models", "Search", "reason"]
+
+_QUERY = 200
+
+
+async def reason(
+    screened: Screened,
+    page: Page | None,
+    knowledge: str,
+    settings: Reasoning,
+    notes: Notes,
+    models: Models,
+    search: Search | None,
+) -> Reasoned:
+    """`knowledge` is what the organisation's own documents say on the matter; `page` is cut down to what is shown."""
+    about = about_of(screened, page, knowledge, settings.history, LANGUAGE_NAMES[screened.language])
+    case = Case(screened, about, settings, notes, models, search)
+    analysis = await _analysed(case)
+    end = await carried_out(case, analysis, routed(case, analysis))
+    if not case.hops and not end.asks:
+        case.reasons[ReasonCode.SEARCH_SAVED] = None
+    summary = await summarised(case) if end.asks else titles(case.results.values())
+    return _written(case, analysis, end, summary)
+
+
+async def _analysed(case: Case) -> ContextAnalysis:
+    """Where the information is, by the smart model's word."""
+    reply = await thought(case, analysis_request(case.about), ReasonCode.ANALYSIS_FAILED)
+    analysis = read_analysis(reply) if reply else None
+    if reply and analysis is None:
+        case.failed("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
+    if analysis is None:
+        return ContextAnalysis("WEB_SEARCH", ACTS, search_query=case.text[:_QUERY])
+    case.write(
+        f"{analysis.source} ({analysis.confidence:.2f}): {analysis.reasoning}",
+        *analysis.warnings,
+        meta={"analysis": analysis.to_json()},
+    )
+    if implies_destruction(case.text) or asks_outright(case.text):
+        analysis = replace(analysis, changes_something=True)
+    return analysis
+
+
+def _written(case: Case, analysis: ContextAnalysis, end: End, summary: str) -> Reasoned:
+    """The value whole, and all of it in the journal."""
+    known = seen_somewhere(analysis.known, case.about.page, case.said)
+    reasoning = (end.completeness.reasoning if end.completeness else "") or analysis.reasoning
+    reasoned = Reasoned(
+        analysis=analysis,
+        source=end.source,
+        confidence=end.confidence,
+        changes_something=analysis.changes_something,
+        hops=tuple(case.hops),
+        switches=tuple(case.switches),
+        completeness=end.completeness,
+        ends="asked" if end.asks else None,
+        question=end.question,
+        thought=reasoning,
+        missing=end.missing,
+        findings="" if end.asks else findings(known, case.results.values()),
+        summary=summary,
+        degraded=case.degraded,
+        unverified=end.unverified,
+        reasons=tuple(case.reasons),
+        smart=case.smart,
+        fast=case.fast,
+    )
+    way = "asks" if end.asks else "goes on"
+    told = f"{way}: {end.source} ({end.confidence:.2f}), {len(case.hops)} searches"
+    case.notes.write("understanding", told, *case.reasons, meta=reasoned.to_json())
+    return reasoned

@@ -1,0 +1,175 @@
+"""What pages are made of: charts, words, templates, and the promise that no text becomes HTML."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import circumspect.server.console
+from circumspect.lab.trials.estimates import ArmData
+from circumspect.lab.trials.measures import METRICS
+from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
+from circumspect.lab.trials.statistics import Guard, Plan, Split, Stop, compare
+from circumspect.server.console.charts import Series, Span, donut, line, stacked, ticks, waterfall
+from circumspect.server.console.i18n import Words, keys, preferred
+from circumspect.server.console.rendering import environment, link, pretty, visible
+from circumspect.server.console.sentences import told
+from circumspect.values import LANGUAGES
+
+ROOT = Path(circumspect.server.console.__file__).parent
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+
+@given(st.floats(0, 1e9, allow_nan=False))
+def test_ticks_are_round_and_reach_the_highest(highest: float) -> None:
+    marks = ticks(highest)
+    assert marks[0] == 0
+    assert marks[-1] >= highest * 0.99
+    assert 2 <= len(marks) <= 12
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.booleans())
+def test_bars_stay_inside_and_mirror(values: list[int], rtl: bool) -> None:
+    names = [str(number) for number in range(len(values))]
+    chart = stacked(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=rtl)
+    for one in chart.shapes:
+        assert 0 <= one.x <= chart.width - one.width + 0.2
+        assert -0.2 <= one.y <= chart.height
+    other = stacked(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=not rtl)
+    for here, there in zip(chart.shapes, other.shapes, strict=True):
+        assert abs(here.x + here.width + there.x - chart.width) < 0.5
+
+
+def test_a_line_has_a_gap_where_nothing_was_measured() -> None:
+    chart = line(["a", "b", "c"], [Series("x", [1, float("nan"), 2], "l1")])
+    path = next(one.path for one in chart.shapes if one.path)
+    assert path.count("M") == 2
+
+
+def test_a_donut_of_one_part_is_drawn() -> None:
+    chart = donut([("only", 5, "f1", ""), ("none", 0, "f2", "")])
+    assert len(chart.shapes) == 1
+    assert "100%" in chart.shapes[0].tip
+
+
+def test_a_waterfall_shows_what_took_no_time() -> None:
+    chart = waterfall([Span("a", 0, 0, "f1", ""), Span("b", 0, 2, "f1", "")])
+    assert all(one.width >= 2 for one in chart.shapes)
+
+
+@pytest.mark.parametrize("language", ["he", "ru"])
+def test_every_text_is_translated(language: str) -> None:
+    assert keys("en") ^ keys(language) == frozenset()
+
+
+def test_every_text_that_templates_and_pages_name_is_there() -> None:
+    sources = [*TEMPLATES, *ROOT.rglob("*.py")]
+    named = {
+        key for path in sources for key in re.findall(r"""\bt\(["']([a-z0-9_-]+)["'](?! ~)""", path.read_text("utf-8"))
+    }
+    assert named - keys("en") == set()
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_template_keeps_to_what_the_browser_is_told_to_allow(path: Path) -> None:
+    text = path.read_text("utf-8")
+    for forbidden in (
+        r"\|\s*safe",
+        "Markup",
+        r"\bstyle=",
+        r"\bon[a-z]+=",
+        "autoescape",
+        "hx-on",
+        "javascript:",
+        "<style",
+    ):
+        assert not re.search(forbidden, text), forbidden
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text)
+    environment().parse(text)
+
+
+def test_no_python_of_the_console_makes_html_itself() -> None:
+    for path in ROOT.rglob("*.py"):
+        assert "Markup" not in path.read_text("utf-8"), path
+
+
+def test_the_script_of_the_pages_never_reads_text_as_html() -> None:
+    script = (ROOT / "static" / "console.js").read_text("utf-8")
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write"):
+        assert forbidden not in script
+
+
+def test_the_package_contains_htmx() -> None:
+    script = (
+        resources.files("circumspect.server.console").joinpath("static", "vendor", "htmx.min.js").read_text("utf-8")
+    )
+    version = re.search(r'version:"(2\.[\d.]+)"', script)
+    assert version, "reinstall the package: pip install -e . copies htmx into it"
+
+
+def test_numbers_and_plurals_are_written_as_the_language_does() -> None:
+    assert Words("en").number(12345) == "12,345"
+    assert Words("ru").number(12345).replace("\xa0", " ") == "12 345"
+    assert [Words("ru").t("last-days", days=days) for days in (1, 3, 7)] == ["Сегодня", "За 3 дня", "За 7 дней"]
+    assert Words("en").money(0.00123) == "$0.001230"
+    assert Words("he").direction == "rtl"
+
+
+@pytest.mark.parametrize(
+    ("cookie", "accept", "language"),
+    [
+        ("he", "ru", "he"),
+        (None, "ru-RU,en;q=0.8", "ru"),
+        (None, "fr, iw;q=0.9", "he"),
+        ("xx", "", "en"),
+        (None, "*", "en"),
+    ],
+)
+def test_the_language_is_what_was_chosen_else_what_the_browser_asks_for(
+    cookie: str | None, accept: str, language: str
+) -> None:
+    assert preferred(cookie, accept) == language
+
+
+def test_an_address_leaves_out_what_says_nothing_and_escapes_the_rest() -> None:
+    assert link("/x", {"a": "", "b": None, "c": "ü&?"}, d=1) == "/x?c=%C3%BC%26%3F&d=1"
+
+
+def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
+    failed, half = METRICS["failed"], (ArmData(900, 450.0, 450.0),)
+    worse, better = (compare(half, (ArmData(900, many, many),), failed, Plan()) for many in (880.0, 20.0))
+    guards = (Guard(failed, bound=0.3), Guard(failed, worse_by=0.2), Guard(failed))
+    stops = [Stop(guard, 0.1, 0.5, 80, 0.001) for guard in guards]
+    week = timedelta(days=8)
+    steps = [
+        next_step(Rollout(10, stopped=True), None, None),
+        next_step(Rollout(10), None, stops[0]),
+        next_step(Rollout(10), worse, None),
+        next_step(Rollout(100), better, None),
+        next_step(Rollout(10, held=True), better, None),
+        next_step(Rollout(10, split=Split({}, 0.0)), better, None),
+        next_step(Rollout(10, units=3), better, None),
+        next_step(Rollout(10, units=600, time=timedelta(hours=5)), better, None),
+        next_step(Rollout(10, units=600, time=week, unseen=("failed", "wrong")), better, None),
+        next_step(Rollout(50, units=2000, time=week), None, None),
+        next_step(Rollout(50, units=2000, time=week), better, None),
+    ]
+    assert len({step.why for step in steps}) == len(_TABLE), "each line of the ladder speaks once"
+    for why in (*(step.why for step in steps), *(stop.why for stop in stops)):
+        for language in LANGUAGES:
+            said = told(why, Words(language))
+            assert not said.english, why
+            assert language == "en" or not re.search("unit|guard|control|person", said.text), said
+    assert told("Something new.", Words("he")).english
+
+
+def test_marks_that_turn_letters_around_are_spelt_out() -> None:
+    assert visible("\u202ecancel\u202c it") == "\\u202ecancel\\u202c it"
+    assert visible("\u2068isolated\u2069") == "\u2068isolated\u2069"
+    assert pretty({"order": "\u202e54321\u2066"}) == '{\n  "order": "\\u202e54321\\u2066"\n}'

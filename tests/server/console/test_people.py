@@ -1,0 +1,223 @@
+"""Operators at work in a real browser: take over, answer, hand back, resolve; approve, deny, change."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from tests.server.console.building import SAME, Browsing, ConsoleHouse, eventually
+from tests.server.house import say
+
+from circumspect.pipeline import run_turn
+from circumspect.policy.rules import RULES_FOR_BARE_CALLS
+from circumspect.stores import SqlStore, people
+from circumspect.values import ConversationId, Incoming, Proposed, TenantId, ToolCall, TurnId
+
+
+def handed_over(house: ConsoleHouse, tenant: str = "shop") -> tuple[str, str]:
+    """The id and the conversation of an open escalation."""
+
+    async def find(store: SqlStore) -> tuple[str, str]:
+        rows = await store.tx(people.list_escalations, [TenantId(tenant)], "open", None, 50)
+        row = next(row for row in rows if row.reason == "OUTCOME_UNKNOWN")
+        return row.id, row.conversation
+
+    return house.stored(find)
+
+
+def proposed(house: ConsoleHouse, order: str, **more: Any) -> str:
+    """A call of another agent's that waits; the id of its approval."""
+    services = house.app.state.services
+
+    async def propose(store: SqlStore) -> str:
+        from dataclasses import replace
+
+        from circumspect.server.directory import Directory
+
+        directory = Directory(store, services.settings, services.vault, services.clock, services.ids)
+        try:
+            setup = await directory.setup(TenantId("shop"))
+            incoming = Incoming(
+                TenantId("shop"),
+                ConversationId(f"proposed-{services.ids.new('x')}"),
+                TurnId(services.ids.new("turn")),
+                "",
+                services.clock.now(),
+                principal="other-agent",
+                errand=Proposed(ToolCall("cancel_order", {"order_id": order, **more})),
+            )
+            result = await run_turn(incoming, replace(setup, rules=RULES_FOR_BARE_CALLS))
+            assert result.pending is not None, result
+            return result.pending.id
+        finally:
+            await directory.close()
+
+    return house.stored(propose)
+
+
+def test_an_operator_takes_over_answers_hands_back_and_resolves(browsing: Browsing, house: ConsoleHouse) -> None:
+    escalation, conversation = handed_over(house)
+    key = house.key("shop")
+    with browsing.as_("noa") as page:
+        page.goto("/escalations")
+        page.click(f"a[href='/escalations/{escalation}']")
+        page.click("form[action$='/take'] button")
+        page.wait_for_selector("[role=status]")
+        assert say(key, conversation, "are you there?")["reason_codes"] == ["WITH_A_PERSON"]
+        page.fill("textarea[name=content]", "Hello, this is Noa. <b>Your refund went through.</b>")
+        page.click("form[action$='/reply'] button")
+        page.wait_for_selector(".bubble.person")
+        assert "<b>Your refund" in page.inner_text(".bubble.person")
+        page.click("form[action$='/hand-back'] button")
+        page.wait_for_selector("form[action$='/take']")
+        assert "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?")["reason_codes"]
+        page.click("form[action$='/resolve'] button")
+        page.wait_for_selector(".badge.resolved")
+        assert page.locator("form[action$='/resolve']").count() == 0
+    told = key.get(f"/v1/conversations/{conversation}/messages").json()["items"]
+    assert [one["by"] for one in told].count("person") == 1
+
+
+def test_a_conversation_that_nobody_handed_over_is_taken_over_from_its_own_page(
+    browsing: Browsing, house: ConsoleHouse
+) -> None:
+    key = house.key("shop")
+    conversation = house.conversation(key)
+    say(key, conversation, "What are your opening hours?")
+    with browsing.as_("noa") as page:
+        page.goto(f"/conversations/shop/{conversation}")
+        page.click("form[action$='/take'] button")
+        page.wait_for_url("**/escalations/**")
+        assert say(key, conversation, "hello?")["reason_codes"] == ["WITH_A_PERSON"]
+        page.fill("textarea[name=content]", "Noa here.")
+        page.click("form[action$='/reply'] button")
+        page.wait_for_selector(".bubble.person")
+        page.click("form[action$='/resolve'] button")
+        page.wait_for_selector("[role=status]")
+    assert say(key, conversation, "What are your opening hours?")["outcome"] == "answered"
+
+
+def test_what_somebody_else_has_is_told_and_stays_theirs_unless_an_administrator_takes_it(house: ConsoleHouse) -> None:
+    escalation, _ = handed_over(house)
+    with house.visitor("noa") as noa, house.visitor("root") as root:
+        assert noa.post(f"/escalations/{escalation}/take", headers=SAME).status_code == 303
+        answer = root.post(f"/escalations/{escalation}/take", headers=SAME)
+        assert answer.status_code == 409
+        assert "noa" in answer.text
+        assert answer.text.count("/take") == answer.text.count('name="away_from" value="noa"') == 1, (
+            "for administrators"
+        )
+        refused = root.post(f"/escalations/{escalation}/reply", data={"content": "<i>kept"}, headers=SAME)
+        assert refused.status_code == 409
+        assert "noa has it now" in refused.text
+        assert "&lt;i&gt;kept</textarea>" in refused.text
+        taken = root.post(f"/escalations/{escalation}/take", data={"away_from": "noa"}, headers=SAME)
+        assert taken.status_code == 303
+        theirs = noa.get(f"/escalations/{escalation}").text
+        assert ("root has it" in theirs, "away_from" in theirs) == (True, False)
+        root.post(f"/escalations/{escalation}/resolve", headers=SAME)
+        assert "root has resolved it meanwhile" in noa.post(f"/escalations/{escalation}/take", headers=SAME).text
+
+
+def test_a_second_press_of_the_button_says_nothing_twice(house: ConsoleHouse) -> None:
+    key = house.key("shop")
+    conversation = house.conversation(key)
+    say(key, conversation, "What are your opening hours?")
+
+    def said() -> list[str]:
+        told = key.get(f"/v1/conversations/{conversation}/messages").json()["items"]
+        return [one["content"] for one in told if one["by"] == "person"]
+
+    with house.visitor("noa") as noa:
+        to = noa.post(f"/conversations/shop/{conversation}/take", headers=SAME).headers["location"].split("?")[0]
+        after = re.search(r'name="after" value="(\d+)"', noa.get(to).text)
+        assert after is not None
+        form = {"content": "One moment.\r\nNoa", "after": after[1]}
+        for _ in range(2):
+            assert noa.post(f"{to}/reply", data=form, headers=SAME).status_code == 303
+        assert len(said()) == 1
+        again = re.search(r'name="after" value="(\d+)"', noa.get(to).text)
+        assert again is not None
+        noa.post(f"{to}/reply", data={**form, "after": again[1]}, headers=SAME)
+        assert len(said()) == 2, "the same words may be said again by who has seen the first"
+        assert noa.post(f"{to}/reply", data={"content": "a\0b"}, headers=SAME).status_code == 422
+        noa.post(f"{to}/resolve", headers=SAME)
+
+
+def test_the_list_and_the_page_say_what_a_call_was_and_what_to_do(house: ConsoleHouse) -> None:
+    escalation, _ = handed_over(house, "shop-he")
+    with house.visitor("noa") as noa, house.visitor("rita") as rita:
+        for path in ("/escalations", f"/escalations/{escalation}"):
+            assert "order_id = <bdi>12" in noa.get(path).text, path
+        assert "Look it up in the system behind the tool." in noa.get(f"/escalations/{escalation}").text
+        assert "Look it up" not in rita.get(f"/escalations/{escalation}").text
+
+
+def test_a_new_escalation_appears_and_is_counted_while_one_looks(browsing: Browsing, house: ConsoleHouse) -> None:
+    with browsing.as_("noa") as page:
+        page.goto("/approvals")
+        page.wait_for_selector("#count-approvals:not([hidden])")
+        before, rows = int(page.inner_text("#count-approvals")), page.locator("#found tbody tr").count()
+        page.wait_for_timeout(700)
+        proposed(house, "12350")
+        eventually(page, lambda: page.locator("#found tbody tr").count() == rows + 1)
+        eventually(page, lambda: page.inner_text("#count-approvals") == str(before + 1))
+
+
+def test_exactly_what_was_shown_runs_once(browsing: Browsing, house: ConsoleHouse) -> None:
+    approval = proposed(house, "12345")
+    with browsing.as_("noa") as page:
+        page.goto(f"/approvals/{approval}")
+        assert '"order_id": "12345"' in page.inner_text(".exactly pre")
+        page.click("form[action$='/approve'] button")
+        page.wait_for_selector(".notice.good")
+        assert page.locator("form[action$='/approve']").count() == 0
+        assert page.locator(".step.tool .badge.succeeded").count() == 1
+    with house.visitor("noa") as visitor:
+        seen = visitor.get(f"/v1/approvals/{approval}").json()
+        again = visitor.post(f"/approvals/{approval}/approve", data={"hash": seen["hash"]}, headers=SAME)
+        assert (seen["state"], seen["settled_by"], again.status_code) == ("consumed", "noa", 409)
+
+
+def test_a_changed_call_is_ruled_on_and_waits_anew(browsing: Browsing, house: ConsoleHouse) -> None:
+    approval = proposed(house, "12346")
+    with browsing.as_("noa") as page:
+        page.goto(f"/approvals/{approval}")
+        page.click("[data-opens=edit]")
+        page.fill("textarea[name=arguments]", '{"order_id": "12349", "reason": "wrong number"}')
+        page.click("#edit button.primary")
+        page.wait_for_selector("[role=status]")
+        assert '"order_id": "12349"' in page.inner_text(".exactly pre")
+        assert not page.url.endswith(approval)
+        page.click("form[action$='/deny'] button")
+        page.wait_for_selector("[role=status]")
+        assert page.locator("form[action$='/approve']").count() == 0
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "not json", '{"order_id": "1", "order_id": "2"}', ""])
+def test_arguments_that_cannot_be_read_change_nothing(house: ConsoleHouse, arguments: str) -> None:
+    approval = proposed(house, "12343")
+    with house.visitor("noa") as visitor:
+        hash_ = visitor.get(f"/v1/approvals/{approval}").json()["hash"]
+        said = {"hash": hash_, "arguments": arguments}
+        answer = visitor.post(f"/approvals/{approval}/edit", data=said, headers=SAME)
+        assert answer.status_code in (400, 422)
+        assert arguments in unescape(answer.text), "what was written is not lost"
+        assert visitor.get(f"/v1/approvals/{approval}").json()["state"] == "pending"
+
+
+def test_a_decision_on_something_else_than_was_shown_is_refused(house: ConsoleHouse) -> None:
+    approval = proposed(house, "12347")
+    with house.visitor("noa") as visitor:
+        answer = visitor.post(f"/approvals/{approval}/approve", data={"hash": "something else"}, headers=SAME)
+        assert answer.status_code == 409
+        assert visitor.get(f"/v1/approvals/{approval}").json()["state"] == "pending"
+        hash_ = visitor.get(f"/v1/approvals/{approval}").json()["hash"]
+        assert visitor.post(f"/approvals/{approval}/deny", data={"hash": hash_}, headers=SAME).status_code == 303
+    with house.visitor("root") as late:
+        answer = late.post(f"/approvals/{approval}/approve", data={"hash": hash_}, headers=SAME)
+        assert answer.status_code == 409
+        assert "noa has decided it meanwhile" in answer.text
+        assert "Exactly this was asked for" in answer.text

@@ -1,0 +1,91 @@
+"""The playground: a real conversation with any tenant, and what goes on inside beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
+
+NAUGHTY = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>{{ 7*7 }}"
+
+
+def begin(page: Any, tenant: str) -> None:
+    page.goto(f"/playground?tenant={tenant}")
+    page.click("main form button.primary")
+    page.wait_for_selector("#play")
+
+
+def play(page: Any, text: str) -> None:
+    page.fill("#play textarea", text)
+    page.press("#play textarea", "Enter")
+
+
+def agents(page: Any, count: int) -> None:
+    page.wait_for_function("count => document.querySelectorAll('#said .bubble.agent').length === count", arg=count)
+
+
+def test_a_call_is_played_to_its_end_with_its_steps_beside_it(browsing: Browsing, house: ConsoleHouse) -> None:
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        assert "/playground/shop/playground-" in page.url
+        play(page, "cancel order 12345")
+        page.wait_for_selector("#choice:not([hidden])")
+        page.wait_for_selector("#inside .step.assessment")
+        page.wait_for_selector("#inside .step.policy")
+        page.click("[data-answer=approve]")
+        agents(page, 2)
+        page.wait_for_selector("#inside .step.tool")
+        said = page.locator("#said .text").all_inner_texts()
+        page.reload()
+        page.wait_for_selector("#inside .step.tool")
+        assert page.locator("#said .text").all_inner_texts() == said
+        conversation = page.url.rpartition("/")[2]
+    log = house.operator("root").get("/v1/admin/log?tenant=shop").json()["items"]
+    assert {"by": "noa", "action": "playground", "subject": conversation}.items() <= log[0].items()
+
+
+@pytest.mark.parametrize(
+    ("language", "theme", "width", "tenant"),
+    [("en", "light", 1280, "shop"), ("he", "dark", 1280, "shop-he"), ("ru", "light", 360, "shop-ru")],
+)
+def test_it_can_be_used_by_everyone(browsing: Browsing, language: str, theme: str, width: int, tenant: str) -> None:
+    with browsing.as_("noa", language=language, theme=theme, width=width) as page:
+        page.goto("/playground")
+        assert serious(page) == []
+        begin(page, tenant)
+        play(page, "12345?")
+        agents(page, 1)
+        page.wait_for_selector("#inside .step")
+        assert serious(page) == []
+        assert overflow(page) <= 0
+
+
+def test_words_that_want_to_be_code_stay_words(browsing: Browsing) -> None:
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        play(page, NAUGHTY)
+        agents(page, 1)
+        page.wait_for_selector("#inside .step")
+        page.reload()
+        assert page.locator("#said .bubble.user .text").all_inner_texts() == [NAUGHTY]
+        assert not page.evaluate("window.pwned")
+
+
+def test_nobody_speaks_for_a_real_user_from_here(house: ConsoleHouse) -> None:
+    with house.visitor("noa") as visitor:
+        assert visitor.get("/playground/shop/demo-shop-001").status_code == 404
+        said = visitor.post("/playground/shop/demo-shop-001/messages", data={"content": "x"}, headers=SAME)
+        assert said.status_code == 404
+
+
+def test_only_operators_play_and_only_with_tenants_they_may_see(house: ConsoleHouse) -> None:
+    with house.visitor("rita") as reviewer:
+        assert reviewer.get("/playground").status_code == 403
+    with house.visitor("theirs") as theirs:
+        assert "Kestrel" not in theirs.get("/playground").text
+        assert theirs.post("/playground", data={"tenant": "shop"}, headers=SAME).status_code == 404
+        assert theirs.post("/playground", data={"tenant": "shop-ru"}, headers=SAME).status_code == 303
+    with house.visitor("noa") as visitor:
+        elsewhere = {"Sec-Fetch-Site": "cross-site"}
+        assert visitor.post("/playground", data={"tenant": "shop"}, headers=elsewhere).status_code == 403

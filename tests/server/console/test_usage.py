@@ -1,0 +1,183 @@
+"""Usage: counted, drawn, grouped and exported, by whoever may see it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
+
+from circumspect.server.console.i18n import Words
+from circumspect.server.console.pages.usage import Total, _charts, totals
+from circumspect.server.schemas.admin import UsageRowShown
+from circumspect.stores import SqlStore
+from circumspect.stores.admin import UsageRow
+from circumspect.stores.tables import usage
+from circumspect.values import TenantId
+
+MODEL = '=cmd|"<img src=x onerror=document.title=1>"'
+
+
+@pytest.fixture(scope="module")
+def priced(house: ConsoleHouse) -> ConsoleHouse:
+    """Some of it by models that cost something, a while ago."""
+
+    async def add(store: SqlStore) -> None:
+        await store.tx(_add)
+
+    house.stored(add)
+    return house
+
+
+def _add(connection: sa.Connection) -> None:
+    for tenant, period, mode, model, cost in (
+        ("shop", "2025-01", "adaptive", "openai:gpt-4o", 2.5),
+        ("shop", "2025-01", "standard", MODEL, 1.0),
+        ("shop-he", "2025-02", "adaptive", "openai:gpt-4o", 0.75),
+    ):
+        row = UsageRow(TenantId(tenant), period, mode, model, 10, 4, 5, 1, 20, 9000, 1000, cost, cost * 2)  # type: ignore[arg-type]
+        connection.execute(sa.insert(usage).values(dict(zip(usage.c.keys(), _fields(row), strict=True))))
+
+
+def _fields(row: UsageRow) -> list[Any]:
+    return [getattr(row, name) for name in UsageRow.__dataclass_fields__]
+
+
+def test_usage_is_read_by_month_tenant_model_and_mode(browsing: Browsing, priced: ConsoleHouse) -> None:
+    with browsing.as_("noa") as page:
+        page.goto("/usage")
+        page.select_option("select[name=period]", "2025-01")
+        page.wait_for_url("**period=2025-01*")
+        page.wait_for_selector("#usage .tile >> text=of 20 messages")
+        tiles = page.locator("#usage .tile").all_inner_texts()
+        assert tiles[0].split("\n") == ["Adaptive messages", "10", "of 20 messages"]
+        assert tiles[1].split("\n") == ["Second opinions", "8", "80.0% of adaptive messages"]
+        assert tiles[2].split("\n") == ["Context fetches", "10", "1.00 per adaptive message"]
+        assert tiles[3].split("\n") == ["Tokens", "20,000", "18,000 in, 2,000 out"]
+        assert tiles[4].split("\n") == ["Cost", "$3.50", "$7.00 on the bill"]
+        page.select_option("select[name=by]", "model")
+        page.wait_for_selector("#usage td.name >> text=openai:gpt-4o")
+        assert page.locator("#usage svg rect[data-tip*='openai:gpt-4o']").count() > 0
+        page.select_option("select[name=by]", "tenant")
+        page.wait_for_selector("#usage table a >> text=Kestrel")
+        page.click("#usage table a >> text=Kestrel")
+        page.wait_for_url("**tenant=shop*")
+        assert page.input_value("select[name=tenant]") == "shop"
+        page.go_back()
+        page.wait_for_selector("#usage table a >> text=Kestrel")
+        assert page.title() != "1"
+
+
+def test_the_table_is_exported_as_it_is_filtered(browsing: Browsing, priced: ConsoleHouse) -> None:
+    with browsing.as_("noa") as page:
+        page.goto("/usage")
+        page.select_option("select[name=period]", "2025-01")
+        page.wait_for_selector("a[href='/usage.csv?period=2025-01']")
+        with page.expect_download() as downloading:
+            page.click("a[download]")
+        assert downloading.value.suggested_filename == "usage-2025-01.csv"
+        text = downloading.value.path().read_text("utf-8")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0]) == list(UsageRowShown.model_fields)
+    assert {row["model"]: row["cost_usd"] for row in rows} == {"openai:gpt-4o": "2.5", f"'{MODEL}": "1.0"}
+
+
+def test_nobody_counts_what_belongs_to_others(priced: ConsoleHouse) -> None:
+    with priced.visitor("theirs") as visitor:
+        for path in ("/usage", "/usage?by=tenant", "/usage.csv", "/usage.csv?period=2025-01"):
+            page = visitor.get(path)
+            assert page.status_code == 200
+            assert not re.search(r"Kestrel|shop-he|\bshop\b(?!-ru)|gpt-4o", page.text), path
+        assert visitor.get("/usage?tenant=shop").status_code == 404
+        assert visitor.get("/usage.csv?tenant=shop").status_code == 404
+
+
+@pytest.mark.parametrize("period", ["2025", "2025-13", "2025-1", "9999-99", "0000-01", "x" * 50])
+def test_a_period_that_is_none_is_refused(house: ConsoleHouse, period: str) -> None:
+    with house.visitor("noa") as visitor:
+        assert visitor.get(f"/usage?period={period}").status_code == 422
+        assert visitor.get(f"/usage.csv?period={period}").status_code == 422
+
+
+def test_an_empty_period_says_so_and_an_unknown_grouping_is_the_first(house: ConsoleHouse) -> None:
+    with house.visitor("noa") as visitor:
+        assert "Nothing was used in this period." in visitor.get("/usage?period=2999-12").text
+        assert "Messages by month" in visitor.get("/usage?by=nothing").text
+
+
+def test_days_of_a_month_are_counted_as_the_table_counts_the_month(house: ConsoleHouse) -> None:
+    async def look(store: SqlStore) -> tuple[str, int]:
+        rows = await store.tx(lambda connection: connection.execute(sa.select(usage.c.period, usage.c.messages)).all())
+        period = max(row.period for row in rows)
+        return period, sum(row.messages for row in rows if row.period == period)
+
+    period, messages = house.stored(look)
+    with house.visitor("noa") as visitor:
+        page = visitor.get(f"/usage?period={period}").text
+    chart = page.split('id="usage-messages-title"')[1].split("</svg>")[0]
+    assert sum(int(count) for count in re.findall(r'data-tip="[^"]*: (\d+)"', chart)) == messages
+
+
+def row(mode: str = "adaptive", model: str = "m", period: str = "2026-01", **more: Any) -> UsageRow:
+    values = {"messages": 1, "critiques": 0, "input_tokens": 10, "output_tokens": 1, "cost": 0.0, **more}
+    return UsageRow(
+        TenantId("shop"), period, mode, model, values["messages"], values["critiques"], 0, 0, 1,  # type: ignore[arg-type]
+        values["input_tokens"], values["output_tokens"], values["cost"], values["cost"],
+    )  # fmt: skip
+
+
+def test_what_adaptive_mode_does_is_set_against_adaptive_messages() -> None:
+    total = Total()
+    for one in (row(critiques=1), row(critiques=0), row("standard", messages=98)):
+        total.add(one)
+    assert (total.messages, total.adaptive, total.critique_share) == (100, 2, 0.5)
+    assert Total().critique_share is None
+    assert Total().fetches_each == 0.0
+
+
+def test_totals_are_in_order_whatever_they_go_by() -> None:
+    rows = [row(period="2026-02"), row(period="2025-12", model="b"), row("standard", model="a")]
+    assert list(totals(rows, "period")) == ["2025-12", "2026-01", "2026-02"]
+    assert list(totals(rows, "model")) == ["a", "b", "m"]
+    assert sum(one.messages for one in totals(rows, "mode").values()) == 3
+
+
+@pytest.mark.parametrize(("tokens", "title"), [(500, ""), (50_000, "-thousands"), (50_000_000, "-millions")])
+def test_large_numbers_of_tokens_are_drawn_in_their_unit(tokens: int, title: str) -> None:
+    chosen = {"by": "period", "period": "", "tenant": ""}
+    made = _charts([row(input_tokens=tokens, output_tokens=0)], {}, chosen, {}, Words("en"))
+    assert made["tokens_title"] == f"usage-chart-tokens{title}"
+    assert all(len(label.text) <= 8 for label in made["tokens_chart"].labels)
+
+
+def test_many_models_are_drawn_as_the_dearest_and_the_rest() -> None:
+    rows = [row(model=f"m{number}", cost=float(number)) for number in range(1, 12)]
+    chosen = {"by": "period", "period": "", "tenant": ""}
+    legend = [name for _, name in _charts(rows, {}, chosen, {}, Words("en"))["cost_chart"].legend]
+    assert legend == ["m11", "m10", "m9", "m8", "m7", "other models"]
+
+
+def test_in_hebrew_time_runs_to_the_left() -> None:
+    rows = [row(period="2026-01"), row(period="2026-02")]
+    chosen = {"by": "period", "period": "", "tenant": ""}
+    january, february = _charts(rows, {}, chosen, {}, Words("he"))["messages_chart"].shapes
+    assert january.x > february.x
+    assert f"{datetime(2026, 1, 1, tzinfo=UTC):%Y}" in january.tip
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en", "light"), ("he", "dark"), ("ru", "dark")])
+def test_the_page_of_usage_can_be_used_by_everyone(
+    browsing: Browsing, priced: ConsoleHouse, language: str, theme: str
+) -> None:
+    with browsing.as_("rita", language=language, theme=theme) as page:
+        for path in ("/usage?by=model", "/usage?period=2025-01"):
+            page.goto(path)
+            assert serious(page) == [], path
+            for width in (1440, 768, 360):
+                page.set_viewport_size({"width": width, "height": 900})
+                assert overflow(page) <= 0, (path, width)
