@@ -102,18 +102,20 @@ def nobody(desk: Desk, messages: Messages, tool: str, arguments: dict[str, Any])
 
 
 def ours(policy: Any) -> Gate:
-    from circumspect.audit.auditor import Auditor, Ruled
-    from circumspect.audit.message_formats import Proposed
+    from circumspect.audit.auditor import AuditedCall, Auditor
+    from circumspect.audit.message_formats import TranscriptCall
     from circumspect.audit.transcript_files import Transcript
     from circumspect.values import ToolCall
 
     auditor = Auditor(policy, claims=False)
 
     def gate(desk: Desk, messages: Messages, tool: str, arguments: dict[str, Any]) -> str:
-        proposal = Proposed(ToolCall(tool, arguments, "proposed"))
+        proposal = TranscriptCall(ToolCall(tool, arguments, "proposed"))
         # A list of its own: the audit goes on from the one before, and must not see that one grow.
-        rows = auditor.of(Transcript(desk.suite.name, list(messages), desk.specs, desk.untrusted, proposal))
-        ruled = [row for row in rows if isinstance(row, Ruled)][-1]
+        rows = auditor.audit_transcript(
+            Transcript(desk.suite.name, list(messages), desk.specs, desk.untrusted, proposal)
+        )
+        ruled = [row for row in rows if isinstance(row, AuditedCall)][-1]
         return "" if ruled.verdict == "allow" else f"{ruled.verdict}: {', '.join(ruled.rules)}"
 
     return gate

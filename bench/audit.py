@@ -100,7 +100,7 @@ async def run(rounds: int = 5, files: Sequence[Path] = (), policy: Path = POLICY
 
 def measured(path: Path, policy: Any, rounds: int) -> tuple[int, float, float, float]:
     """Calls, CPU seconds of the first pass, and wall and CPU seconds of the best one after it."""
-    from circumspect.audit.auditor import Ruled, audit, line_of
+    from circumspect.audit.auditor import AuditedCall, audit, line_of
 
     taken: list[tuple[float, float]] = []
     calls = 0
@@ -108,7 +108,7 @@ def measured(path: Path, policy: Any, rounds: int) -> tuple[int, float, float, f
         calls, wall, cpu = 0, time.perf_counter(), time.process_time()
         for row in audit([path], policy):
             line_of(row)
-            calls += isinstance(row, Ruled)
+            calls += isinstance(row, AuditedCall)
         taken.append((time.process_time() - cpu, time.perf_counter() - wall))
     best = min(taken[1:])
     return calls, taken[0][0], best[1], best[0]
@@ -142,10 +142,10 @@ def whole(path: Path, folder: Path) -> Path | None:
 def peak(path: Path, policy: Any) -> float:
     """Megabytes at the worst moment of auditing a file."""
     from circumspect.audit.auditor import audit
-    from circumspect.audit.summary import Summary
+    from circumspect.audit.summary import AuditSummary
 
     tracemalloc.start()
-    summary = Summary()
+    summary = AuditSummary()
     for row in audit([path], policy):
         summary.add(row)
     worst = tracemalloc.get_traced_memory()[1]

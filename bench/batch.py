@@ -85,15 +85,15 @@ class Killed:
 def measured(name: str, database: Path, engine: Any, watch: Any = None, ledger: Path | None = None) -> Measured:
     """One backtest, from listing the conversations to the last line of the result."""
     from circumspect.lab.batch.backtests import add
-    from circumspect.lab.batch.job_ledger import Ledger
+    from circumspect.lab.batch.job_ledger import DatabaseLedger
     from circumspect.lab.batch.run_job import run
-    from circumspect.lab.replay.flips import Summary
+    from circumspect.lab.replay.flips import BacktestSummary
     from circumspect.wording import compact
 
-    summary, result = Summary(), hashlib.sha256()
+    summary, result = BacktestSummary(), hashlib.sha256()
     job = _job(database)
     began, cpu = time.perf_counter(), _cpu()
-    with Ledger.open(str(ledger)) if ledger else nullcontext() as kept:
+    with DatabaseLedger.open(str(ledger)) if ledger else nullcontext() as kept:
         for row in run(job, engine, kept, watch):
             if not add(row, summary):
                 result.update(row + b"\n")
@@ -108,7 +108,7 @@ def measured(name: str, database: Path, engine: Any, watch: Any = None, ledger: 
 
 
 def _job(database: Path) -> Any:
-    from circumspect.lab.batch.backtests import Order, backtest_of
+    from circumspect.lab.batch.backtests import BacktestOrder, backtest_of
     from circumspect.stores import SqlStore
     from circumspect.values import TenantId
 
@@ -119,7 +119,7 @@ def _job(database: Path) -> Any:
         finally:
             await store.close()
 
-    return backtest_of(Order(f"sqlite:///{database}", POLICY, {TenantId("shop"): asyncio.run(specs())}))
+    return backtest_of(BacktestOrder(f"sqlite:///{database}", POLICY, {TenantId("shop"): asyncio.run(specs())}))
 
 
 def _cpu() -> float:

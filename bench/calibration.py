@@ -20,16 +20,16 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from bench.report import Aim, Section, Table, show
-from circumspect.lab.learning.calibration import Fit, Measured, Observation, fit, measured, overall
+from circumspect.lab.learning.calibration import ConfidenceQuality, Fit, Observation, fit, measure_quality, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
-from circumspect.lab.trials.simulation import TODAY, Decision, month, true_chance
+from circumspect.lab.trials.simulation import TODAY, month, true_chance
 from circumspect.policy.policy_file import SHIPPED_CAPS, UNLISTED_CAP
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
-from circumspect.values import lot
+from circumspect.values import stable_share
 
 POLICIES = Path(__file__).parents[1] / "examples" / "policies"
 RECORDINGS = {"tau_airline": "tau_airline.yaml", "tau_retail": "tau_retail.yaml"}
@@ -50,7 +50,7 @@ def months(number: int) -> Section:
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, ...]] = []
     halved = possible = both = every = 0
-    totals: list[tuple[Measured, Measured]] = []
+    totals: list[tuple[ConfidenceQuality, ConfidenceQuality]] = []
     began = time.perf_counter()
     learning = 0.0
     for seed in range(1, number + 1):
@@ -67,7 +67,7 @@ def months(number: int) -> Section:
             possible += by_truth
             both += half and by_truth
             rows.append(_row(f"{seed}: " + _named(one), one))
-        left_out += [(f"{seed}: {refused.key[1]} {refused.key[0]}", refused.needed) for refused in few]
+        left_out += [(f"{seed}: {refused.key[1]} {refused.key[0]}", refused.shortfall) for refused in few]
         before, after = totals[-1]
         rows.append((f"{seed}: all together", "", f"{before.count:,}", *_figures(before, after), "", ""))
     ratio = max(after.error / before.error for before, after in totals)
@@ -110,13 +110,13 @@ def _truth(one: Fit) -> float:
     """The ECE of the map that the simulation used, on the same decisions."""
     tool, decision = one.key
     known = [
-        Observation(true_chance(tool, cast("Decision", decision), min(max(had.confidence, 0.01), 0.99)), had.right)
+        Observation(true_chance(tool, cast(Any, decision), min(max(had.confidence, 0.01), 0.99)), had.right)
         for had in one.held
     ]
-    return measured(known).error
+    return measure_quality(known).error
 
 
-def _figures(before: Measured, after: Measured) -> tuple[str, ...]:
+def _figures(before: ConfidenceQuality, after: ConfidenceQuality) -> tuple[str, ...]:
     return (
         f"{before.error:.4f}",
         f"{after.error:.4f}",
@@ -202,7 +202,7 @@ def recorded(folder: Path) -> Section:
             )
             ratio = one.after.error / one.before.error
             aims.append(Aim(f"{name}: ECE of our verdicts at least halved", f"{ratio:.2f} of before", ratio <= 0.5))
-        rows += [(name, "refused: " + one.needed) for one in few]
+        rows += [(name, "refused: " + one.shortfall) for one in few]
     header = (
         "recordings",
         "learnt from",
@@ -227,16 +227,16 @@ def recorded(folder: Path) -> Section:
 
 
 def _verdicts(path: Path, policy: Path) -> Iterator[Observation]:
-    from circumspect.audit.auditor import Ruled, audit
-    from circumspect.audit.ground_truth import expected_of
+    from circumspect.audit.auditor import AuditedCall, audit
+    from circumspect.audit.ground_truth import read_expected
     from circumspect.policy.load import load
 
     for row in audit([path], load(policy), claims=False):
-        expected = expected_of(row.label) if isinstance(row, Ruled) else None
-        if not isinstance(row, Ruled) or expected is None or not row.label.get("write"):
+        expected = read_expected(row.label) if isinstance(row, AuditedCall) else None
+        if not isinstance(row, AuditedCall) or expected is None or not row.label.get("write"):
             continue
         task = _TASK.search(row.id)
-        held = lot("recordings", path.name, task[1] if task else row.id) < HELD_OUT
+        held = stable_share("recordings", path.name, task[1] if task else row.id) < HELD_OUT
         yield Observation(AS_CONFIDENCE[row.verdict], expected == "PROCEED", "", "act", held)
 
 

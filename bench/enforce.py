@@ -68,20 +68,20 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
     from circumspect.policy.policy_file import Policy, ToolPolicy
     from circumspect.policy.rules import RULES
     from circumspect.steps.enforce import enforce, look_at
-    from circumspect.steps.recall import at_hand
+    from circumspect.steps.recall import recall_from_turn
     from circumspect.values import (
         Assessment,
         ConversationId,
         Draft,
+        History,
         Incoming,
         Intent,
         IntentId,
+        Journal,
         JsonObject,
-        Notes,
         Opened,
         Profile,
         Screened,
-        Session,
         TenantId,
         ToolCall,
         ToolSpec,
@@ -136,11 +136,11 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
     def case(words: str, call: ToolCall, confirmed: Intent | None = None) -> Callable[[], Enforced]:
         drafted = Draft("", (call,), Assessment(0.9, call.tool, call.arguments)) if confirmed is None else None
         heard = screened(words)
-        events = at_hand(heard, tools, Notes()).events
+        events = recall_from_turn(heard, tools, Journal()).events
 
         def once() -> Enforced:
             # A session of its own each time: what a rule works out about one must not help the next.
-            session = Session(events)
+            session = History(events)
             facts = look_at(call, heard, drafted, policy, tools, "adaptive", now, session, confirmed=confirmed)
             return enforce(facts, RULES, policy.hash, profile)
 

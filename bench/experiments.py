@@ -27,7 +27,7 @@ from statistics import median
 
 from bench.report import Aim, Section, Table, facts, show, show_facts
 from circumspect.lab.trials.distributions import normal_two_sided
-from circumspect.lab.trials.rollout import Rollout, Step, next_step
+from circumspect.lab.trials.rollout import Rollout, RolloutStep, next_step
 from circumspect.lab.trials.simulation import (
     BETTER,
     DAYS,
@@ -36,7 +36,7 @@ from circumspect.lab.trials.simulation import (
     START,
     TODAY,
     Behaviour,
-    Conversation,
+    SimulatedConversation,
     by_lot,
     conversations,
     measures,
@@ -45,24 +45,24 @@ from circumspect.lab.trials.simulation import (
     units,
 )
 from circumspect.lab.trials.statistics import (
+    ArmComparison,
     ArmData,
-    Comparison,
+    ComparisonPlan,
     Guard,
-    Plan,
     Stop,
     compare,
-    guarded,
-    needed,
-    unseen,
+    count_needed_units,
+    find_stop,
+    find_unseen_metrics,
 )
-from circumspect.values import lot
+from circumspect.values import stable_share
 
 MAIN = METRICS["escalated"]
 GUARDS = (Guard(METRICS["wrong"]), Guard(METRICS["cost"]))
 LOOK = 100
 BASELINE, EFFECT = 0.138, 0.018
 """Of `escalated` today, and by how much the better arm lowers it; both as the simulated month has them."""
-PLAN = Plan(horizon=needed(MAIN, BASELINE, -EFFECT), effect=EFFECT)
+PLAN = ComparisonPlan(horizon=count_needed_units(MAIN, BASELINE, -EFFECT), effect=EFFECT)
 NOISE = 3
 """How many standard errors of the count a false-positive rate may exceed the nominal level by before it is called
 so."""
@@ -153,11 +153,13 @@ def _alarms(blocks: Sequence[Block], lots: Random) -> set[str]:
         for name in ("escalated", "cost"):
             if name not in raised and _decided(compare(control[name], treatment[name], METRICS[name], PLAN)):
                 raised.add(name)
-        if "guards" not in raised and guarded(control, treatment, GUARDS):
+        if "guards" not in raised and find_stop(control, treatment, GUARDS):
             raised.add("guards")
         if "peeking" not in raised and _plain(control["escalated"], treatment["escalated"]) <= PLAN.alpha:
             raised.add("peeking")
-    if _decided(compare(control["escalated"], treatment["escalated"], MAIN, Plan("fixed", PLAN.alpha, PLAN.horizon))):
+    if _decided(
+        compare(control["escalated"], treatment["escalated"], MAIN, ComparisonPlan("fixed", PLAN.alpha, PLAN.horizon))
+    ):
         raised.add("fixed")
     if _plain(control["right turns"], treatment["right turns"]) <= PLAN.alpha:
         raised.add("turns")
@@ -174,7 +176,7 @@ def _data(sums: Mapping[str, float]) -> dict[str, ArmData]:
     }
 
 
-def _decided(said: Comparison) -> bool:
+def _decided(said: ArmComparison) -> bool:
     return said.decision in ("better", "worse")
 
 
@@ -199,7 +201,7 @@ class Ending:
     """Of both arms."""
     arm_units: int
     at: datetime
-    said: Comparison
+    said: ArmComparison
     stop: Stop | None
     wrong: float
     """Conversations of the new arm in which something wrong was done."""
@@ -216,7 +218,7 @@ def run_until_decided(seed: int, new: Behaviour, share: float, guards: Sequence[
         _count(counted[unit.arm], unit.metrics)
         if number % LOOK == 0:
             said = compare(counted["control"][MAIN.name], counted["new"][MAIN.name], MAIN, PLAN)
-            stop = guarded(counted["control"], counted["new"], guards)
+            stop = find_stop(counted["control"], counted["new"], guards)
             if stop or (not guards and _decided(said)):
                 break
     if unit is None or said is None:
@@ -317,7 +319,7 @@ def wrong_without_guards(seed: int, new: Behaviour, share: float) -> float:
 # --- up the ladder --------------------------------------------------------------------------------------------------
 
 
-def climb(seed: int, new: Behaviour) -> Iterator[tuple[datetime, int, Step]]:
+def climb(seed: int, new: Behaviour) -> Iterator[tuple[datetime, int, RolloutStep]]:
     """Every change of share, looked at after every hundred conversations that are over."""
     arms = {"control": TODAY, "new": new}
     share, since, stopped = 10, START, False
@@ -325,7 +327,7 @@ def climb(seed: int, new: Behaviour) -> Iterator[tuple[datetime, int, Step]]:
     counted: dict[str, dict[str, list[ArmData]]] = {arm: {name: [ArmData()] for name in METRICS} for arm in arms}
     periods = 0
 
-    def assign(conversation: Conversation) -> str:
+    def assign(conversation: SimulatedConversation) -> str:
         period[conversation.id] = periods
         return by_lot(f"climb {seed}", {"control": 1 - share / 100, "new": share / 100})(conversation)
 
@@ -341,9 +343,9 @@ def climb(seed: int, new: Behaviour) -> Iterator[tuple[datetime, int, Step]]:
             fresh[MAIN.name][periods].n,
             unit.at - since,
             stopped=stopped,
-            unseen=unseen(old, fresh, GUARDS),
+            unseen=find_unseen_metrics(old, fresh, GUARDS),
         )
-        step = next_step(state, compare(old[MAIN.name], fresh[MAIN.name], MAIN, PLAN), guarded(old, fresh, GUARDS))
+        step = next_step(state, compare(old[MAIN.name], fresh[MAIN.name], MAIN, PLAN), find_stop(old, fresh, GUARDS))
         if step.share != share:
             yield unit.at, number, step
             share, since, stopped = step.share, unit.at, step.move == "down"
@@ -389,7 +391,7 @@ def shadows(seed: int = 5000) -> Section:
         for conversation in conversations(seed):
             pairs = zip(play(conversation, TODAY, "live"), play(conversation, behaviour, "shadow"), strict=True)
             for live, shadow in pairs:
-                if lot("shadow", live.id) >= SHADOWED:
+                if stable_share("shadow", live.id) >= SHADOWED:
                     continue
                 seen += 1
                 differ += live.decision != shadow.decision
@@ -436,7 +438,7 @@ def power(experiments: int) -> Section:
                     when = new.n
                 if not once and new.n >= PLAN.horizon:
                     once = True
-                    fixed += _decided(compare(old, new, MAIN, Plan("fixed", PLAN.alpha, PLAN.horizon)))
+                    fixed += _decided(compare(old, new, MAIN, ComparisonPlan("fixed", PLAN.alpha, PLAN.horizon)))
             sequential.append(when)
         within = sum(when <= PLAN.horizon for when in sequential) / experiments
         longer = sum(when < math.inf for when in sequential) / experiments

@@ -24,10 +24,10 @@ from circumspect.lab.optimise.adapter import ReviewAdapter
 from circumspect.lab.optimise.dataset import Dataset, read_dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder
 from circumspect.lab.optimise.metric import WEIGHTS, review
-from circumspect.lab.optimise.optimise_report import Report, mean_parts
-from circumspect.lab.optimise.run import Plan, floor_of, optimise
+from circumspect.lab.optimise.optimise_report import OptimisationReport, mean_parts
+from circumspect.lab.optimise.run import OptimisationPlan, floor_of, optimise
 from circumspect.models import open_model
-from circumspect.prompts import shipped
+from circumspect.prompts import load_default_prompt
 
 SAMPLES = Path(__file__).parents[1] / "examples" / "review"
 WEAK = (
@@ -42,7 +42,7 @@ def scored(text: str, dataset: Dataset, model: str, path: Path) -> list[Evaluate
         opened = open_model(model)
         adapter = ReviewAdapter("review", dataset.shelf, opened, review, folder, runner.run)
         try:
-            return adapter.scores(dataset.held, text)
+            return adapter.scores(dataset.held_out, text)
         finally:
             if hasattr(opened, "aclose"):
                 runner.run(opened.aclose())
@@ -54,10 +54,14 @@ def row(name: str, made: list[Evaluated]) -> str:
     return f"| {name} | {total:.3f} | " + " | ".join(f"{parts.get(part, 0):.3f}" for part in WEIGHTS) + " |"
 
 
-def show(report: Report, dataset: Dataset, model: str, seconds: float, path: Path) -> None:
+def show(report: OptimisationReport, dataset: Dataset, model: str, seconds: float, path: Path) -> None:
     print(f"\n| held out | score | {' | '.join(f'{name} ({weight:g})' for name, weight in WEIGHTS.items())} |")
     print("|---|---|---|---|---|---|")
-    for name, prompt in (("start", report.start.prompt), ("winner", report.winner.prompt), ("ours", shipped("review"))):
+    for name, prompt in (
+        ("start", report.start.prompt),
+        ("winner", report.winner.prompt),
+        ("ours", load_default_prompt("review")),
+    ):
         print(row(f"{name}, {len(prompt.text):,} characters", scored(prompt.text, dataset, model, path / name)))
     better, worse, same = report.compared
     front, spent = sum(one.front for one in report.candidates), report.spent
@@ -80,12 +84,12 @@ def main() -> None:
     dataset = read_dataset(SAMPLES)
     floor = floor_of(dataset, 5)
     print(f"## A weak prompt, optimised on {len(dataset.train)} + {len(dataset.validation)} criteria")
-    print(f"\nThe smallest budget is {floor.total} ({floor.said}); this is {given.budget}.")
+    print(f"\nThe smallest budget is {floor.total} ({floor.explanation}); this is {given.budget}.")
     with contextlib.ExitStack() as stack:
         model = given.model or stack.enter_context(StandIn()).model
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for seed in range(given.seeds):
-            plan, path = replace(Plan(given.budget, start=WEAK), seed=seed), folder / str(seed)
+            plan, path = replace(OptimisationPlan(given.budget, start=WEAK), seed=seed), folder / str(seed)
             began = time.perf_counter()
             writer = open_model(given.reflection_model or model)
             report = optimise(plan, dataset, open_model(model), writer, path / "run")

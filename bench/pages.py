@@ -21,7 +21,7 @@ from bench import tokens
 from bench.report import duration
 from circumspect.web.browser.html_snapshot import page_of_html
 from circumspect.web.browser.live_page import snapshot
-from circumspect.web.browser.trimming import trimmed
+from circumspect.web.browser.trimming import trim_page
 
 TEXT = "the clinic keeps records of every visit and sends a letter when something has to be decided by the patient"
 TASKS = {
@@ -141,7 +141,7 @@ async def measured(tab: Any, url: str, sample: Sample) -> Figures:
     page_of_html(html, page.url)
     read = time.perf_counter() - began
     await tab.unroute_all()
-    short = trimmed(page, sample.query)
+    short = trim_page(page, sample.query)
     return Figures(
         html=tokens.count(html),
         playwright=tokens.count(theirs),

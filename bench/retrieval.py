@@ -29,7 +29,7 @@ from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, cosine, open_embedder
 from circumspect.knowledge.terms import telling_words, terms
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.stores import SqlStore
 
 LANGUAGES = ("en", "ru", "he")
@@ -49,7 +49,7 @@ class Figures:
     milliseconds: float
 
 
-def sample(language: str) -> list[Document]:
+def sample(language: str) -> list[KnowledgeDocument]:
     return [read_document(path.read_bytes(), path.name) for path in sorted((SAMPLES / language).glob("*.md"))]
 
 
@@ -62,7 +62,7 @@ def _key(document: str, section: str) -> str:
     return f"{document.removesuffix('.md')} {section}"
 
 
-def _pieces(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
+def _pieces(documents: Sequence[KnowledgeDocument]) -> list[tuple[str, str, str]]:
     return [
         (_key(one.id, piece.section.id), " ".join((one.title, *piece.section.path)), one.quote(piece.span))
         for one in documents
@@ -73,7 +73,7 @@ def _pieces(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
 # --- methods --------------------------------------------------------------------------------------------------------
 
 
-def fts(documents: Sequence[Document], tokenizer: str, match: Callable[[str], list[str]]) -> Find:
+def fts(documents: Sequence[KnowledgeDocument], tokenizer: str, match: Callable[[str], list[str]]) -> Find:
     """FTS5 as it comes, with its own BM25."""
     base = sqlite3.connect(":memory:")
     base.execute(f'CREATE VIRTUAL TABLE t USING fts5(k UNINDEXED, head, body, tokenize="{tokenizer}")')
@@ -105,7 +105,7 @@ def trigrams(question: str) -> list[str]:
     return [f'"{word[at : at + 3]}"' for word in _tokens(question) for at in range(len(word) - 2)]
 
 
-def half(documents: Sequence[Document], part: str) -> Find:
+def half(documents: Sequence[KnowledgeDocument], part: str) -> Find:
     """One of the two scores that ours adds up."""
     pieces = _pieces(documents)
     candidates = [
@@ -123,7 +123,7 @@ def half(documents: Sequence[Document], part: str) -> Find:
     return find
 
 
-async def meaning(documents: Sequence[Document], embedder: Embedder) -> Find:
+async def meaning(documents: Sequence[KnowledgeDocument], embedder: Embedder) -> Find:
     """The embeddings' order alone."""
     pieces = _pieces(documents)
     vectors = await embedder.embed([f"{head}\n{body}" for _, head, body in pieces])
@@ -138,7 +138,7 @@ async def meaning(documents: Sequence[Document], embedder: Embedder) -> Find:
 
 
 async def ours(
-    documents: Sequence[Document], store: SqlStore, tenant: str, *, embedder: Embedder | None = None
+    documents: Sequence[KnowledgeDocument], store: SqlStore, tenant: str, *, embedder: Embedder | None = None
 ) -> Find:
     library = Library(store, embedder=embedder)
     for document in documents:

@@ -33,7 +33,7 @@ from circumspect.review.case_files import Criteria, read_cases, read_criteria, r
 from circumspect.review.citations import cite
 from circumspect.review.reviewing import Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Result
+from circumspect.review.values import CriterionResult, ReviewCase
 
 SAMPLES = Path(__file__).parents[1] / "examples" / "review"
 PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"
@@ -42,7 +42,7 @@ PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evalu
 @dataclass(frozen=True)
 class Judged:
     label: dict[str, Any]
-    result: Result
+    result: CriterionResult
     real: int
     """Quotes that stand in the document at their offsets."""
     telling: bool
@@ -71,7 +71,7 @@ async def judged(reviewing: Reviewing) -> list[Judged]:
     return found
 
 
-def _judged(label: dict[str, Any], result: Result, shelf: Shelf) -> Judged:
+def _judged(label: dict[str, Any], result: CriterionResult, shelf: Shelf) -> Judged:
     real = sum(shelf.documents[one.document].text[one.start : one.end] == one.quote for one in result.citations)
     gold = [cite(one["quote"], shelf.searchable, document=one["document"]) for one in label["gold"]]
     telling = any(
@@ -152,7 +152,7 @@ async def show_quality(reviewing: Reviewing) -> None:
 def write_cases(path: Path, wanted: int) -> tuple[int, int]:
     """Copies of the sample cases, each with an id of its own, until there are so many evaluations and no more."""
     criteria: Criteria = read_criteria(SAMPLES / "criteria.yaml")
-    cases: list[Case] = list(read_cases(SAMPLES / "cases"))
+    cases: list[ReviewCase] = list(read_cases(SAMPLES / "cases"))
     raw = [json.loads(file.read_text("utf-8")) for file in sorted((SAMPLES / "cases").glob("*.json"))]
     names = tuple(file.name for file in (SAMPLES / "policies").iterdir())
     made = total = 0

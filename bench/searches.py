@@ -27,8 +27,8 @@ import yaml
 
 from bench.report import Table, lines
 from circumspect.language.detection import detect
-from circumspect.values import ConversationId, Incoming, Message, Notes, Opened, Screened, TenantId, TurnId
-from circumspect.web.model_pair import Pair, open_pair
+from circumspect.values import ConversationId, Incoming, Journal, Message, Opened, Screened, TenantId, TurnId
+from circumspect.web.model_pair import ModelPair, open_pair
 from circumspect.web.page import Element, Page
 from circumspect.web.reasoning.reason import reason
 from circumspect.web.reasoning.reasoned import Reasoned, Reasoning
@@ -162,9 +162,9 @@ def screened(task: Task) -> Screened:
     return Screened(Incoming(TenantId("t"), conversation, turn, task.ask, NOW), opened, language, "other")
 
 
-async def run(pair: Pair, task: Task, web: Sequence[WebResult]) -> Outcome:
+async def run(pair: ModelPair, task: Task, web: Sequence[WebResult]) -> Outcome:
     search = Counted(Scoped(Web(web)))
-    found = await reason(screened(task), task.page, task.documents, Reasoning(), Notes(), pair, search)
+    found = await reason(screened(task), task.page, task.documents, Reasoning(), Journal(), pair, search)
     return Outcome(task, found, tuple(search.queries))
 
 

@@ -34,29 +34,29 @@ from circumspect.demo.offline import OfflineModel
 from circumspect.guardian import RuleGuardian
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, open_embedder
-from circumspect.lab.trials.consistency import Planned, by_meaning, by_words
+from circumspect.lab.trials.consistency import PlannedAnswer, by_meaning, by_words
 from circumspect.policy.parsing.answers import classify
 from circumspect.policy.understanding.analysis import NAME
-from circumspect.policy.understanding.understood import SERVICE, Found, Understood
+from circumspect.policy.understanding.understood import SERVICE, RetrievalResult, Understood
 from circumspect.ports import Model
 from circumspect.profiles import ADAPTIVE
 from circumspect.steps.draft import draft
 from circumspect.steps.gather import gather
 from circumspect.steps.retrieve import retrieve
-from circumspect.steps.understand import placed, understand
+from circumspect.steps.understand import add_understanding, understand
 from circumspect.stores import SqlStore
 from circumspect.values import (
     LANGUAGES,
     Business,
+    ChatMessage,
     ConversationId,
     Incoming,
+    Journal,
     Language,
     Message,
     ModelReply,
     ModelRequest,
-    Notes,
     Opened,
-    Said,
     Screened,
     TenantId,
     ToolCall,
@@ -121,7 +121,7 @@ def talks() -> dict[Language, list[list[str]]]:
     return loaded
 
 
-def way_of(understood: Understood, found: Found | None) -> str:
+def way_of(understood: Understood, found: RetrievalResult | None) -> str:
     """Where the message went: by its ending, else by its decision."""
     if understood.ends == "blocked":
         return "B"
@@ -155,7 +155,7 @@ async def _turn(
     incoming = Incoming(TenantId(language), ConversationId("c"), TurnId("t"), text, NOW)
     opened = Opened("token", "adaptive", language, tuple(history[-5:]), len(history), None)
     screened = Screened(incoming, opened, language, classify(text))
-    business, notes, counted = BUSINESSES[language], Notes(), Counting(model)
+    business, notes, counted = BUSINESSES[language], Journal(), Counting(model)
     understood = await understand(screened, business, tools, None, SERVICE, notes, counted, RuleGuardian())
     found = None
     if understood.ends is None:
@@ -177,7 +177,7 @@ async def _turn(
 
 
 async def _drafted(
-    turn: Turn, understood: Understood, found: Found, business: Business, tools: Any, model: Model
+    turn: Turn, understood: Understood, found: RetrievalResult, business: Business, tools: Any, model: Model
 ) -> str:
     """The same draft in every arm, from a context that differs in nothing but the analysis."""
     analysis = understood.analysis
@@ -186,19 +186,19 @@ async def _drafted(
     arms = {"nothing": base}
     if analysis:
         turn.plan = " ".join((analysis.user_intent, *analysis.action_plan))
-        arms["own words"] = placed(understood, base)
-        arms["tool result"] = placed(replace(understood, context=_as_result(understood)), base)
+        arms["own words"] = add_understanding(understood, base)
+        arms["tool result"] = add_understanding(replace(understood, context=_as_result(understood)), base)
     for name, gathered in arms.items():
         counted = Counting(model)
-        drafted = await draft(gathered, business.name, ADAPTIVE, Notes(), counted)
+        drafted = await draft(gathered, business.name, ADAPTIVE, Journal(), counted)
         turn.answers[name], turn.context[name] = drafted.reply, counted.tokens_in
     return turn.answers.get("own words") or turn.answers["nothing"]
 
 
 def _as_result(understood: Understood) -> Any:
     assert understood.analysis is not None
-    called = Said("assistant", "", calls=(ToolCall(NAME, {}, id="analysis"),))
-    return called, Said("tool", compact(understood.analysis.to_json()), call_id="analysis", tool=NAME)
+    called = ChatMessage("assistant", "", calls=(ToolCall(NAME, {}, id="analysis"),))
+    return called, ChatMessage("tool", compact(understood.analysis.to_json()), call_id="analysis", tool=NAME)
 
 
 def saved(turns: Sequence[Turn]) -> Table:
@@ -261,7 +261,7 @@ def arms(turns: Sequence[Turn]) -> Table:
 async def compare(turns: Sequence[Turn], embedder: Embedder) -> None:
     drafted = [turn for turn in turns if turn.plan]
     for arm in ARMS:
-        found = await by_meaning([Planned(turn.plan, turn.answers[arm]) for turn in drafted], embedder)
+        found = await by_meaning([PlannedAnswer(turn.plan, turn.answers[arm]) for turn in drafted], embedder)
         for turn, number in zip(drafted, found, strict=True):
             turn.alike[arm] = number
 

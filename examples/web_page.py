@@ -8,7 +8,7 @@ import asyncio
 
 from circumspect import Agent
 from circumspect.web.browser.html_snapshot import page_of_html
-from circumspect.web.browsing import Asked, Interaction, interact, setup_for_pages
+from circumspect.web.browsing import Interaction, PageRequest, interact, setup_for_pages
 
 URL = "https://clinic.example/patients/new"
 FORM = """
@@ -28,7 +28,7 @@ async def main() -> None:
 
         async def step(html: str, query: str = "") -> Interaction:
             nonlocal session
-            made = await interact(setup, Asked(page_of_html(html, URL), query=query, session=session))
+            made = await interact(setup, PageRequest(page_of_html(html, URL), query=query, session=session))
             session = made.session
             if query:
                 print(f"user:   {query}")

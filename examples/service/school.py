@@ -19,9 +19,9 @@ from circumspect import Agent
 from circumspect.business import BusinessConfig, CalDav, business_tools
 from circumspect.clock import FixedClock
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.models.scripted import ScriptedModel
-from circumspect.values import Business, ConversationId, Entry, Execution, ModelRequest, TurnResult
+from circumspect.values import Business, ConversationId, Execution, JournalEntry, ModelRequest, TurnResult
 
 BUSINESS = Business(
     "Meridian School", description="A language school in Haifa: courses, lessons, training for companies."
@@ -32,7 +32,7 @@ OFFLINE = "the offline model: rules decide and answer, no language model is invo
 SCRIPTED = "a scripted model: says what a language model would; what is done with it is real"
 
 
-def documents() -> dict[str, Document]:
+def documents() -> dict[str, KnowledgeDocument]:
     """The school's documents as they are; two of them contradict each other about leaving a course."""
     folder = Path(circumspect.demo.samples.__file__).parent / "documents" / "en"
     return {path.name: read_document(path.read_bytes(), path.name) for path in sorted(folder.glob("*.md"))}
@@ -69,7 +69,10 @@ class Walk:
 
 @asynccontextmanager
 async def walk(
-    model: ScriptedModel | None = None, *, texts: dict[str, Document] | None = None, calendar: CalDav | None = None
+    model: ScriptedModel | None = None,
+    *,
+    texts: dict[str, KnowledgeDocument] | None = None,
+    calendar: CalDav | None = None,
 ) -> AsyncIterator[Walk]:
     """The school, opened anew: with the offline model, or with one that follows a script."""
     print(f"--- {SCRIPTED if model else OFFLINE} ---\n")
@@ -110,7 +113,7 @@ def inside(turn: TurnResult) -> list[str]:
     return [*lines, f"outcome: {turn.outcome}" + (f" ({codes})" if codes else "")]
 
 
-def _told(entry: Entry) -> list[str]:
+def _told(entry: JournalEntry) -> list[str]:
     meta: Any = entry.meta
     if entry.kind == "tool":
         given = {name: value for name, value in meta["arguments"].items() if value}

@@ -8,8 +8,7 @@ from datetime import date
 
 from circumspect import tool
 from circumspect.errors import ToolError
-from circumspect.tools import ToolContext
-from circumspect.tools import FunctionTool, IdempotencyKey
+from circumspect.tools import FunctionTool, IdempotencyKey, ToolContext
 
 
 def tools(context: ToolContext) -> list[FunctionTool]:

@@ -29,12 +29,12 @@ from circumspect.values import (
     LANGUAGES,
     Business,
     ConversationId,
-    Decided,
     Incoming,
     IntentId,
     JsonObject,
     Language,
     Mode,
+    PersonDecision,
     Plan,
     Profile,
     Tenant,
@@ -42,13 +42,13 @@ from circumspect.values import (
     TurnId,
     TurnResult,
 )
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 if TYPE_CHECKING:
     from circumspect.guardian import Guardian
-    from circumspect.knowledge.tree import Document
+    from circumspect.knowledge.tree import KnowledgeDocument
     from circumspect.policy.understanding.understood import Understanding
-    from circumspect.steps.retrieve import Search
+    from circumspect.steps.retrieve import PassageSearch
     from circumspect.stores import SqlStore
     from circumspect.tools import Tool
 
@@ -74,7 +74,7 @@ class Agent:
         rules: Iterable[Rule] = (),
         understanding: Understanding | Literal["guided", "service"] | None = None,
         guardian: Guardian | None = None,
-        documents: Iterable[Document] = (),
+        documents: Iterable[KnowledgeDocument] = (),
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
@@ -92,7 +92,7 @@ class Agent:
         self._guardian, self._documents = guardian, tuple(documents)
         self._clock, self._ids = clock or SystemClock(), ids or RandomIds()
         self._database = str(database) if isinstance(database, Path) else database
-        self._setup: Setup | None = None
+        self._setup: TurnSetup | None = None
         self._opening = asyncio.Lock()
         self._owned: SqlStore | None = None
 
@@ -116,7 +116,7 @@ class Agent:
         end user; a conversation keeps the first it is given."""
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
-        _known("language", language, LANGUAGES)
+        _check_choice("language", language, LANGUAGES)
         incoming = self._incoming(conversation, text)
         incoming = replace(incoming, key=key, principal=principal, language=language, person=person)
         return await run_turn(incoming, self._setup or await self.open(), listener)
@@ -133,7 +133,7 @@ class Agent:
     ) -> TurnResult:
         """A person's decision on a call that waits: `turn.pending.id` of an earlier turn. What was approved runs now;
         what was edited is ruled on again and waits anew."""
-        errand = Decided(IntentId(intent), decision, by, arguments or {})
+        errand = PersonDecision(IntentId(intent), decision, by, arguments or {})
         incoming = replace(self._incoming(conversation, ""), principal=principal, errand=errand)
         return await run_turn(incoming, self._setup or await self.open())
 
@@ -154,16 +154,16 @@ class Agent:
 
         return asyncio.run(once())
 
-    async def open(self) -> Setup:
+    async def open(self) -> TurnSetup:
         """Open the database (made and brought up to date on first use). `turn` does it by itself."""
         async with self._opening:
             if self._setup is None:
                 ports = Ports(self._model, self._toolset, await self._store(), self._clock, self._ids)
-                setup = Setup(self.tenant, self.policy, self._profiles, ports, self._rules)
+                setup = TurnSetup(self.tenant, self.policy, self._profiles, ports, self._rules)
                 self._setup = await self._with_understanding(setup)
             return self._setup
 
-    async def _with_understanding(self, setup: Setup) -> Setup:
+    async def _with_understanding(self, setup: TurnSetup) -> TurnSetup:
         """Without a guardian of their own, those who want to be understood get the offline rules."""
         if self._understanding is None:
             return setup
@@ -171,7 +171,7 @@ class Agent:
         from circumspect.knowledge.business_texts import BusinessTexts
         from circumspect.knowledge.search import Library
 
-        searches: tuple[Search, ...] = (BusinessTexts(self.tenant.business),)
+        searches: tuple[PassageSearch, ...] = (BusinessTexts(self.tenant.business),)
         if self._owned:
             library = Library(self._owned)
             for document in self._documents:
@@ -222,8 +222,8 @@ def _tenant(tenant: str | Tenant, business: Business | None, mode: Mode | None, 
     made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant))
     if not made.id:
         raise ConfigError("The tenant has no id.", fix='Give it one: Agent("support", …).')
-    _known("mode", mode or made.plan.mode, MODES)
-    _known("language", language or made.language, LANGUAGES)
+    _check_choice("mode", mode or made.plan.mode, MODES)
+    _check_choice("language", language or made.language, LANGUAGES)
     if business:
         made = replace(made, business=business)
     if mode and mode != made.plan.mode:
@@ -236,11 +236,11 @@ def _understanding(wanted: Understanding | Literal["guided", "service"] | None) 
         return wanted
     from circumspect.policy.understanding.understood import GUIDED, SERVICE
 
-    _known("understanding", wanted, ("guided", "service"))
+    _check_choice("understanding", wanted, ("guided", "service"))
     return SERVICE if wanted == "service" else GUIDED
 
 
-def _known(name: str, value: str | None, known: Iterable[str]) -> None:
+def _check_choice(name: str, value: str | None, known: Iterable[str]) -> None:
     if value is not None and value not in known:
         raise ConfigError(f"There is no {name} {value!r}.", fix=f"Use {' or '.join(map(repr, known))}.")
 

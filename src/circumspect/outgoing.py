@@ -100,7 +100,7 @@ class Allowed:
     def check(self, host: str, address: str) -> str:
         """The address to connect to, or `BlockedAddress`."""
         try:
-            found = _unwrapped(ipaddress.ip_address(address.partition("%")[0]))
+            found = _unwrap(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             raise BlockedAddress(f"'{host}' does not lead to an IP address.") from None
         listed = _plain(host) in self.names or any(found in network for network in self.networks)
@@ -131,7 +131,7 @@ def _plain(host: str) -> str:
         return host
 
 
-def _unwrapped(address: Address) -> Address:
+def _unwrap(address: Address) -> Address:
     """The IPv4 address inside an IPv6 one, where it is that one which is reached."""
     if isinstance(address, IPv4Address):
         return address
@@ -162,12 +162,12 @@ def check_url(url: str | httpx2.URL, allow: Iterable[str] | Allowed = ()) -> htt
             f"The URL of '{parsed.host}' carries a user name or password.",
             fix="Take them out of the URL. A tool names a secret under 'auth'; a webhook is signed with its own.",
         )
-    if spelled := _spelled_out(parsed.host):
+    if spelled := _parse_address(parsed.host):
         allowed.check(parsed.host, spelled)
     return parsed
 
 
-def _spelled_out(host: str) -> str:
+def _parse_address(host: str) -> str:
     """The address that a host spells, in any way a resolver would understand (2130706433, 0x7f.1, 0177.0.0.1)."""
     host = host.rstrip(".")
     try:
@@ -188,8 +188,8 @@ async def _system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 
-async def _checked_addresses(host: str, port: int, allowed: Allowed, resolve: Resolver) -> list[str]:
-    spelled = _spelled_out(host)
+async def _resolve_addresses(host: str, port: int, allowed: Allowed, resolve: Resolver) -> list[str]:
+    spelled = _parse_address(host)
     try:
         found = [spelled] if spelled else list(await resolve(host, port))
     except (OSError, UnicodeError) as error:
@@ -206,7 +206,7 @@ async def check_target(
     allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
     checked = check_url(url, allowed)
     with contextlib.suppress(httpcore2.ConnectError):
-        await _checked_addresses(checked.host, checked.port or 443, allowed, resolve)
+        await _resolve_addresses(checked.host, checked.port or 443, allowed, resolve)
     return checked
 
 
@@ -228,7 +228,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                addresses = await _checked_addresses(host, port, self._allowed, self._resolve)
+                addresses = await _resolve_addresses(host, port, self._allowed, self._resolve)
                 problem: Exception = httpcore2.ConnectError("no address")
                 for address in addresses:
                     try:
@@ -293,7 +293,7 @@ class _Transport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         check_url(request.url, self._allowed)
-        response = await super().handle_async_request(_unsealed(request))
+        response = await super().handle_async_request(_unseal(request))
         try:
             self._accept(response)
         except UnusableAnswer:
@@ -313,7 +313,7 @@ class _Transport(httpx2.AsyncHTTPTransport):
         response.stream = _Counted(response.stream, self._max_bytes)
 
 
-def _unsealed(request: httpx2.Request) -> httpx2.Request:
+def _unseal(request: httpx2.Request) -> httpx2.Request:
     sealed = request.extensions.get(_SEALED)
     if not isinstance(sealed, Sealed) or sealed.origin != _origin(request.url):
         return request

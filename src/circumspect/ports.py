@@ -13,12 +13,12 @@ from typing import Protocol
 
 from circumspect.values import (
     ConversationId,
-    Entry,
     Escalation,
     Execution,
     Incoming,
     Intent,
     IntentId,
+    JournalEntry,
     Json,
     Language,
     Message,
@@ -83,7 +83,7 @@ class Closing:
     token: str
     language: Language
     result: TurnResult
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     at: datetime
     denied: IntentId | None = None
     escalation: Escalation | None = None
@@ -180,7 +180,7 @@ class Listener(Protocol):
     joined are the beginning of the reply that the turn ends with, and nothing that was said is ever taken back.
     """
 
-    def entry(self, entry: Entry) -> None: ...
+    def entry(self, entry: JournalEntry) -> None: ...
 
     def text(self, piece: str) -> None: ...
 

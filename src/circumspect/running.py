@@ -53,13 +53,13 @@ async def run(started: Execution, tools: Tools, clock: Clock, timeout: float, *,
     call = started.call
     try:
         async with asyncio.timeout(timeout):
-            return _succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
+            return _mark_succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
     except (ToolTimeout, TimeoutError):
         if started.effect == "read" and not again:
-            return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
+            return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
         return await recover(started, tools, clock, timeout)
     except ToolError as problem:
-        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
+        return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
 
 
 async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float) -> Execution:
@@ -68,29 +68,31 @@ async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float
     try:
         async with asyncio.timeout(timeout):
             if started.effect == "read" or started.recovery in ("keyed", "local_tx"):
-                return _succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
+                return _mark_succeeded(started, await tools.call(call.tool, call.arguments, started.key), clock)
             if started.recovery == "lookup":
                 found = await tools.lookup(call.tool, call.arguments, started.key)
                 if found is not None:
-                    return _succeeded(started, found, clock)
+                    return _mark_succeeded(started, found, clock)
     except (ToolTimeout, TimeoutError):
         pass
     except ToolError as problem:
         if started.recovery != "lookup":
-            return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
+            return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
     if started.effect == "read":
-        return _ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
+        return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)
     return unknown(started, clock)
 
 
 def unknown(started: Execution, clock: Clock) -> Execution:
     """Started, and nobody can tell how it ended. It is not repeated, and a person is told."""
-    return _ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
+    return _mark_ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
 
 
-def _succeeded(started: Execution, result: Json, clock: Clock) -> Execution:
-    return _ended(replace(started, result=result), clock, "succeeded", ReasonCode.EXECUTED_SUCCESSFULLY)
+def _mark_succeeded(started: Execution, result: Json, clock: Clock) -> Execution:
+    return _mark_ended(replace(started, result=result), clock, "succeeded", ReasonCode.EXECUTED_SUCCESSFULLY)
 
 
-def _ended(started: Execution, clock: Clock, state: ExecutionState, reason: ReasonCode, error: str = "") -> Execution:
+def _mark_ended(
+    started: Execution, clock: Clock, state: ExecutionState, reason: ReasonCode, error: str = ""
+) -> Execution:
     return replace(started, state=state, finished_at=clock.now(), reason=reason, error=error)

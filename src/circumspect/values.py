@@ -32,7 +32,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "he", "ru")
 Mode = Literal["standard", "adaptive"]
 Effect = Literal["read", "write", "destructive"]
 Recovery = Literal["keyed", "local_tx", "lookup", "blind"]
-Outcome = Literal["answered", "asked", "acted", "escalated", "blocked", "failed"]
+TurnOutcome = Literal["answered", "asked", "acted", "escalated", "blocked", "failed"]
 
 
 def digest(value: object) -> str:
@@ -41,10 +41,10 @@ def digest(value: object) -> str:
     RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
     so numbers are tagged with their type first.
     """
-    return hashlib.sha256(rfc8785.dumps(_typed(value))).hexdigest()  # type: ignore[arg-type]
+    return hashlib.sha256(rfc8785.dumps(_tag_types(value))).hexdigest()  # type: ignore[arg-type]
 
 
-def _typed(value: object) -> object:
+def _tag_types(value: object) -> object:
     match value:
         case str():
             return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
@@ -53,9 +53,9 @@ def _typed(value: object) -> object:
         case int() | float():
             return {"\0" + type(value).__name__: repr(value)}
         case Mapping():
-            return {_escaped(key): _typed(item) for key, item in value.items()}
+            return {_escape_key(key): _tag_types(item) for key, item in value.items()}
         case Sequence():
-            return [_typed(item) for item in value]
+            return [_tag_types(item) for item in value]
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
@@ -68,7 +68,7 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _escaped(key: object) -> str:
+def _escape_key(key: object) -> str:
     """No real key may look like a type tag."""
     if not isinstance(key, str):
         raise TypeError("JSON object keys are strings")
@@ -76,7 +76,7 @@ def _escaped(key: object) -> str:
     return "\0" + key if key.startswith("\0") else key
 
 
-def lot(*names: str) -> float:
+def stable_share(*names: str) -> float:
     """0 to 1, always the same for the same names: how arms of a roll-out are drawn."""
     return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:8], "big") / 2.0**64
 
@@ -130,7 +130,7 @@ class Tenant:
         """A conversation keeps its arm for life: the share is a threshold on a stable hash of its id."""
         if self.plan.mode == "standard" or self.adaptive_share >= 1.0:
             return self.plan.mode
-        return "adaptive" if lot(self.id, conversation) < self.adaptive_share else "standard"
+        return "adaptive" if stable_share(self.id, conversation) < self.adaptive_share else "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class ToolSpec:
         return digest([self.name, self.parameters])[:16]
 
     @cached_property
-    def required(self) -> frozenset[str]:
+    def required_parameters(self) -> frozenset[str]:
         names = self.parameters.get("required", ())
         return frozenset(str(name) for name in names) if isinstance(names, Sequence) else frozenset()
 
@@ -191,7 +191,7 @@ class ToolSpec:
     @cached_property
     def signature(self) -> str:
         """The one line a model sees of a tool whose schema it has not asked for."""
-        required = [name for name in self.properties if name in self.required]
+        required = [name for name in self.properties if name in self.required_parameters]
         return f"{self.name}({', '.join(required)})"
 
 
@@ -199,7 +199,7 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class PersonDecision:
     """A person's decision on a call that waits: a colleague's on an approval, the user's own given by a button.
 
     An edit is no yes: it puts the call with other arguments before the rules and, if they let it, makes a new approval.
@@ -212,7 +212,7 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Proposed:
+class OutsideCall:
     """A call that an agent of somebody else's wants to make: ruled on and run with no model of ours."""
 
     call: ToolCall
@@ -221,7 +221,7 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ClientResult:
     """What a client's own tool returned for a call that was handed to it."""
 
     execution: ExecutionId
@@ -231,13 +231,13 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ClientResults:
     """The client ran what it was handed, and the turn goes on from there."""
 
-    returned: tuple[Returned, ...]
+    returned: tuple[ClientResult, ...]
 
 
-Errand: TypeAlias = "Decided | Proposed | Results"
+Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +257,11 @@ class Incoming:
     """The tenant's own id of the end user, by which their data is found again."""
     errand: Errand | None = None
     """Set when this is no message."""
-    talk: tuple[Said, ...] = ()
+    talk: tuple[ChatMessage, ...] = ()
     """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
     instructions: str = ""
     """What the client's own system prompt says."""
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[ClientResult, ...] = ()
     """What the client's tools returned, where it comes together with new words of the user."""
     page: Page | None = None
     """The web page that is on the user's screen."""
@@ -272,17 +272,17 @@ class Incoming:
     def note(self) -> str:
         """What the conversation keeps of an errand, for those who look inside."""
         match self.errand:
-            case Decided(intent=intent, decision=decision, by=by):
+            case PersonDecision(intent=intent, decision=decision, by=by):
                 return f"{by}: {decision} {intent}"
-            case Proposed(call=call):
+            case OutsideCall(call=call):
                 return f"proposed: {call.tool}"
-            case Results(returned=returned):
+            case ClientResults(returned=returned):
                 return f"results: {', '.join(one.execution for one in returned)}"
         return self.text
 
 
 Role = Literal["user", "assistant", "internal"]
-Kind = Literal[
+EntryKind = Literal[
     "message", "understanding", "assessment", "critique", "context", "policy", "tool", "model", "intent", "notice"
 ]
 
@@ -294,7 +294,7 @@ class Message:
     seq: int
     turn: TurnId
     role: Role
-    kind: Kind
+    kind: EntryKind
     content: str
     at: datetime
     reason: ReasonCode | None = None
@@ -362,7 +362,7 @@ class Opened:
     """Set when this very turn (by the client's key) was answered before."""
 
 
-Answer = Literal["confirm", "deny", "other"]
+YesNo = Literal["confirm", "deny", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +372,7 @@ class Screened:
     incoming: Incoming
     opened: Opened
     language: Language
-    answer: Answer
+    answer: YesNo
     stop: ReasonCode | None = None
     """Set when nothing further should be spent on this message."""
 
@@ -389,7 +389,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatMessage:
     """A message in a model request. Tool results carry the id of the call they answer."""
 
     role: Literal["user", "assistant", "tool"]
@@ -409,7 +409,7 @@ class ModelRequest:
     purpose: Purpose
     prompt_id: str
     instructions: str
-    messages: tuple[Said, ...]
+    messages: tuple[ChatMessage, ...]
     blocks: tuple[Block, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     schema: JsonObject | None = None
@@ -452,7 +452,7 @@ class Gathered:
     screened: Screened
     blocks: tuple[Block, ...]
     tools: tuple[ToolSpec, ...]
-    messages: tuple[Said, ...]
+    messages: tuple[ChatMessage, ...]
     rounds: int = 0
     full: bool = False
     """True once the whole business context is loaded."""
@@ -496,7 +496,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Utterance:
     """Words of the conversation that anyone could read: the user's, or the assistant's to the user."""
 
     speaker: Literal["user", "assistant"]
@@ -505,7 +505,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class PastCall:
     """A call that ran, with what came back. `trusted` is False when strangers can write what the tool returns."""
 
     call: ToolCall
@@ -517,20 +517,20 @@ class Happened:
 
 
 @dataclass(frozen=True)
-class Session:
+class History:
     """The conversation as rules see it, oldest first: from the store in a live turn, from the file in an audit."""
 
-    events: tuple[Heard | Happened, ...] = ()
-    elsewhere: tuple[Happened, ...] = ()
+    events: tuple[Utterance | PastCall, ...] = ()
+    elsewhere: tuple[PastCall, ...] = ()
     """Calls of the tenant's other conversations, for limits over time. They ground and establish nothing here."""
 
     @cached_property
-    def happened(self) -> tuple[Happened, ...]:
-        return tuple(event for event in self.events if isinstance(event, Happened))
+    def past_calls(self) -> tuple[PastCall, ...]:
+        return tuple(event for event in self.events if isinstance(event, PastCall))
 
     @cached_property
-    def heard(self) -> tuple[Heard, ...]:
-        return tuple(event for event in self.events if isinstance(event, Heard))
+    def utterances(self) -> tuple[Utterance, ...]:
+        return tuple(event for event in self.events if isinstance(event, Utterance))
 
 
 # --- what code decides ----------------------------------------------------------------------------------------------
@@ -585,7 +585,7 @@ def strictest(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """What one rule said about a call."""
 
     rule: str
@@ -603,7 +603,7 @@ class Enforced:
     call: ToolCall
     spec: ToolSpec | None
     verdict: Verdict
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     effect: Effect
     confidence: float | None
     policy_version: str
@@ -619,7 +619,7 @@ class Enforced:
         by_weight = sorted(self.findings, key=lambda finding: -SEVERITY[finding.verdict.kind])
         return tuple(dict.fromkeys(finding.reason for finding in by_weight if finding.reason))
 
-    def tightened(self, finding: Finding) -> Enforced:
+    def tighten(self, finding: RuleFinding) -> Enforced:
         """The same call after one more opinion. An opinion can hold a call; it cannot let one through."""
         return replace(self, findings=(*self.findings, finding), verdict=strictest((self.verdict, finding.verdict)))
 
@@ -680,7 +680,7 @@ class Escalation:
 class Reply:
     """How the turn ends: the words for the user and what they amount to."""
 
-    outcome: Outcome
+    outcome: TurnOutcome
     text: str
     intent: Intent | None = None
     """A question was asked; a yes will be bound to this."""
@@ -726,35 +726,35 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One line of the journal: what a step saw or decided. Becomes an internal message."""
 
-    kind: Kind
+    kind: EntryKind
     content: str
     reason: ReasonCode | None = None
     meta: JsonObject = field(default_factory=dict)
 
 
-class Notes:
+class Journal:
     """The journal of one turn. Steps append; nothing is ever taken back."""
 
-    def __init__(self, watch: Callable[[Entry], None] | None = None) -> None:
+    def __init__(self, watch: Callable[[JournalEntry], None] | None = None) -> None:
         self.watch = watch
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.calls: list[ModelUsage] = []
         self.reasons: dict[ReasonCode, None] = {}
         self.ran: list[Execution] = []
         self.critiques = 0
         self.context_rounds = 0
 
-    def write(self, kind: Kind, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
-        entry = Entry(kind, content, reasons[0] if reasons else None, meta or {})
+    def write(self, kind: EntryKind, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
+        entry = JournalEntry(kind, content, reasons[0] if reasons else None, meta or {})
         self.entries.append(entry)
         if self.watch:
             self.watch(entry)
         self.reasons.update(dict.fromkeys(reasons))
 
-    def spent(self, usage: ModelUsage | None) -> None:
+    def add_usage(self, usage: ModelUsage | None) -> None:
         """A model call was paid for, whether or not it led to anything."""
         if usage is not None:
             self.calls.append(usage)
@@ -769,13 +769,13 @@ class TurnResult:
 
     turn: TurnId
     conversation: ConversationId
-    outcome: Outcome
+    outcome: TurnOutcome
     reply: str
     reason_codes: tuple[ReasonCode, ...]
     pending: Intent | None
     usage: Usage
     language: Language = "en"
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
     """The journal, for debug views; never part of `to_json`."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now."""

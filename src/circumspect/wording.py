@@ -24,15 +24,15 @@ _LONGEST = 200
 
 def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
     """The call as a phrase that names every argument: "cancel order 12345 (reason: too late)"."""
-    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanised(call.tool)
+    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanise(call.tool)
     said = set(_PLACEHOLDER.findall(template)) & call.arguments.keys()
-    text = _PLACEHOLDER.sub(lambda hit: shown(call.arguments[hit[1]]) if hit[1] in said else "", template)
+    text = _PLACEHOLDER.sub(lambda hit: render_value(call.arguments[hit[1]]) if hit[1] in said else "", template)
     rest = [
-        f"{label(name, language)}: {shown(value, None if _is_marked(spec, name, WHOLE) else _LONGEST)}"
+        f"{label(name, language)}: {render_value(value, None if _is_marked(spec, name, WHOLE) else _LONGEST)}"
         for name, value in call.arguments.items()
         if name not in said and value not in (None, "", [], {}) and not _is_marked(spec, name, UNSPOKEN)
     ]
-    return _squeezed(text) + (f" ({', '.join(rest)})" if rest else "")
+    return _tidy_spaces(text) + (f" ({', '.join(rest)})" if rest else "")
 
 
 def _is_marked(spec: ToolSpec | None, parameter: str, mark: str) -> bool:
@@ -41,8 +41,8 @@ def _is_marked(spec: ToolSpec | None, parameter: str, mark: str) -> bool:
 
 def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
     """What the tool does, with no arguments: "cancel order"."""
-    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanised(tool)
-    return _squeezed(_PLACEHOLDER.sub("", template))
+    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanise(tool)
+    return _tidy_spaces(_PLACEHOLDER.sub("", template))
 
 
 def label(parameter: str, language: Language) -> str:
@@ -50,7 +50,7 @@ def label(parameter: str, language: Language) -> str:
     return catalogue.say(language, key) if catalogue.has(language, key) else parameter.replace("_", " ")
 
 
-def shown(value: Json, most: int | None = _LONGEST) -> str:
+def render_value(value: Json, most: int | None = _LONGEST) -> str:
     text = " ".join((value if isinstance(value, str) else compact(value)).split())
     return text if most is None or len(text) <= most else text[: most - 1] + "…"
 
@@ -63,9 +63,9 @@ def compact(value: object) -> str:
         return json.dumps(value, default=str)
 
 
-def _humanised(tool: str) -> str:
+def _humanise(tool: str) -> str:
     return re.sub(r"[_\-.]+|(?<=[a-z])(?=[A-Z])", " ", tool).strip().lower()
 
 
-def _squeezed(text: str) -> str:
+def _tidy_spaces(text: str) -> str:
     return " ".join(text.split()).replace(" ,", ",").replace("( )", "").replace("()", "").strip()

@@ -11,39 +11,39 @@ from functools import partial
 
 from circumspect.guardian.port import Guardian
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.claims import unsupported_claims, unsupported_on_page
+from circumspect.policy.grounding.claims import find_unsupported_claims, find_unsupported_on_page
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
-from circumspect.policy.understanding.synthetic import gives_away
-from circumspect.policy.understanding.understood import Found, Understanding, Understood
+from circumspect.policy.understanding.synthetic import reveals_notes
+from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
 from circumspect.ports import Ports
 from circumspect.reasons import ReasonCode
-from circumspect.steps.act import act, told
+from circumspect.steps.act import act, describe_result
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
-from circumspect.steps.endings import Desk
+from circumspect.steps.endings import ReplyContext
 from circumspect.steps.enforce import enforce, look_at, write_down
-from circumspect.steps.gather import everything, gather, more
+from circumspect.steps.gather import add_all_context, add_context, gather
 from circumspect.steps.phrase import phrase
-from circumspect.steps.recall import at_hand, needs_more, recall
+from circumspect.steps.recall import needs_more, recall, recall_from_turn
 from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
-from circumspect.steps.retrieve import Search, passages, retrieve
+from circumspect.steps.retrieve import PassageSearch, retrieve, search_documents
 from circumspect.steps.settle import Settled, settle
 from circumspect.steps.sweep import sweep
-from circumspect.steps.understand import earlier_sources, placed, understand
+from circumspect.steps.understand import add_understanding, earlier_sources, understand
 from circumspect.steps.verify import verify
 from circumspect.values import (
-    Decided,
     Draft,
     Enforced,
     Execution,
     Gathered,
     Intent,
+    Journal,
     Mode,
-    Notes,
     Opened,
+    PersonDecision,
     Profile,
     Reply,
     Screened,
@@ -51,12 +51,12 @@ from circumspect.values import (
     ToolCall,
     ToolSpec,
     TurnResult,
-    lot,
+    stable_share,
 )
 from circumspect.voice import Voice
 from circumspect.web.page import Page
 from circumspect.web.reasoning.reason import Models, reason
-from circumspect.web.reasoning.reason import Search as WebSearch
+from circumspect.web.reasoning.reason import SiteSearch as WebSearch
 from circumspect.web.reasoning.reasoned import Reasoned, Reasoning
 
 REACH = 200
@@ -77,7 +77,7 @@ class OnPages:
 
 
 @dataclass(frozen=True)
-class Setup:
+class TurnSetup:
     """Everything about a tenant that a turn needs and that no message can change."""
 
     tenant: Tenant
@@ -88,7 +88,7 @@ class Setup:
     understanding: Understanding | None = None
     """How messages are understood before anything is drafted; None leaves that out."""
     guardian: Guardian | None = None
-    searches: tuple[Search, ...] = ()
+    searches: tuple[PassageSearch, ...] = ()
     on_pages: OnPages | None = None
     """How web pages are dealt with, where the agent is there to act on them."""
 
@@ -101,20 +101,20 @@ class Setup:
 
 @dataclass(frozen=True)
 class Work:
-    setup: Setup
+    setup: TurnSetup
     screened: Screened
     profile: Profile
     tools: Mapping[str, ToolSpec]
-    notes: Notes
+    notes: Journal
     earlier: tuple[Execution, ...] = ()
     """Calls of an interrupted turn whose outcome nobody has told the user yet."""
     voice: Voice | None = None
     """Set when the user hears the reply while it is written."""
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> ReplyContext:
         ports = self.setup.ports
-        return Desk(self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids)
+        return ReplyContext(self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids)
 
     def settle(self) -> tuple[Settled, ReasonCode | None]:
         decision, reason = settle(self.screened, self.tools, self.setup.policy, self.setup.ports.clock.now())
@@ -131,7 +131,7 @@ class Work:
     def edited(self, intent: Intent) -> Intent:
         """The intent as a colleague would have it; nothing is bound to it before the rules have seen it."""
         errand = self.screened.incoming.errand
-        assert isinstance(errand, Decided)
+        assert isinstance(errand, PersonDecision)
         call = ToolCall(intent.call.tool, errand.arguments)
         return replace(intent, call=call, hash=call.hash)
 
@@ -167,10 +167,10 @@ class Work:
         settings, incoming = self.setup.understanding, self.screened.incoming
         if settings is None or settings.synthetic_share >= 1.0:
             return settings
-        drawn = lot(incoming.tenant, incoming.conversation, "synthetic") < settings.synthetic_share
+        drawn = stable_share(incoming.tenant, incoming.conversation, "synthetic") < settings.synthetic_share
         return replace(settings, synthetic=settings.synthetic and drawn)
 
-    async def retrieve(self, understood: Understood) -> Found:
+    async def retrieve(self, understood: Understood) -> RetrievalResult:
         incoming, setup, settings = self.screened.incoming, self.setup, self._understanding
         assert settings is not None
         ran = await setup.ports.store.executions(incoming.tenant, incoming.conversation)
@@ -184,7 +184,7 @@ class Work:
             return None
         # An answer to a question is about what was asked before it.
         said = " ".join([one.text for one in incoming.talk if one.role == "user"][-3:]) or incoming.text
-        known = await passages(setup.searches, incoming.tenant, said, self.screened.language)
+        known = await search_documents(setup.searches, incoming.tenant, said, self.screened.language)
         models, search = on_pages.models, on_pages.search
         return await reason(self.screened, self._page, known, on_pages.reasoning, self.notes, models, search)
 
@@ -195,11 +195,11 @@ class Work:
         tools = looking if reasoned.unverified else self.tools
         return replace(self, screened=replace(self.screened, incoming=incoming), tools=tools)
 
-    def gather(self, understood: Understood | None = None, found: Found | None = None) -> Gathered:
+    def gather(self, understood: Understood | None = None, found: RetrievalResult | None = None) -> Gathered:
         business, now = self.setup.tenant.business, self.setup.ports.clock.now()
         gathered = gather(self.screened, business, self.tools, self.profile, now, self._page)
         if understood:
-            gathered = placed(understood, gathered)
+            gathered = add_understanding(understood, gathered)
         return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
 
     @property
@@ -210,7 +210,7 @@ class Work:
 
     def gave_away(self, reply: Reply, understood: Understood) -> bool:
         """The model's words repeat its own notes. Our questions are the catalogue's and cannot."""
-        if reply.intent or not understood.analysis or not gives_away(reply.text, understood.analysis):
+        if reply.intent or not understood.analysis or not reveals_notes(reply.text, understood.analysis):
             return False
         self.notes.write("notice", "the reply repeats internal notes", ReasonCode.NOTES_GIVEN_AWAY)
         return True
@@ -223,8 +223,8 @@ class Work:
         """What was asked for, by key; after the last context round, everything."""
         business = self.setup.tenant.business
         if gathered.rounds < self.profile.context_rounds:
-            return more(gathered, keys, business, self.tools, self.notes)
-        return everything(gathered, business, self.tools, self.notes)
+            return add_context(gathered, keys, business, self.tools, self.notes)
+        return add_all_context(gathered, business, self.tools, self.notes)
 
     async def draft(self, gathered: Gathered) -> Draft:
         """Aloud only where nothing that comes later may withdraw the words: an assessment, or a look for notes."""
@@ -242,7 +242,7 @@ class Work:
         if page and setup.on_pages and not confirmed:  # what was confirmed stays what it was when it was shown
             call = setup.on_pages.resolve(call, page)
         policy = setup.policy.of(call.tool, screened.incoming.tenant)
-        session = at_hand(screened, tools, notes)
+        session = recall_from_turn(screened, tools, notes)
         done = frozenset(one.call.hash for one in (*self.earlier, *notes.ran) if one.state == "succeeded")
         whole = page is not None or needs_more(policy, tools)
         while True:
@@ -278,19 +278,19 @@ class Work:
         if self.screened.incoming.errand:
             return ""
         business, model = self.setup.tenant.business.name, self.setup.ports.model
-        words = await phrase(ended, told(ended), self.screened, business, self.notes, model)
+        words = await phrase(ended, describe_result(ended), self.screened, business, self.notes, model)
         return "" if await self.claimed(words) else words
 
     async def claimed(self, reply: str) -> str:
         """The sentence in which a reply claims what nothing in the conversation did; empty when there is none."""
         screened, tools, notes, store = self.screened, self.tools, self.notes, self.setup.ports.store
         page = screened.incoming.page
-        unsupported = partial(unsupported_on_page, shown=page.listing) if page else unsupported_claims
-        at_once = () if page else at_hand(screened, tools, notes).happened
+        unsupported = partial(find_unsupported_on_page, shown=page.listing) if page else find_unsupported_claims
+        at_once = () if page else recall_from_turn(screened, tools, notes).past_calls
         if not unsupported(reply, screened.language, at_once, tools):
             return ""
         session = await recall(screened, "", None, tools, notes, store)
-        claims = unsupported(reply, screened.language, session.happened, tools)
+        claims = unsupported(reply, screened.language, session.past_calls, tools)
         if claims:
             notes.write("notice", claims[0].sentence, ReasonCode.UNSUPPORTED_CLAIM)
         return claims[0].sentence if claims else ""
@@ -300,7 +300,7 @@ class Work:
         return await record(reply, self.screened, self.profile.mode, multiplier, self.notes, ports.store, ports.clock)
 
 
-async def catch_up(opened: Opened, setup: Setup) -> tuple[Opened, tuple[Execution, ...]]:
+async def catch_up(opened: Opened, setup: TurnSetup) -> tuple[Opened, tuple[Execution, ...]]:
     """If an earlier turn died with a call under way, settle that call first, and say what is now known about it."""
     if not opened.unsettled:
         return opened, ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from circumspect.audit.auditor import Ruled, audit
+from circumspect.audit.auditor import AuditedCall, audit
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 
@@ -104,16 +104,16 @@ def policy(text: str = POLICY) -> Policy:
     return load(text)
 
 
-def rulings(path: Path, rules: Policy | None = None) -> list[Ruled]:
-    return [row for row in audit([path], rules if rules is not None else policy()) if isinstance(row, Ruled)]
+def rulings(path: Path, rules: Policy | None = None) -> list[AuditedCall]:
+    return [row for row in audit([path], rules if rules is not None else policy()) if isinstance(row, AuditedCall)]
 
 
-def last(tmp_path: Path, talk: Talk, rules: Policy | None = None, **more: Any) -> Ruled:
+def last(tmp_path: Path, talk: Talk, rules: Policy | None = None, **more: Any) -> AuditedCall:
     """What becomes of the last call that was proposed."""
     return rulings(written(tmp_path / "talk.jsonl", conversation(talk, **more)), rules)[-1]
 
 
-def codes(row: Ruled) -> set[str]:
+def codes(row: AuditedCall) -> set[str]:
     return {str(code) for code in row.reason_codes}
 
 

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from tests.audit.audit_talk import SHOP, Talk, codes, conversation, last, policy, rulings, written
 
-from circumspect.audit.auditor import Auditor, Ruled, Unsupported, audit, line_of
+from circumspect.audit.auditor import AuditedCall, Auditor, Unsupported, audit, line_of
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST
-from circumspect.audit.summary import Summary
+from circumspect.audit.summary import AuditSummary
 from circumspect.audit.transcript_files import Transcript, read
 
 ORDER = {"order_id": "A10077", "status": "open", "items": [{"sku": "X1"}], "paid_with": "card_7001"}
@@ -176,7 +176,7 @@ def test_without_a_policy_the_question_of_the_assistant_itself_counts(tmp_path: 
     talk = looked_up().says("Shall I change order A10077? Please confirm.")
     change = talk.calls("change_items", order_id="A10077", items=[], card_id="card_7001")
     path = written(tmp_path / "t.jsonl", conversation(change))
-    row = [one for one in audit([path]) if isinstance(one, Ruled)][-1]
+    row = [one for one in audit([path]) if isinstance(one, AuditedCall)][-1]
     assert (row.effect, row.verdict) == ("write", "ask")
 
 
@@ -231,7 +231,7 @@ def test_rows_are_json_lines_that_a_scorer_can_read(tmp_path: Path) -> None:
 def test_the_summary_counts_what_was_seen(tmp_path: Path) -> None:
     talk = looked_up().calls("cancel_order", order_id="A10077", reason="not needed")
     path = written(tmp_path / "t.jsonl", conversation(talk), conversation(looked_up(), id="c2"))
-    summary = Summary()
+    summary = AuditSummary()
     for row in audit([path], policy()):
         summary.add(row)
     said = summary.to_json()
@@ -244,7 +244,7 @@ def test_the_summary_counts_what_was_seen(tmp_path: Path) -> None:
 def test_a_summary_does_not_grow_with_the_number_of_conversations(tmp_path: Path) -> None:
     talk = looked_up().calls("cancel_order", order_id="A10077", reason="not needed")
     path = written(tmp_path / "t.jsonl", *(conversation(talk, id=f"c{at}") for at in range(200)))
-    summary = Summary()
+    summary = AuditSummary()
     for row in audit([path], policy()):
         summary.add(row)
     assert summary.calls == 400
@@ -301,8 +301,8 @@ def test_rules_that_are_not_asked_about_a_tool_would_have_said_nothing(tmp_path:
     # A rule under another name is always asked.
     renamed = [one if one.name in FIRST else replace(one, name=f"{one.name} ") for one in AUDIT_RULES]
     for rules in (policy(CAREFUL), policy(), None):
-        some = [row for row in audit([path], rules) if isinstance(row, Ruled)]
-        all_of_them = [row for row in audit([path], rules, rules=renamed) if isinstance(row, Ruled)]
+        some = [row for row in audit([path], rules) if isinstance(row, AuditedCall)]
+        all_of_them = [row for row in audit([path], rules, rules=renamed) if isinstance(row, AuditedCall)]
         assert [(row.verdict, row.rules) for row in some] == [
             (row.verdict, tuple(name.strip() for name in row.rules)) for row in all_of_them
         ]
@@ -316,5 +316,5 @@ def test_without_tool_definitions_nothing_is_kept_of_each_call(tmp_path: Path) -
     auditor = Auditor(policy())
     for one in read([path]):
         assert isinstance(one, Transcript)
-        assert len(list(auditor.of(one))) == 30
+        assert len(list(auditor.audit_transcript(one))) == 30
     assert len(auditor.covered) == 1

@@ -13,12 +13,12 @@ import pytest
 import yaml
 from tests.audit.audit_talk import SHOP, Talk, conversation, policy, written
 
-from circumspect.audit.auditor import Ruled, audit
+from circumspect.audit.auditor import AuditedCall, audit
 from circumspect.audit.draft_policy import draft_policy, guess
-from circumspect.audit.ground_truth import COST, Score, expected_of, labels_from
+from circumspect.audit.ground_truth import COST, AuditScore, labels_from, read_expected
 from circumspect.audit.report_html import page
 from circumspect.audit.report_text import clean, lines
-from circumspect.audit.summary import Summary
+from circumspect.audit.summary import AuditSummary
 from circumspect.errors import ConfigError
 from circumspect.policy.load import load
 from circumspect.values import ToolSpec
@@ -26,17 +26,17 @@ from circumspect.values import ToolSpec
 EVIL = "<script>alert(1)</script>\x1b[31m\u202e&\"'"
 
 
-def audited(path: Path) -> tuple[Summary, Score]:
-    summary, score = Summary(keep=20), Score()
+def audited(path: Path) -> tuple[AuditSummary, AuditScore]:
+    summary, score = AuditSummary(keep=20), AuditScore()
     for row in audit([path], policy()):
         summary.add(row)
-        if isinstance(row, Ruled):
+        if isinstance(row, AuditedCall):
             score.add(row)
     return summary, score
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> tuple[Summary, Score]:
+def report(tmp_path: Path) -> tuple[AuditSummary, AuditScore]:
     early = Talk().user(f"cancel A10077 {EVIL}").says(f"Shall I? {EVIL}")
     early.calls("cancel_order", order_id="A10077", reason="mistake").returns("ok")
     made_up = Talk().user("mail them").calls("send_email", recipients=[f"x9@{EVIL}"], body="hi").returns("ok")
@@ -52,7 +52,7 @@ def report(tmp_path: Path) -> tuple[Summary, Score]:
     )
 
 
-def test_the_terminal_report_shows_counts_words_values_and_problems(report: tuple[Summary, Score]) -> None:
+def test_the_terminal_report_shows_counts_words_values_and_problems(report: tuple[AuditSummary, AuditScore]) -> None:
     text = "\n".join(lines(*report, meanings={"UNGROUNDED_PARAM": "nobody gave this value"}))
     assert "2 proposed calls in 2 conversations" in text
     assert "UNGROUNDED_PARAM" in text
@@ -64,21 +64,21 @@ def test_the_terminal_report_shows_counts_words_values_and_problems(report: tupl
     assert "wrong calls held" in text
 
 
-def test_no_transcript_can_write_to_the_terminal(report: tuple[Summary, Score]) -> None:
+def test_no_transcript_can_write_to_the_terminal(report: tuple[AuditSummary, AuditScore]) -> None:
     text = "\n".join(lines(*report))
     assert "\x1b" not in text
     assert "\u202e" not in text
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_lines_keep_to_the_width(report: tuple[Summary, Score], width: int) -> None:
+def test_lines_keep_to_the_width(report: tuple[AuditSummary, AuditScore], width: int) -> None:
     tables = re.compile(r"^ {2}\w|^by |^wrong|^right|^precision|^cost|proposed calls|could not be read|t\.jsonl")
     assert all(len(line) <= max(width, 60) for line in lines(*report, width=width) if not tables.search(line))
 
 
 def test_an_empty_audit_has_an_empty_report() -> None:
-    assert "0 proposed calls" in "\n".join(lines(Summary()))
-    assert "<h2>Cases</h2>" not in page(Summary())
+    assert "0 proposed calls" in "\n".join(lines(AuditSummary()))
+    assert "<h2>Cases</h2>" not in page(AuditSummary())
 
 
 class Tags(HTMLParser):
@@ -98,7 +98,7 @@ class Tags(HTMLParser):
         self.text.append(data)
 
 
-def test_the_page_escapes_everything_and_loads_nothing(report: tuple[Summary, Score]) -> None:
+def test_the_page_escapes_everything_and_loads_nothing(report: tuple[AuditSummary, AuditScore]) -> None:
     html = page(*report, title=f"Audit {EVIL}", policy=EVIL)
     seen = Tags()
     seen.feed(html)
@@ -109,7 +109,7 @@ def test_the_page_escapes_everything_and_loads_nothing(report: tuple[Summary, Sc
     assert "https://" not in html
 
 
-def test_the_page_allows_its_own_style_and_script_by_hash_only(report: tuple[Summary, Score]) -> None:
+def test_the_page_allows_its_own_style_and_script_by_hash_only(report: tuple[AuditSummary, AuditScore]) -> None:
     html = page(*report)
     (rule,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     for tag, source in (("style", "style-src"), ("script", "script-src")):
@@ -119,7 +119,7 @@ def test_the_page_allows_its_own_style_and_script_by_hash_only(report: tuple[Sum
     assert "unsafe" not in rule
 
 
-def test_the_page_has_charts_filters_and_cases(report: tuple[Summary, Score]) -> None:
+def test_the_page_has_charts_filters_and_cases(report: tuple[AuditSummary, AuditScore]) -> None:
     html = page(*report)
     assert html.count("<svg") == 2
     assert html.count('<details class="case') == 2
@@ -147,10 +147,10 @@ def test_cleaning_keeps_words_and_drops_the_rest() -> None:
 # --- the score --------------------------------------------------------------------------------------------------------
 
 
-def test_the_score_counts_what_was_caught_and_what_it_cost(report: tuple[Summary, Score]) -> None:
+def test_the_score_counts_what_was_caught_and_what_it_cost(report: tuple[AuditSummary, AuditScore]) -> None:
     score = report[1]
     assert (score.wrong, score.right) == ((1, 1), (1, 1))
-    assert (score.caught, score.friction, score.precision) == (1.0, 1.0, 0.5)
+    assert (score.catch_rate, score.friction, score.precision) == (1.0, 1.0, 0.5)
     assert score.cost == (COST["ASK_USER"]["ask"] + COST["PROCEED"]["ask"]) / 10
     assert score.reasons["CONFIRMATION_REQUIRED"].precision == 1.0
     assert score.rules["every_value_has_a_source"].precision == 0.0
@@ -167,9 +167,9 @@ def test_labels_may_come_from_a_file_of_their_own(tmp_path: Path) -> None:
 
 
 def test_calls_without_a_label_are_counted_apart() -> None:
-    assert expected_of({"expected": None}) is None
-    assert expected_of("BLOCK") == "BLOCK"
-    assert Score().caught is None
+    assert read_expected({"expected": None}) is None
+    assert read_expected("BLOCK") == "BLOCK"
+    assert AuditScore().catch_rate is None
 
 
 # --- a first policy ---------------------------------------------------------------------------------------------------

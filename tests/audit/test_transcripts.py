@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.audit.audit_talk import SHOP, Talk, conversation, kinds, policy, written
 
 from circumspect.audit import json_stream
-from circumspect.audit.auditor import Ruled, audit
+from circumspect.audit.auditor import AuditedCall, audit
 from circumspect.audit.json_stream import Truncated, pieces
-from circumspect.audit.message_formats import Proposed, Returned, Unknown, Words, steps
+from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, TranscriptText, Unknown, steps
 from circumspect.audit.tool_defs import Toolbox, specs_of
-from circumspect.audit.transcript_files import Problem, Transcript, read, read_stream
+from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read, read_stream
 from circumspect.errors import ConfigError
 
 TALK = Talk().user("where is A10077?").calls("get_order", order_id="A10077").returns({"status": "open"}).says("Open.")
@@ -29,7 +29,7 @@ def everything(path: Path) -> list[object]:
 
 
 def tools_called(path: Path) -> list[str]:
-    return [row.tool for row in everything(path) if isinstance(row, Ruled)]
+    return [row.tool for row in everything(path) if isinstance(row, AuditedCall)]
 
 
 def test_a_line_of_jsonl_is_a_conversation(tmp_path: Path) -> None:
@@ -98,8 +98,10 @@ def test_tau2_bench_results_are_read_with_the_tools_in_front(tmp_path: Path) -> 
     path = tmp_path / "results.json"
     path.write_text(json.dumps(document, indent=2))
     rows = everything(path)
-    assert [(row.id, row.tool, row.verdict) for row in rows if isinstance(row, Ruled)] == [("s1", "get_order", "allow")]
-    assert not [row for row in rows if isinstance(row, Problem)]
+    assert [(row.id, row.tool, row.verdict) for row in rows if isinstance(row, AuditedCall)] == [
+        ("s1", "get_order", "allow")
+    ]
+    assert not [row for row in rows if isinstance(row, TranscriptProblem)]
 
 
 @pytest.mark.parametrize(
@@ -169,10 +171,10 @@ def test_tau2_bench_results_are_read_with_the_tools_in_front(tmp_path: Path) -> 
 def test_other_ways_of_writing_messages_are_read_as_they_are(tmp_path: Path, messages: list[dict[str, Any]]) -> None:
     path = written(tmp_path / "t.jsonl", {"id": "x", "tools": SHOP, "messages": messages})
     rows = everything(path)
-    assert [(row.tool, row.arguments) for row in rows if isinstance(row, Ruled)] == [
+    assert [(row.tool, row.arguments) for row in rows if isinstance(row, AuditedCall)] == [
         ("get_order", {"order_id": "A10077"})
     ]
-    assert not [row for row in rows if isinstance(row, Problem)]
+    assert not [row for row in rows if isinstance(row, TranscriptProblem)]
 
 
 def test_what_langchain_itself_dumps_is_read() -> None:
@@ -189,7 +191,7 @@ def test_what_langchain_itself_dumps_is_read() -> None:
         [one.model_dump() for one in talk],
     ):
         found = [step for one in dumped for step in steps(one)]
-        assert [type(step) for step in found] == [Words, Proposed, Returned]
+        assert [type(step) for step in found] == [TranscriptText, TranscriptCall, TranscriptResult]
 
 
 # --- what cannot be read ----------------------------------------------------------------------------------------------
@@ -198,21 +200,21 @@ def test_what_langchain_itself_dumps_is_read() -> None:
 def test_malformed_lines_are_reported_with_their_number_and_the_rest_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", conversation(TALK), "{oops", "[1, 2]", "null", conversation(TALK, id="c5"))
     rows = everything(path)
-    problems = [row for row in rows if isinstance(row, Problem)]
+    problems = [row for row in rows if isinstance(row, TranscriptProblem)]
     assert [(row.line, row.kind) for row in problems] == [
         (2, "malformed"),
         (3, "unknown_message"),
         (3, "unknown_message"),
         (4, "malformed"),
     ]
-    assert [row.id for row in rows if isinstance(row, Ruled)] == ["c1", "c5"]
+    assert [row.id for row in rows if isinstance(row, AuditedCall)] == ["c1", "c5"]
 
 
 def test_other_encodings_are_named_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     good = json.dumps(conversation(TALK)).encode()
     path.write_bytes(good + b"\n" + json.dumps({"messages": []}).encode()[:-1] + b', "x": "\xe9"}\n' + good + b"\n")
-    assert [(row.line, row.kind) for row in everything(path) if isinstance(row, Problem)] == [(2, "encoding")]
+    assert [(row.line, row.kind) for row in everything(path) if isinstance(row, TranscriptProblem)] == [(2, "encoding")]
     (tmp_path / "wide.jsonl").write_bytes(json.dumps(conversation(TALK)).encode("utf-16"))
     assert kinds(everything(tmp_path / "wide.jsonl")) == ["encoding"]
     (tmp_path / "marked.jsonl").write_bytes(b"\xef\xbb\xbf" + good)
@@ -224,8 +226,8 @@ def test_nul_bytes_and_bottomless_nesting_break_one_line_only(tmp_path: Path) ->
     deep = b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     path.write_bytes(b'{"messages": "\x00"}\n' + deep + b"\n" + json.dumps(conversation(TALK)).encode() + b"\n")
     rows = everything(path)
-    assert [row.line for row in rows if isinstance(row, Problem)] == [1, 2]
-    assert [row.tool for row in rows if isinstance(row, Ruled)] == ["get_order"]
+    assert [row.line for row in rows if isinstance(row, TranscriptProblem)] == [1, 2]
+    assert [row.tool for row in rows if isinstance(row, AuditedCall)] == ["get_order"]
 
 
 def test_deep_arguments_and_results_are_survived(tmp_path: Path) -> None:
@@ -247,12 +249,12 @@ def test_unknown_roles_and_results_without_calls_are_reported_and_skipped(tmp_pa
     ]
     talk.calls("get_order", order_id="A1")
     rows = everything(written(tmp_path / "t.jsonl", conversation(talk)))
-    assert [(row.kind, row.message) for row in rows if isinstance(row, Problem)] == [
+    assert [(row.kind, row.message) for row in rows if isinstance(row, TranscriptProblem)] == [
         ("unknown_message", 1),
         ("orphan_result", 2),
         ("unknown_message", 3),
     ]
-    assert len([row for row in rows if isinstance(row, Ruled)]) == 1
+    assert len([row for row in rows if isinstance(row, AuditedCall)]) == 1
 
 
 def test_problems_in_a_shared_prefix_are_reported_for_every_line(tmp_path: Path) -> None:
@@ -262,17 +264,17 @@ def test_problems_in_a_shared_prefix_are_reported_for_every_line(tmp_path: Path)
     path = written(
         tmp_path / "t.jsonl", conversation(talk, proposal=proposal), conversation(talk, proposal=proposal, id="c2")
     )
-    assert [row.line for row in everything(path) if isinstance(row, Problem)] == [1, 2]
+    assert [row.line for row in everything(path) if isinstance(row, TranscriptProblem)] == [1, 2]
 
 
 def test_a_message_of_ten_megabytes_is_cut_and_said_to_be(tmp_path: Path) -> None:
     talk = Talk().user("a " * 5_000_000).calls("get_order", order_id="A1").returns("b" * 10_000_000)
     rows = everything(written(tmp_path / "t.jsonl", conversation(talk)))
-    assert [(row.kind, row.message) for row in rows if isinstance(row, Problem)] == [
+    assert [(row.kind, row.message) for row in rows if isinstance(row, TranscriptProblem)] == [
         ("long_message", 0),
         ("long_message", 2),
     ]
-    assert [row.tool for row in rows if isinstance(row, Ruled)] == ["get_order"]
+    assert [row.tool for row in rows if isinstance(row, AuditedCall)] == ["get_order"]
 
 
 def test_a_damaged_archive_is_a_problem_and_no_crash(tmp_path: Path) -> None:
@@ -297,8 +299,8 @@ def test_tools_in_a_file_beside_the_transcript_are_found(tmp_path: Path) -> None
         conversation(TALK, tools=[{"type": "function"}]),
     )
     rows = everything(path)
-    assert [row.verdict for row in rows if isinstance(row, Ruled)] == ["allow"]
-    assert [(row.line, row.kind) for row in rows if isinstance(row, Problem)] == [
+    assert [row.verdict for row in rows if isinstance(row, AuditedCall)] == ["allow"]
+    assert [(row.line, row.kind) for row in rows if isinstance(row, TranscriptProblem)] == [
         (2, "tools"),
         (3, "tools"),
         (4, "tools"),
@@ -363,7 +365,7 @@ def test_a_bad_element_of_a_big_array_is_the_only_one_lost(tmp_path: Path) -> No
     path.write_text(f"[\n{good},\n{{bad}},\n{good}\n]")
     found = list(read([path]))
     assert [type(one).__name__ for one in found] == ["Transcript", "Problem", "Transcript"]
-    assert isinstance(found[1], Problem)
+    assert isinstance(found[1], TranscriptProblem)
     assert found[1].line == 3
 
 
@@ -387,7 +389,7 @@ def test_reading_holds_one_conversation_at_a_time(tmp_path: Path) -> None:
 def test_no_bytes_crash_the_reader(data: bytes) -> None:
     for lines in (True, False):
         for one in read_stream(BytesIO(data), "x", folder=None, lines=lines, toolbox=Toolbox()):
-            assert isinstance(one, Transcript | Problem)
+            assert isinstance(one, Transcript | TranscriptProblem)
 
 
 @given(
@@ -410,4 +412,4 @@ def test_no_message_crashes_the_reader(message: Any) -> None:
         found = steps(message)
     except Unknown:
         return
-    assert all(isinstance(step, Words | Proposed | Returned) for step in found)
+    assert all(isinstance(step, TranscriptText | TranscriptCall | TranscriptResult) for step in found)

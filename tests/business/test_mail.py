@@ -19,7 +19,7 @@ from aiosmtpd.smtp import AuthResult
 from tests.business.conftest import MONDAY
 
 from circumspect.business import Smtp
-from circumspect.business.mail import Sender, composed
+from circumspect.business.mail import MailSender, compose
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
 
 SAID = {"to": "dana@example.com", "subject": "Your meeting", "body": "See you on Tuesday.\n.\nשלום, до встречи"}
@@ -127,22 +127,24 @@ async def test_the_recipient_is_one_address_and_nothing_else(embedded, evil):
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_what_the_schema_should_have_stopped_is_stopped_again_where_the_mail_is_made(evil):
-    sender = Sender("office@shop.example")
+    sender = MailSender("office@shop.example")
     with pytest.raises(ToolError):
-        composed(sender, evil, "subject", "body", "k", MONDAY)
+        compose(sender, evil, "subject", "body", "k", MONDAY)
     with pytest.raises(ToolError):
-        composed(sender, "a@b.example", evil, "body", "k", MONDAY)
+        compose(sender, "a@b.example", evil, "body", "k", MONDAY)
 
 
 def test_a_body_that_looks_like_headers_is_body():
-    mail = read(bytes(composed(Sender("o@s.example"), "a@b.example", "s", "Bcc: x@y.z\r\n\r\n.\r\nQUIT", "k", MONDAY)))
+    mail = read(
+        bytes(compose(MailSender("o@s.example"), "a@b.example", "s", "Bcc: x@y.z\r\n\r\n.\r\nQUIT", "k", MONDAY))
+    )
     assert mail["bcc"] is None
     assert "Bcc: x@y.z" in mail.get_content()
 
 
 def test_a_long_subject_in_any_language_arrives_whole():
     subject = "פגישה חשובה מאוד עם הצוות שלנו, очень важная встреча, " * 3
-    mail = read(bytes(composed(Sender("o@s.example"), "a@b.example", subject.strip(), "b", "k", MONDAY)))
+    mail = read(bytes(compose(MailSender("o@s.example"), "a@b.example", subject.strip(), "b", "k", MONDAY)))
     assert mail["subject"] == subject.strip()
 
 

@@ -19,7 +19,7 @@ from tests.knowledge.embeddings import Answers, embeddings
 from tests.stores import postgres_server
 
 from circumspect.cli import doctor_checks
-from circumspect.cli.doctor_checks import findings
+from circumspect.cli.doctor_checks import run_checks
 from circumspect.server.config import Settings
 
 SECRET = "s" * 32
@@ -42,8 +42,8 @@ def seen(run, *arguments: str) -> tuple[int, dict[str, dict[str, Any]], dict[str
     return ran.code, {one["check"]: one for one in told["checks"]}, {one["name"]: one for one in told["settings"]}
 
 
-async def found(name: str, **settings: Any) -> doctor_checks.Finding | None:
-    return next((one for one in await findings(Settings(**settings), online=False) if one.check == name), None)
+async def found(name: str, **settings: Any) -> doctor_checks.DoctorFinding | None:
+    return next((one for one in await run_checks(Settings(**settings), online=False) if one.check == name), None)
 
 
 def test_with_nothing_set_nothing_is_wrong_and_nothing_is_made(run, folder, port):
@@ -208,7 +208,7 @@ async def test_a_model_is_asked_only_online(monkeypatch):
     offline = await found("model", model="openai:gpt-4o@http://127.0.0.1:1/v1")
     assert offline.state == "ok"
     assert "--online" in offline.said
-    online = await findings(Settings(model="openai:gpt-4o@http://127.0.0.1:1/v1"), online=True)
+    online = await run_checks(Settings(model="openai:gpt-4o@http://127.0.0.1:1/v1"), online=True)
     (asked,) = [one for one in online if one.check == "model"]
     assert asked.state == "wrong"
     assert "raise model_seconds" in asked.fix
@@ -331,7 +331,7 @@ async def test_an_embeddings_model_is_asked_only_online(monkeypatch: pytest.Monk
         assert "--online" in (await found("embeddings", embeddings=f"openai:small@{url}")).said
         assert Answers.seen == []
         for model, state in (("small", "ok"), ("unknown", "wrong"), ("garbled", "wrong")):
-            asked = await findings(Settings(embeddings=f"openai:{model}@{url}"), online=True)
+            asked = await run_checks(Settings(embeddings=f"openai:{model}@{url}"), online=True)
             (said,) = [one for one in asked if one.check == "embeddings"]
             assert said.state == state, said
             assert state == "wrong" or "2 numbers" in said.said

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from circumspect.demo.samples.apply_samples import apply_samples
-from circumspect.prompts import shipped
+from circumspect.prompts import load_default_prompt
 from circumspect.server.config import Settings
 from circumspect.stores import SqlStore
 
@@ -65,7 +65,7 @@ def test_a_shadow_says_how_often_it_did_the_same(run):
 
 
 def test_prompts_have_versions(run, folder):
-    ours = shipped("critique")
+    ours = load_default_prompt("critique")
     assert ours.id in run("prompts", "list", "critique").out
     assert run("prompts", "show", "critique").out.strip() == ours.text
     (folder / "mine.md").write_text(f"{ours.text}\nBe strict.\n", "utf-8")

@@ -49,7 +49,7 @@ def test_a_key_is_printed_once_and_nothing_else_is(run):
     assert ran.out == f"{key}\n"
     assert "not shown again" in ran.err
     assert rows("SELECT tenant, hash, scopes, expires_at FROM api_keys") == [
-        ("shop", credentials.hashed(key), '["chat"]', None)
+        ("shop", credentials.hash_token(key), '["chat"]', None)
     ]
     assert key not in run("keys", "list").out
     assert key.split("_", 2)[2] not in str(rows("SELECT * FROM api_keys, operator_log"))

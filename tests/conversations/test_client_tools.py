@@ -12,13 +12,13 @@ from circumspect.policy.load import load
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
+    ChatMessage,
+    ClientResult,
+    ClientResults,
     ConversationId,
     ExecutionId,
     Incoming,
-    Proposed,
-    Results,
-    Returned,
-    Said,
+    OutsideCall,
     ToolCall,
     ToolSpec,
     TurnId,
@@ -79,8 +79,12 @@ async def test_a_call_that_is_let_through_goes_to_the_client_and_its_result_come
     assert ReasonCode.HANDED_TO_CLIENT in first.reason_codes
     (handed,) = await chat.executions()
     assert (handed.state, handed.id) == ("delegated", first.calls[0].id)
-    talk = (Said("user", "where is order 1001?"), Said("assistant", "", first.calls), Said("tool", "shipped"))
-    result = Results((Returned(ExecutionId(handed.id), "shipped"),))
+    talk = (
+        ChatMessage("user", "where is order 1001?"),
+        ChatMessage("assistant", "", first.calls),
+        ChatMessage("tool", "shipped"),
+    )
+    result = ClientResults((ClientResult(ExecutionId(handed.id), "shipped"),))
     second = await turn(chat, errand=result, talk=talk)
     assert (second.outcome, second.reply) == ("answered", "It is on its way.")
     (known,) = await chat.executions()
@@ -101,7 +105,11 @@ async def test_what_cannot_be_undone_is_handed_out_only_after_a_yes_and_once(cli
 
 async def test_a_result_nobody_waits_for_is_ignored(client):
     chat = client(says("Nothing new."))
-    await turn(chat, errand=Results((Returned(ExecutionId("exec-made-up"), "1,000,000"),)), talk=(Said("user", "hi"),))
+    await turn(
+        chat,
+        errand=ClientResults((ClientResult(ExecutionId("exec-made-up"), "1,000,000"),)),
+        talk=(ChatMessage("user", "hi"),),
+    )
     assert await chat.executions() == []
 
 
@@ -109,8 +117,8 @@ async def test_a_result_is_taken_once(client):
     chat = client(proposes("get_order"), says("a"), says("b"))
     first = await turn(chat, "where is order 1001?")
     for result in ("shipped", "lost"):
-        back = Results((Returned(ExecutionId(first.calls[0].id), result),))
-        await turn(chat, errand=back, talk=(Said("user", "hi"),))
+        back = ClientResults((ClientResult(ExecutionId(first.calls[0].id), result),))
+        await turn(chat, errand=back, talk=(ChatMessage("user", "hi"),))
     (known,) = await chat.executions()
     assert known.result == "shipped"
 
@@ -121,7 +129,7 @@ async def test_a_result_is_taken_once(client):
 async def proposed(chat, name, can_ask=False, **arguments):
     setup = replace(await chat.agent.open(), rules=RULES_FOR_BARE_CALLS)
     fresh = TurnId(setup.ports.ids.new("turn"))
-    errand = Proposed(ToolCall(name, arguments), can_ask)
+    errand = OutsideCall(ToolCall(name, arguments), can_ask)
     incoming = Incoming(chat.agent.tenant.id, ConversationId("c1"), fresh, "", chat.clock.now(), errand=errand)
     return await run_turn(incoming, setup)
 

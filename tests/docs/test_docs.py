@@ -27,7 +27,7 @@ from circumspect.cli.chat import COMMANDS
 from circumspect.models import ProviderSettings
 from circumspect.policy.load import check, schema
 from circumspect.reasons import ReasonCode
-from circumspect.values import Outcome, Profile
+from circumspect.values import Profile, TurnOutcome
 
 SOURCE = ROOT / "src" / "circumspect"
 
@@ -118,7 +118,7 @@ def test_every_option_of_a_tool_is_explained():
 def test_every_outcome_and_field_of_a_result_is_explained():
     words = quoted("guide-developers.md")
     assert {one.name for one in dataclasses.fields(TurnResult)} - words == set()
-    assert set(Outcome.__args__) - words == set()
+    assert set(TurnOutcome.__args__) - words == set()
 
 
 def test_every_table_is_explained():
@@ -212,7 +212,7 @@ def test_policies_in_the_docs_are_sound():
     assert len(found) >= 8
     for path, block in found:
         _, findings = check(block.text)
-        assert [one.said(path.name) for one in findings if one.level == "error"] == [], (path.name, block.line)
+        assert [one.describe(path.name) for one in findings if one.level == "error"] == [], (path.name, block.line)
 
 
 def test_files_that_the_docs_name_exist():

@@ -15,7 +15,7 @@ import yaml
 from examples.review.check import HERE, RULES, cases, disagreements, found, labels, verdict
 
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 
 TRAPS = ("exception", "absent_fact", "boundary", "contradiction", "near_duplicate")
 CASES, LABELS = cases(), labels()
@@ -24,7 +24,7 @@ CRITERIA = {criterion["id"]: criterion for criterion in CRITERIA_FILE["criteria"
 
 
 @pytest.fixture(scope="module")
-def documents() -> dict[str, Document]:
+def documents() -> dict[str, KnowledgeDocument]:
     return {path.name: read_document(path.read_bytes(), path.name) for path in (HERE / "policies").iterdir()}
 
 
@@ -32,7 +32,7 @@ def named(label: dict[str, Any]) -> str:
     return f"{label['case']} {label['criterion']}"
 
 
-def places(quote: str, document: Document) -> list[int]:
+def places(quote: str, document: KnowledgeDocument) -> list[int]:
     """Where the quote begins, whatever the white space between its words."""
     words = r"\s+".join(re.escape(word) for word in quote.split())
     return [match.start() for match in re.finditer(words, document.text)]
@@ -41,7 +41,7 @@ def places(quote: str, document: Document) -> list[int]:
 # --- what was promised ----------------------------------------------------------------------------------------------
 
 
-def test_there_are_three_policies_forty_cases_and_two_hundred_labels(documents: dict[str, Document]):
+def test_there_are_three_policies_forty_cases_and_two_hundred_labels(documents: dict[str, KnowledgeDocument]):
     assert len(documents) == len(CRITERIA_FILE["policies"]) == 3
     assert len(list((HERE / "cases").iterdir())) == len(CASES) == 40
     assert len(LABELS) == 200
@@ -99,7 +99,7 @@ def test_the_readme_gives_the_figures_as_they_are():
 # --- quotes ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_label_quotes_the_policy_and_every_quote_stands_in_its_section(documents: dict[str, Document]):
+def test_every_label_quotes_the_policy_and_every_quote_stands_in_its_section(documents: dict[str, KnowledgeDocument]):
     for label in LABELS:
         assert label["gold"], named(label)
         for gold in label["gold"]:
@@ -108,7 +108,7 @@ def test_every_label_quotes_the_policy_and_every_quote_stands_in_its_section(doc
             assert gold["section"] in sections, (named(label), gold, sections)
 
 
-def test_every_quote_of_the_pdf_names_its_page(documents: dict[str, Document]):
+def test_every_quote_of_the_pdf_names_its_page(documents: dict[str, KnowledgeDocument]):
     for label in LABELS:
         for gold in label["gold"]:
             document = documents[gold["document"]]
@@ -117,7 +117,7 @@ def test_every_quote_of_the_pdf_names_its_page(documents: dict[str, Document]):
                 assert gold["page"] in {document.page_of(place) for place in places(gold["quote"], document)}
 
 
-def test_quotes_are_short_and_stand_in_one_place_only(documents: dict[str, Document]):
+def test_quotes_are_short_and_stand_in_one_place_only(documents: dict[str, KnowledgeDocument]):
     for label in LABELS:
         for gold in label["gold"]:
             assert len(gold["quote"]) <= 320
@@ -160,12 +160,12 @@ def test_the_rules_see_a_boundary_that_is_moved_by_a_day():
 # --- the PDF --------------------------------------------------------------------------------------------------------
 
 
-def test_the_pdf_is_long_and_light(documents: dict[str, Document]):
+def test_the_pdf_is_long_and_light(documents: dict[str, KnowledgeDocument]):
     assert len(documents["prior-authorisation.pdf"].pages) >= 20
     assert (HERE / "policies" / "prior-authorisation.pdf").stat().st_size < 400_000
 
 
-def test_the_pdf_says_what_its_source_says(documents: dict[str, Document]):
+def test_the_pdf_says_what_its_source_says(documents: dict[str, KnowledgeDocument]):
     source = (HERE / "sources" / "prior-authorisation.md").read_text("utf-8")
     blocks = [block for block in source.split("\n\n") if not block.startswith(("|", "<!--"))]
     said = " ".join(documents["prior-authorisation.pdf"].text.split())
@@ -180,7 +180,9 @@ def test_the_pdf_says_what_its_source_says(documents: dict[str, Document]):
 
 
 @pytest.mark.slow
-def test_building_the_pdf_again_gives_the_same_text_and_the_same_bytes_each_time(documents: dict[str, Document]):
+def test_building_the_pdf_again_gives_the_same_text_and_the_same_bytes_each_time(
+    documents: dict[str, KnowledgeDocument],
+):
     pytest.importorskip("reportlab", reason="reportlab builds the sample PDF; it is in the dev group")
     from scripts.build_review_samples import built
 
@@ -189,7 +191,7 @@ def test_building_the_pdf_again_gives_the_same_text_and_the_same_bytes_each_time
     assert read_document(once, "prior-authorisation.pdf").text == documents["prior-authorisation.pdf"].text
 
 
-def test_the_sections_of_the_pdf_are_numbered_in_reading_order(documents: dict[str, Document]):
+def test_the_sections_of_the_pdf_are_numbered_in_reading_order(documents: dict[str, KnowledgeDocument]):
     """The definitions are set in two columns: a reader that goes across them would shuffle the numbers."""
     titles = [section.title for section in documents["prior-authorisation.pdf"].sections()]
     definitions = [int(match[1]) for title in titles if (match := re.match(r"2\.(\d+) ", title))]

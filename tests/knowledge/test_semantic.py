@@ -11,7 +11,7 @@ from circumspect.errors import ConfigError, ModelGarbled, ModelRefused, ModelUna
 from circumspect.knowledge import semantic
 from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
-from circumspect.knowledge.semantic import AT_ONCE, Endpoint, cosine, nearest, open_embedder, packed
+from circumspect.knowledge.semantic import AT_ONCE, Endpoint, cosine, nearest, open_embedder, pack_vector
 from circumspect.stores import SqlStore, knowledge
 
 
@@ -59,11 +59,11 @@ async def test_a_user_waits_for_one_text_no_longer_than_the_name_says_but_docume
 
 def test_the_nearest_come_first_and_other_lengths_do_not_count():
     stored = [
-        (1, "en", packed([1, 0])),
-        (2, "en", packed([1, 1])),
-        (3, "en", packed([0, 1])),
-        (4, "en", packed([1, 0, 0])),
-        (5, "en", packed([0, 0])),
+        (1, "en", pack_vector([1, 0])),
+        (2, "en", pack_vector([1, 1])),
+        (3, "en", pack_vector([0, 1])),
+        (4, "en", pack_vector([1, 0, 0])),
+        (5, "en", pack_vector([0, 0])),
     ]
     found = nearest([2.0, 0.1], stored, 3)
     assert [id_ for id_, _ in found] == [1, 2], "the third is farther away than they are from each other"
@@ -76,8 +76,8 @@ def test_being_near_is_being_nearer_than_passages_are_to_each_other():
         """Its topic is one of twenty directions; the last one says that the letters are foreign."""
         return [*(float(at == topic) for at in range(20)), unread]
 
-    english = [(n, "en", packed(text(n, 0.5))) for n in range(20)]
-    hebrew = [(100 + n, "he", packed(text(n, 3.0))) for n in range(20)]
+    english = [(n, "en", pack_vector(text(n, 0.5))) for n in range(20)]
+    hebrew = [(100 + n, "he", pack_vector(text(n, 3.0))) for n in range(20)]
     found = dict(nearest(text(7, 0.5), [*english, *hebrew], 30))
     assert found == {7: pytest.approx(1)}
     unheard_of = text(99, 3.0)
@@ -88,12 +88,12 @@ def test_being_near_is_being_nearer_than_passages_are_to_each_other():
 
 
 def test_of_a_single_passage_nothing_is_believed_and_of_two_little():
-    assert nearest([1.0, 0.0], [(1, "en", packed([1.0, 0.0]))], 5) == []
-    assert nearest([1.0, 0.0], [(1, "en", packed([1.0, 1.0])), (2, "en", packed([0.0, 1.0]))], 5) == []
+    assert nearest([1.0, 0.0], [(1, "en", pack_vector([1.0, 0.0]))], 5) == []
+    assert nearest([1.0, 0.0], [(1, "en", pack_vector([1.0, 1.0])), (2, "en", pack_vector([0.0, 1.0]))], 5) == []
 
 
 def test_the_same_is_found_without_numpy(monkeypatch):
-    stored = [(n, "en", packed([float(n % 3), float(n % 5), 1.0])) for n in range(30)]
+    stored = [(n, "en", pack_vector([float(n % 3), float(n % 5), 1.0])) for n in range(30)]
     expected = nearest([1.0, 2.0, 0.5], stored, 30)
 
     def absent(name: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document, Heading, Section, Span, grow
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, SectionHeading, TextSpan, grow
 
 LINES = st.sampled_from(
     ["# One", "## Two", "### Three", "###### Six", "Setext", "===", "---", "```", "# in code?", "> # quoted", "- # item",
@@ -15,10 +15,10 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-def holds(document: Document) -> None:
+def holds(document: KnowledgeDocument) -> None:
     sections = list(document.sections())
     assert sections[0] is document.root
-    assert document.root.span == Span(0, len(document.text))
+    assert document.root.span == TextSpan(0, len(document.text))
     assert len({section.id for section in sections}) == len(sections)
     for section in sections:
         assert 0 <= section.span.start <= section.span.end <= len(document.text)
@@ -66,15 +66,15 @@ def test_any_text_in_any_format_makes_a_tree_that_holds(text):
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 6)), max_size=12, unique_by=lambda pair: pair[0]))
 def test_headings_of_any_levels_make_a_tree_that_holds(marks):
     text = "x" * 100
-    headings = [Heading(start, level, f"t{start}") for start, level in marks]
+    headings = [SectionHeading(start, level, f"t{start}") for start, level in marks]
     root = grow(text, "t", headings)
-    document = Document("d", "t", text, root, (), "text/plain", "")
+    document = KnowledgeDocument("d", "t", text, root, (), "text/plain", "")
     holds(document)
     assert {section.span.start for section in document.sections() if section.id} == {start for start, _ in marks}
 
 
 def test_levels_may_skip():
-    root = grow("abcdef", "t", [Heading(0, 1, "a"), Heading(2, 4, "b"), Heading(4, 2, "c")])
+    root = grow("abcdef", "t", [SectionHeading(0, 1, "a"), SectionHeading(2, 4, "b"), SectionHeading(4, 2, "c")])
     assert [(section.id, section.title) for section in root.walk()] == [
         ("", "t"),
         ("1", "a"),
@@ -84,9 +84,9 @@ def test_levels_may_skip():
 
 
 def test_pages_are_found_by_offset():
-    pages = (Span(0, 10), Span(10, 10), Span(10, 30))
-    root = grow("x" * 30, "t", [Heading(12, 1, "a")], pages)
-    document = Document("d", "t", "x" * 30, root, pages, "application/pdf", "")
+    pages = (TextSpan(0, 10), TextSpan(10, 10), TextSpan(10, 30))
+    root = grow("x" * 30, "t", [SectionHeading(12, 1, "a")], pages)
+    document = KnowledgeDocument("d", "t", "x" * 30, root, pages, "application/pdf", "")
     assert [document.page_of(offset) for offset in (0, 9, 10, 29)] == [1, 1, 3, 3]
-    child: Section = root.children[0]
+    child: DocumentSection = root.children[0]
     assert child.page == 3

@@ -20,7 +20,7 @@ from circumspect.demo import samples
 from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.replay import backtest as lab
 from circumspect.lab.replay import stored_turns
-from circumspect.lab.replay.backtest import Summary, backtest
+from circumspect.lab.replay.backtest import BacktestSummary, backtest
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.ports import Closing
@@ -51,7 +51,7 @@ def proposes(tool: str, text: str = "", **params):
 async def flips(chat, policy: str, **options):
     """The cases that come out differently, and the summary."""
     setup = await chat.agent.open()
-    summary, found = Summary(), []
+    summary, found = BacktestSummary(), []
     specs = setup.tools
     async for visited in backtest(setup.ports.store, load(policy), tenant=chat.agent.tenant.id, specs=specs, **options):
         summary.add(visited)

@@ -15,6 +15,7 @@ from circumspect.lab.learning.calibration import (
     Calibration,
     Isotonic,
     Observation,
+    apply_map,
     bins_of_equal_mass,
     bins_of_equal_width,
     brier,
@@ -23,8 +24,7 @@ from circumspect.lab.learning.calibration import (
     error_by_chance,
     fit,
     isotonic,
-    mapped,
-    measured,
+    measure_quality,
     overall,
 )
 from circumspect.lab.learning.suggestions import bands, caps, difference
@@ -75,13 +75,13 @@ def test_more_confidence_is_never_worth_less(observations, one, other):
 
 @given(labelled)
 def test_on_what_it_was_learnt_from_a_map_is_never_worse(observations):
-    after = mapped(observations, isotonic(observations))
+    after = apply_map(observations, isotonic(observations))
     assert brier(after) <= brier(observations) + 1e-9
 
 
 @given(labelled)
 def test_on_what_it_was_learnt_from_a_map_is_right_on_average(observations):
-    after = mapped(observations, isotonic(observations))
+    after = apply_map(observations, isotonic(observations))
     assert sum(one.confidence for one in after) == pytest.approx(sum(one.right for one in observations))
 
 
@@ -138,7 +138,7 @@ def test_every_decision_is_in_one_bin(observations, number):
 
 
 def test_certainty_that_is_right_is_off_by_nothing():
-    found = measured(seen(1.0, 20, 0) + seen(0.0, 0, 20))
+    found = measure_quality(seen(1.0, 20, 0) + seen(0.0, 0, 20))
     assert (found.error, found.mass_error, found.brier, found.by_chance) == (0, 0, 0, 0)
 
 
@@ -179,14 +179,14 @@ def test_a_map_that_is_no_better_on_what_it_has_not_seen_is_not_kept():
 def test_too_few_labels_are_refused_and_it_is_said_how_many_are_needed():
     found, [few] = fit(overconfident(100, held=False) + overconfident(20, held=True))
     assert found == []
-    assert f"100 labels to learn from, {TRAIN} are needed" in few.needed
-    assert f"20 held-out labels, {HELD} are needed" in few.needed
+    assert f"100 labels to learn from, {TRAIN} are needed" in few.shortfall
+    assert f"20 held-out labels, {HELD} are needed" in few.shortfall
 
 
 def test_nothing_is_learnt_where_nothing_ever_went_wrong():
     found, [few] = fit(seen(0.8, 300, 0) + seen(0.8, 60, 0, held=True))
     assert found == []
-    assert "0 wrong ones to learn from, 10 are needed" in few.needed
+    assert "0 wrong ones to learn from, 10 are needed" in few.shortfall
 
 
 def test_each_tool_and_decision_has_a_map_of_its_own():

@@ -9,8 +9,8 @@ import pytest
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.errors import ConfigError
 from circumspect.lab.trials import conducting
-from circumspect.lab.trials.experiments import Experiment, of_row, start
-from circumspect.lab.trials.measures import METRICS, data, read_plan, report, stops
+from circumspect.lab.trials.experiments import Experiment, from_row, start
+from circumspect.lab.trials.measures import METRICS, collect_arm_data, find_stops, read_plan, report
 from circumspect.lab.trials.rollout import LADDER
 from circumspect.stores import SqlStore, action_log, experiments
 from circumspect.stores.experiments import ExposureRow
@@ -49,7 +49,7 @@ async def seen(store: SqlStore, arm: str, units: int, failed: int = 0) -> None:
 
 
 async def now(store: SqlStore) -> Experiment:
-    return of_row(await store.tx(experiments.get, None, "e1"))
+    return from_row(await store.tx(experiments.get, None, "e1"))
 
 
 async def test_the_share_goes_up_where_that_was_planned_and_everything_speaks_for_it(store):
@@ -78,7 +78,7 @@ async def test_arms_that_are_not_filled_as_they_should_be_hold_the_share(store):
     await seen(store, "control", 900)
     await seen(store, "new", 600)
     assert await conducting.climb(store, CLOCK, IDS) == 0
-    experiment, sums = await store.tx(conducting.found, None, "e1", NOON.timestamp())
+    experiment, sums = await store.tx(conducting.load_experiment, None, "e1", NOON.timestamp())
     assert "as they should" in conducting.next_steps(experiment, sums, NOON.timestamp())["new"].why
 
 
@@ -103,8 +103,8 @@ async def test_every_metric_of_every_arm_has_its_limits(store):
     assert set(found.arms["control"]["metrics"]) == set(METRICS)
     cost = found.arms["control"]["metrics"]["cost"]
     assert cost["low"] < cost["mean"] == 1.0 < cost["high"]
-    assert data(experiment, sums)["new"]["failed"][0].n == 100
-    assert stops(experiment, read_plan(experiment.plan), sums) == {}
+    assert collect_arm_data(experiment, sums)["new"]["failed"][0].n == 100
+    assert find_stops(experiment, read_plan(experiment.plan), sums) == {}
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,12 @@ async def test_answers_under_an_arm_are_held_against_their_plans(tmp_path, model
                 message = incoming("When will my order 12345 arrive?", f"t{number}", f"c{number}")
                 trial = await experimenting.begin(message, home.setup)
                 assert trial is not None
-                trial.ended(await trial.run(run_turn, None), 0.1)
+                trial.note_result(await trial.run(run_turn, None), 0.1)
             assert await experimenting.flush() == 8
             rows = await home.store.tx(lambda connection: list(connection.execute(sa.select(exposures))))
             by_arm = {row.arm: row for row in rows}
             measuring = conducting.read_plan(experiment.plan)
-            _, sums = await home.store.tx(conducting.found, frozenset({SHOP}), "e1", 4e9)
+            _, sums = await home.store.tx(conducting.load_experiment, frozenset({SHOP}), "e1", 4e9)
             metrics = report(experiment, measuring, sums).arms["planned"]["metrics"]
     planned, control = by_arm["planned"], by_arm["control"]
     assert (control.consistency, control.similarity) == (None, None), "nothing was planned"

@@ -11,7 +11,7 @@ from tests.conftest import NOON
 from circumspect import tool
 from circumspect.errors import ToolError
 from circumspect.lab.learning.outcome_stories import story_of
-from circumspect.lab.learning.outcomes import Label, gather, handing_over, observations
+from circumspect.lab.learning.outcomes import DecisionLabel, gather, handing_over, observations
 from circumspect.models.scripted import says
 from circumspect.pipeline import run_turn
 from circumspect.server.stores import privacy
@@ -20,7 +20,7 @@ from circumspect.stores import people
 from circumspect.stores.codec import epoch
 from circumspect.stores.labels import LabelRow, split_of
 from circumspect.stores.tables import conversations, escalations
-from circumspect.values import ConversationId, Decided, Incoming, TenantId, TurnId
+from circumspect.values import ConversationId, Incoming, PersonDecision, TenantId, TurnId
 
 SHOP, TALK = TenantId("shop"), "c1"
 FOUR_EYES = """\
@@ -31,7 +31,7 @@ tools:
 """
 
 
-async def labels(chat, since=None, **more) -> list[Label]:
+async def labels(chat, since=None, **more) -> list[DecisionLabel]:
     setup = await chat.agent.open()
     return await setup.ports.store.tx(lambda connection: list(gather(connection, SHOP, since, **more)))
 
@@ -68,7 +68,7 @@ async def escalation(chat, turn: str, *, said: str = "", suggestion: str = "", r
     await store.tx(body)
 
 
-def shapes(found: list[Label]) -> list[tuple]:
+def shapes(found: list[DecisionLabel]) -> list[tuple]:
     return [(one.kind, one.right, one.decision, one.tool, one.by) for one in found]
 
 
@@ -131,7 +131,7 @@ async def decide(chat, decision: str, intent, **arguments):
     setup = await chat.agent.open()
     incoming = Incoming(
         SHOP, ConversationId(TALK), TurnId(setup.ports.ids.new("turn")), "", chat.clock.now(), principal="noa",
-        errand=Decided(intent.id, decision, "noa", arguments),
+        errand=PersonDecision(intent.id, decision, "noa", arguments),
     )  # fmt: skip
     return await run_turn(incoming, setup)
 

@@ -11,19 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.lab.trials.rollout import LADDER, Rollout, next_step
-from circumspect.lab.trials.statistics import ArmData, Comparison, Decision, Guard, Metric, Plan, Split, Stop, compare
+from circumspect.lab.trials.statistics import (
+    ArmComparison,
+    ArmData,
+    ArmSplit,
+    ComparisonDecision,
+    ComparisonPlan,
+    ExperimentMetric,
+    Guard,
+    Stop,
+    compare,
+)
 
-SOLVED = Metric("solved")
-WRONG = Metric("wrong", better="lower")
+SOLVED = ExperimentMetric("solved")
+WRONG = ExperimentMetric("wrong", better="lower")
 READY = Rollout(10, 500, timedelta(days=1))
 HALF = Rollout(50, 1000, timedelta(days=7))
 STOP = Stop(Guard(WRONG), 0.02, 0.08, 300, 0.001)
-BROKEN = Split({"control": 100, "new": 900}, 1e-9)
+BROKEN = ArmSplit({"control": 100, "new": 900}, 1e-9)
 
 
-def said(decision: Decision) -> Comparison:
+def said(decision: ComparisonDecision) -> ArmComparison:
     arm = ArmData(100, 50, 50)
-    return replace(compare(arm, arm, SOLVED, Plan()), decision=decision)
+    return replace(compare(arm, arm, SOLVED, ComparisonPlan()), decision=decision)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +46,7 @@ def said(decision: Decision) -> Comparison:
         (replace(READY, time=timedelta(hours=23)), "better", None, 10, "stays"),
         (replace(READY, unseen=("wrong",)), "better", None, 10, "stays"),
         (replace(READY, split=BROKEN), "better", None, 10, "stays"),
-        (replace(READY, split=Split({"control": 500, "new": 500}, 0.6)), "better", None, 50, "up"),
+        (replace(READY, split=ArmSplit({"control": 500, "new": 500}, 0.6)), "better", None, 50, "up"),
         (replace(READY, held=True), "better", None, 10, "held"),
         (READY, "worse", None, 0, "down"),
         (READY, "better", STOP, 0, "down"),
@@ -79,9 +89,9 @@ states = st.builds(
     st.booleans(),
     st.booleans(),
     st.sampled_from([(), ("wrong",)]),
-    st.sampled_from([None, BROKEN, Split({}, 0.5)]),
+    st.sampled_from([None, BROKEN, ArmSplit({}, 0.5)]),
 )
-decisions = st.sampled_from(get_args(Decision))
+decisions = st.sampled_from(get_args(ComparisonDecision))
 
 
 @settings(max_examples=80)

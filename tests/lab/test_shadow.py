@@ -19,8 +19,8 @@ from circumspect.clock import FixedClock, RandomIds, SystemClock
 from circumspect.errors import ModelRefused
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, start
-from circumspect.lab.trials.shadow import Answered, shadow
-from circumspect.lab.trials.variants import Variant, read_overlay, varied
+from circumspect.lab.trials.shadow import AnsweredTurn, shadow
+from circumspect.lab.trials.variants import Variant, make_variant, read_overlay
 from circumspect.lab.trials.watching_store import Watching
 from circumspect.pipeline import run_turn
 from circumspect.server.experiment_turns import Experimenting
@@ -36,17 +36,17 @@ class Counting:
     """The shop's tools, and every call that reached them."""
 
     def __init__(self, tools) -> None:
-        self.tools, self.called = tools, []
+        self.tools, self.display_name = tools, []
 
     def specs(self) -> Mapping[str, ToolSpec]:
         return self.tools.specs()
 
     async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
-        self.called.append(name)
+        self.display_name.append(name)
         return await self.tools.call(name, arguments, key)
 
     async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
-        self.called.append(name)
+        self.display_name.append(name)
         return await self.tools.lookup(name, arguments, key)
 
 
@@ -69,16 +69,16 @@ class Talk:
         ports = replace(home.setup.ports, store=self.watching, tools=self.tools)
         self.setup = replace(home.setup, ports=ports)
 
-    async def says(self, text: str) -> Answered:
+    async def says(self, text: str) -> AnsweredTurn:
         self.turns += 1
         message = incoming(text, turn=f"t{self.turns}")
         with self.watching.watch(message.turn) as watch:
             result = await run_turn(message, self.setup)
         assert watch.opened is not None
-        return Answered(message, watch.opened, watch.history, result, 0.1, self.setup.policy)
+        return AnsweredTurn(message, watch.opened, watch.history, result, 0.1, self.setup.policy)
 
     async def variant(self, **overlay: object) -> Variant:
-        return await varied(self.setup, read_overlay(overlay), self.home.resources)
+        return await make_variant(self.setup, read_overlay(overlay), self.home.resources)
 
     def state(self) -> list[str]:
         """Every row of the store and of the shop."""
@@ -98,12 +98,12 @@ async def talk(tmp_path):
 
 async def test_the_same_configuration_does_the_same_and_asks_no_tool(talk):
     live = await talk.says("where is order 12345?")
-    before, called = talk.state(), list(talk.tools.called)
+    before, called = talk.state(), list(talk.tools.display_name)
     made = await shadow(live, await talk.variant(), "recorded", NOW)
     assert made.same, made
     assert made.differences == ()
     assert made.shadow["reply"] == live.result.reply
-    assert talk.tools.called == called
+    assert talk.tools.display_name == called
     assert talk.state() == before
 
 
@@ -117,7 +117,7 @@ async def test_what_would_have_been_done_is_said_and_not_done(talk):
         assert made.shadow["would"] == [{"tool": "cancel_order", "arguments": {"order_id": "12345", "reason": ""}}]
         assert {"outcome", "calls"} <= {*made.differences}
         assert not made.same
-    assert talk.tools.called == []
+    assert talk.tools.display_name == []
     assert talk.state() == before
 
 
@@ -129,7 +129,7 @@ async def test_the_yes_of_a_user_is_not_used_up_and_acts_once(talk):
     made = await shadow(live, await talk.variant(), "live", NOW)
     assert made.same, made
     assert made.shadow["outcome"] == "acted"
-    assert talk.tools.called.count("cancel_order") == 1
+    assert talk.tools.display_name.count("cancel_order") == 1
     assert talk.state() == before
 
 
@@ -150,11 +150,11 @@ async def test_a_read_that_nobody_made_is_unknown_or_really_made(talk):
     blind = replace(live, result=replace(live.result, entries=()))
     made = await shadow(blind, await talk.variant(), "recorded", NOW)
     assert made.shadow["unknown_reads"] == [{"tool": "get_order_status", "arguments": {"order_id": "12345"}}]
-    assert talk.tools.called == ["get_order_status"]
+    assert talk.tools.display_name == ["get_order_status"]
     made = await shadow(blind, await talk.variant(), "live", NOW)
     assert "unknown_reads" not in made.shadow
     assert made.shadow["reply"] == live.result.reply
-    assert talk.tools.called == ["get_order_status"] * 2
+    assert talk.tools.display_name == ["get_order_status"] * 2
 
 
 async def test_one_that_fails_says_so_and_nobody_else_notices(talk):
@@ -205,7 +205,7 @@ async def test_shadows_are_kept_and_those_too_many_are_counted(talk, waiting):
     await waiting.idle()
     await waiting.count()
     store = talk.home.store
-    kept = await store.tx(shadows.listed, None, None, 10)
+    kept = await store.tx(shadows.list_shadows, None, None, 10)
     assert [row.turn for row in kept] == ["t2", "t1"]
     assert {row.shadow["outcome"] for row in kept} == {"acted"}
     assert (await store.tx(experiments.get, None, "s1")).dropped == 3
@@ -222,7 +222,7 @@ async def test_one_whose_budget_is_used_up_stops(talk, waiting):
     row = await talk.home.store.tx(experiments.get, None, "s1")
     assert row.state == "stopped"
     assert "budget" in row.note
-    assert len(await talk.home.store.tx(shadows.listed, None, None, 10)) == 1
+    assert len(await talk.home.store.tx(shadows.list_shadows, None, None, 10)) == 1
 
 
 async def test_one_that_was_switched_off_meanwhile_does_not_run(talk, waiting):
@@ -231,7 +231,7 @@ async def test_one_that_was_switched_off_meanwhile_does_not_run(talk, waiting):
     await conducting.stop_by_itself(talk.home.store, experiment, "enough", NOW, RandomIds())
     waiting.offer(experiment, live, talk.home.setup)
     await waiting.idle()
-    assert await talk.home.store.tx(shadows.listed, None, None, 10) == []
+    assert await talk.home.store.tx(shadows.list_shadows, None, None, 10) == []
 
 
 async def test_a_conversation_that_is_gone_gets_no_shadow(talk, waiting):
@@ -240,9 +240,9 @@ async def test_a_conversation_that_is_gone_gets_no_shadow(talk, waiting):
     waiting.offer(experiment, first, talk.home.setup)
     await waiting.idle()
     store = talk.home.store
-    assert len(await store.tx(shadows.listed, None, None, 10)) == 1
+    assert len(await store.tx(shadows.list_shadows, None, None, 10)) == 1
     await store.tx(privacy.forget, SHOP, first.incoming.conversation)
-    assert await store.tx(shadows.listed, None, None, 10) == []
+    assert await store.tx(shadows.list_shadows, None, None, 10) == []
     waiting.offer(experiment, second, talk.home.setup)
     await asyncio.wait_for(waiting.idle(), 30)
-    assert await store.tx(shadows.listed, None, None, 10) == []
+    assert await store.tx(shadows.list_shadows, None, None, 10) == []

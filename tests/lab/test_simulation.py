@@ -24,7 +24,7 @@ from circumspect.lab.trials.simulation import (
     true_chance,
     units,
 )
-from circumspect.lab.trials.statistics import ArmData, Guard, Plan, compare, guarded
+from circumspect.lab.trials.statistics import ArmData, ComparisonPlan, Guard, compare, find_stop
 
 FEW = 12_000
 
@@ -210,9 +210,11 @@ def test_the_harmful_arm_is_stopped_and_the_same_arm_is_not():
             for name, data in counted[unit.arm].items():
                 counted[unit.arm][name] = data.add(unit.metrics[name])
             if number % 100 == 0:
-                stop = guarded(counted["control"], counted["new"], [Guard(METRICS["wrong"])])
+                stop = find_stop(counted["control"], counted["new"], [Guard(METRICS["wrong"])])
                 if stop:
                     break
         assert (stop is not None) == stopped
-        said = compare(counted["control"]["escalated"], counted["new"]["escalated"], METRICS["escalated"], Plan())
+        said = compare(
+            counted["control"]["escalated"], counted["new"]["escalated"], METRICS["escalated"], ComparisonPlan()
+        )
         assert said.decision != "worse"

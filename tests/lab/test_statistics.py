@@ -17,24 +17,24 @@ from circumspect.errors import ConfigError
 from circumspect.lab.trials.distributions import chi_square_above, student_quantile, student_two_sided
 from circumspect.lab.trials.statistics import (
     ArmData,
+    ComparisonPlan,
+    ExperimentMetric,
     Guard,
-    Metric,
-    Plan,
     compare,
     compare_all,
-    guarded,
+    count_needed_units,
+    find_stop,
+    find_unseen_metrics,
     interval,
-    needed,
     split,
-    unseen,
 )
 
-SOLVED = Metric("solved", "proportion", "higher")
-WRONG = Metric("wrong", "proportion", "lower")
-SECONDS = Metric("seconds", "mean", "lower")
-REVENUE = Metric("revenue", "mean", "higher")
-FIXED = Plan("fixed", horizon=2, minimum=2)
-SEQUENTIAL = Plan(horizon=2000, minimum=100)
+SOLVED = ExperimentMetric("solved", "proportion", "higher")
+WRONG = ExperimentMetric("wrong", "proportion", "lower")
+SECONDS = ExperimentMetric("seconds", "mean", "lower")
+REVENUE = ExperimentMetric("revenue", "mean", "higher")
+FIXED = ComparisonPlan("fixed", horizon=2, minimum=2)
+SEQUENTIAL = ComparisonPlan(horizon=2000, minimum=100)
 
 
 def share_of(hits: int, n: int) -> ArmData:
@@ -91,7 +91,7 @@ def test_the_limits_of_one_proportion_are_those_of_wilson():
 def test_a_confidence_sequence_is_as_wide_as_its_authors_say():
     """sqrt(2 (t r + 1) / (t² r) * log(sqrt(t r + 1) / alpha)) for unit variance (Waudby-Smith and others, 2024), with r
     chosen for t = 500 as they do: r t = -W(-alpha² / e) - 1, which is 8.2146 for alpha = 0.05."""
-    plan, r = Plan(horizon=500, minimum=2), 8.2146 / 500
+    plan, r = ComparisonPlan(horizon=500, minimum=2), 8.2146 / 500
     for t in (50, 500, 5000):
         found = interval(ArmData(t, 0.0, t - 1), SECONDS, plan)
         margin = math.sqrt(2 * (t * r + 1) / (t**2 * r) * math.log(math.sqrt(t * r + 1) / 0.05))
@@ -101,7 +101,7 @@ def test_a_confidence_sequence_is_as_wide_as_its_authors_say():
 def test_the_sequential_p_value_is_one_over_the_integrated_likelihood_ratio():
     """The mixture worked out by adding up over the effects it mixes."""
     old, new = ArmData(400, 0.0, 399.0), ArmData(400, 80.0, 16.0 + 399.0)
-    plan = Plan(horizon=400, minimum=2)
+    plan = ComparisonPlan(horizon=400, minimum=2)
     difference, variance = 0.2, 2 / 400
     spread = math.sqrt(8.2146 * 2 / 400)
     step = spread / 500
@@ -123,7 +123,7 @@ def test_the_sequential_p_value_is_one_over_the_integrated_likelihood_ratio():
     ],
 )
 def test_as_many_units_are_needed_as_the_tables_say(metric, baseline, effect, power, deviation, units):
-    assert needed(metric, baseline, effect, power=power, deviation=deviation) == units
+    assert count_needed_units(metric, baseline, effect, power=power, deviation=deviation) == units
 
 
 def test_a_split_that_looks_even_can_be_broken():
@@ -131,21 +131,21 @@ def test_a_split_that_looks_even_can_be_broken():
     p-value of 1.8e-6."""
     counts, even = {"a": 821_588, "b": 815_482}, {"a": 50, "b": 50}
     assert split(counts, even, "fixed").p_value == pytest.approx(1.8218e-6, rel=1e-3)
-    assert split(counts, even, "fixed").broken
-    assert split(counts, even).broken
-    assert not split({"a": 817_900, "b": 819_170}, even).broken
+    assert split(counts, even, "fixed").is_broken
+    assert split(counts, even).is_broken
+    assert not split({"a": 817_900, "b": 819_170}, even).is_broken
 
 
 def test_a_split_of_three_is_held_against_its_shares():
     """scipy 1.17, chisquare([520, 480, 250], [500, 500, 250])."""
     counts, shares = {"a": 520, "b": 480, "c": 250}, {"a": 0.4, "b": 0.4, "c": 0.2}
     assert split(counts, shares, "fixed").p_value == pytest.approx(0.4493289641, abs=1e-9)
-    assert not split(counts, shares).broken
-    assert split({"a": 520, "b": 480, "c": 150}, shares).broken
+    assert not split(counts, shares).is_broken
+    assert split({"a": 520, "b": 480, "c": 150}, shares).is_broken
 
 
 def test_an_arm_that_gets_nothing_breaks_the_split():
-    assert split({"a": 60}, {"a": 1, "b": 1}).broken
+    assert split({"a": 60}, {"a": 1, "b": 1}).is_broken
     assert split({}, {"a": 1, "b": 1}).p_value == 1.0
 
 
@@ -167,7 +167,11 @@ pairs_of_arms = st.one_of(
     st.tuples(st.just(SOLVED), proportions(), proportions()), st.tuples(st.just(REVENUE), means(), means())
 )
 plans = st.builds(
-    Plan, st.sampled_from(["sequential", "fixed"]), st.sampled_from([0.01, 0.05, 0.2]), st.just(500), st.just(20)
+    ComparisonPlan,
+    st.sampled_from(["sequential", "fixed"]),
+    st.sampled_from([0.01, 0.05, 0.2]),
+    st.just(500),
+    st.just(20),
 )
 
 
@@ -211,8 +215,8 @@ def test_more_of_the_same_data_narrows_the_limits(arms, plan, times):
 @settings(max_examples=80)
 @given(proportions(), proportions(), st.sampled_from([0.01, 0.05, 0.2]))
 def test_the_freedom_to_look_is_never_free(old, new, alpha):
-    fixed = compare(old, new, SOLVED, Plan("fixed", alpha, 500, 20))
-    looked = compare(old, new, SOLVED, Plan("sequential", alpha, 500, 20))
+    fixed = compare(old, new, SOLVED, ComparisonPlan("fixed", alpha, 500, 20))
+    looked = compare(old, new, SOLVED, ComparisonPlan("sequential", alpha, 500, 20))
     assert looked.p_value >= fixed.p_value
 
 
@@ -254,7 +258,7 @@ def test_below_the_minimum_nothing_is_said():
 
 
 def test_a_fixed_test_speaks_at_its_horizon_and_not_before():
-    plan = Plan("fixed", horizon=1000)
+    plan = ComparisonPlan("fixed", horizon=1000)
     assert compare(share_of(100, 999), share_of(400, 1500), SOLVED, plan).decision == "no difference yet"
     assert compare(share_of(100, 1000), share_of(400, 1500), SOLVED, plan).decision == "better"
     assert compare(share_of(100, 1000), share_of(101, 1000), SOLVED, plan).decision == "no difference"
@@ -281,7 +285,7 @@ def test_nothing_seen_is_nothing_known():
 def test_means_without_any_spread_say_nothing():
     same, other = ArmData.of([0.1] * 500), ArmData.of([0.3] * 500)
     assert compare(same, other, SECONDS, SEQUENTIAL).decision == "no difference yet"
-    assert compare(same, other, SECONDS, Plan("fixed", horizon=500)).decision == "no difference"
+    assert compare(same, other, SECONDS, ComparisonPlan("fixed", horizon=500)).decision == "no difference"
 
 
 def test_a_share_that_changes_in_mid_experiment_makes_no_effect():
@@ -291,18 +295,18 @@ def test_a_share_that_changes_in_mid_experiment_makes_no_effect():
     mixed = [
         share_of(int(sum(week.total for week in arm)), sum(week.n for week in arm)) for arm in (control, treatment)
     ]
-    for plan in (SEQUENTIAL, Plan("fixed", horizon=2000)):
+    for plan in (SEQUENTIAL, ComparisonPlan("fixed", horizon=2000)):
         said = compare(control, treatment, SOLVED, plan)
         assert said.difference == pytest.approx(0)
         assert said.decision in ("no difference yet", "no difference")
         assert compare(*mixed, SOLVED, plan).decision == "better"
-    assert guarded({"wrong": control}, {"wrong": treatment}, [Guard(WRONG)]) is None
-    assert guarded({"wrong": mixed[0]}, {"wrong": mixed[1]}, [Guard(WRONG)]) is not None
+    assert find_stop({"wrong": control}, {"wrong": treatment}, [Guard(WRONG)]) is None
+    assert find_stop({"wrong": mixed[0]}, {"wrong": mixed[1]}, [Guard(WRONG)]) is not None
 
 
 def test_one_period_given_as_a_list_is_that_period():
     old, new = share_of(120, 1000), share_of(150, 900)
-    for plan in (SEQUENTIAL, Plan("fixed", horizon=500)):
+    for plan in (SEQUENTIAL, ComparisonPlan("fixed", horizon=500)):
         assert compare([old], [new], SOLVED, plan) == compare(old, new, SOLVED, plan)
 
 
@@ -317,16 +321,16 @@ def test_arms_with_different_periods_are_refused():
 )
 def test_a_plan_that_cannot_be_meant_is_refused(wrong):
     with pytest.raises(ConfigError):
-        Plan(**wrong)
+        ComparisonPlan(**wrong)
 
 
 def test_how_many_units_cannot_be_said_without_what_it_depends_on():
     with pytest.raises(ConfigError, match="deviation"):
-        needed(SECONDS, 3.0, 0.5)
+        count_needed_units(SECONDS, 3.0, 0.5)
     with pytest.raises(ConfigError, match=r"0\.9 to 1\.1"):
-        needed(SOLVED, 0.9, 0.2)
+        count_needed_units(SOLVED, 0.9, 0.2)
     with pytest.raises(ConfigError, match="effect of 0"):
-        needed(SOLVED, 0.9, 0)
+        count_needed_units(SOLVED, 0.9, 0)
 
 
 def test_a_split_without_shares_is_refused():
@@ -340,44 +344,44 @@ def test_a_split_without_shares_is_refused():
 
 
 def test_a_guard_stops_harm_and_says_why():
-    stop = guarded({"wrong": share_of(100, 4500)}, {"wrong": share_of(40, 500)}, [Guard(WRONG)])
+    stop = find_stop({"wrong": share_of(100, 4500)}, {"wrong": share_of(40, 500)}, [Guard(WRONG)])
     assert stop is not None
     assert stop.why == "wrong is 0.08 after 500 units; control has 0.02222."
     assert stop.to_json()["metric"] == "wrong"
 
 
 def test_a_guard_is_silent_about_what_got_better():
-    assert guarded({"wrong": share_of(400, 4500)}, {"wrong": share_of(0, 500)}, [Guard(WRONG)]) is None
-    assert guarded({"solved": share_of(1000, 4500)}, {"solved": share_of(500, 500)}, [Guard(SOLVED)]) is None
-    assert guarded({"solved": share_of(4000, 4500)}, {"solved": share_of(300, 500)}, [Guard(SOLVED)]) is not None
+    assert find_stop({"wrong": share_of(400, 4500)}, {"wrong": share_of(0, 500)}, [Guard(WRONG)]) is None
+    assert find_stop({"solved": share_of(1000, 4500)}, {"solved": share_of(500, 500)}, [Guard(SOLVED)]) is None
+    assert find_stop({"solved": share_of(4000, 4500)}, {"solved": share_of(300, 500)}, [Guard(SOLVED)]) is not None
 
 
 def test_what_is_allowed_to_be_worse_is_not_harm():
     control, treatment = {"wrong": share_of(450, 4500)}, {"wrong": share_of(200, 1000)}
-    assert guarded(control, treatment, [Guard(WRONG)]) is not None
-    assert guarded(control, treatment, [Guard(WRONG, worse_by=0.08)]) is None
-    assert guarded(control, treatment, [Guard(WRONG, worse_by=0.02)]) is not None
+    assert find_stop(control, treatment, [Guard(WRONG)]) is not None
+    assert find_stop(control, treatment, [Guard(WRONG, worse_by=0.08)]) is None
+    assert find_stop(control, treatment, [Guard(WRONG, worse_by=0.02)]) is not None
 
 
 def test_a_bound_needs_no_control():
     guard = Guard(WRONG, bound=0.05)
-    stop = guarded({}, {"wrong": share_of(120, 1000)}, [guard])
+    stop = find_stop({}, {"wrong": share_of(120, 1000)}, [guard])
     assert stop is not None
     assert stop.why.endswith("the bound is 0.05.")
-    assert guarded({}, {"wrong": share_of(50, 1000)}, [guard]) is None
+    assert find_stop({}, {"wrong": share_of(50, 1000)}, [guard]) is None
     floor = Guard(SOLVED, bound=0.5)
-    assert guarded({}, {"solved": share_of(300, 1000)}, [floor]) is not None
-    assert guarded({}, {"solved": share_of(700, 1000)}, [floor]) is None
+    assert find_stop({}, {"solved": share_of(300, 1000)}, [floor]) is not None
+    assert find_stop({}, {"solved": share_of(700, 1000)}, [floor]) is None
     slow = Guard(SECONDS, bound=4.0)
-    assert guarded({}, {"seconds": ArmData.of([5.0, 7.0] * 200)}, [slow]) is not None
-    assert guarded({}, {"seconds": ArmData.of([1.0, 3.0] * 200)}, [slow]) is None
+    assert find_stop({}, {"seconds": ArmData.of([5.0, 7.0] * 200)}, [slow]) is not None
+    assert find_stop({}, {"seconds": ArmData.of([1.0, 3.0] * 200)}, [slow]) is None
 
 
 def test_of_several_guards_the_surest_speaks():
     guards = [Guard(WRONG), Guard(SECONDS)]
     control = {"wrong": share_of(100, 1000), "seconds": ArmData.of([1.0, 3.0] * 500)}
     treatment = {"wrong": share_of(200, 1000), "seconds": ArmData.of([4.0, 6.0] * 500)}
-    stop = guarded(control, treatment, guards)
+    stop = find_stop(control, treatment, guards)
     assert stop is not None
     assert stop.guard.metric is SECONDS
 
@@ -385,9 +389,9 @@ def test_of_several_guards_the_surest_speaks():
 def test_a_guard_with_nothing_to_look_at_says_so():
     guards = [Guard(WRONG), Guard(SECONDS), Guard(SOLVED, bound=0.5)]
     control = {"wrong": share_of(10, 1000)}
-    assert unseen(control, {"wrong": share_of(1, 49)}, guards) == ("wrong", "seconds", "solved")
-    assert unseen(control, {"wrong": share_of(1, 50), "solved": share_of(30, 50)}, guards) == ("seconds",)
-    assert guarded(control, {"wrong": share_of(49, 49)}, guards) is None
+    assert find_unseen_metrics(control, {"wrong": share_of(1, 49)}, guards) == ("wrong", "seconds", "solved")
+    assert find_unseen_metrics(control, {"wrong": share_of(1, 50), "solved": share_of(30, 50)}, guards) == ("seconds",)
+    assert find_stop(control, {"wrong": share_of(49, 49)}, guards) is None
 
 
 # --- does it cry wolf? ----------------------------------------------------------------------------------------------
@@ -414,14 +418,14 @@ def alarms(speaks, rate: float, sizes: tuple[int, int], looks: int, seed: str, e
     return found
 
 
-def decides(metric: Metric, plan: Plan):
+def decides(metric: ExperimentMetric, plan: ComparisonPlan):
     return lambda old, new: compare(old, new, metric, plan).decision in ("better", "worse")
 
 
 def test_arms_that_do_not_differ_are_told_apart_in_at_most_one_experiment_of_twenty():
     """200 experiments, 40 looks each. The same looks with a test that is meant for one find a difference in every third,
     so a sequential test that was none would be found out."""
-    plan = Plan(horizon=2000, minimum=100)
+    plan = ComparisonPlan(horizon=2000, minimum=100)
 
     def plain(old, new):
         return old.n >= 100 and compare(old, new, SOLVED, FIXED).p_value <= 0.05
@@ -436,16 +440,16 @@ def test_a_small_arm_that_missed_the_rare_values_is_not_told_apart(metric):
     arm alone is worst. With that one, a guard on revenue would speak in every third experiment."""
     guard = Guard(metric)
     assert (
-        alarms(lambda old, new: guarded({metric.name: old}, {metric.name: new}, [guard]), 0.02, (180, 20), 50, "rare")
+        alarms(lambda old, new: find_stop({metric.name: old}, {metric.name: new}, [guard]), 0.02, (180, 20), 50, "rare")
         <= 10
     )
-    assert alarms(decides(metric, Plan(horizon=500, minimum=50)), 0.02, (180, 20), 50, "rare") <= 10
+    assert alarms(decides(metric, ComparisonPlan(horizon=500, minimum=50)), 0.02, (180, 20), 50, "rare") <= 10
 
 
 def test_several_treatments_together_cry_wolf_no_oftener_than_one():
     lots = Random("several")
     draw = draws(0.2, 100, lots)
-    plan = Plan(horizon=1000, minimum=100)
+    plan = ComparisonPlan(horizon=1000, minimum=100)
     found = 0
     for _ in range(200):
         arms = [ArmData()] * 4
@@ -463,7 +467,7 @@ def test_the_limits_hold_the_truth_at_every_look():
     difference is found in nearly all."""
     lots = Random("truth")
     old_draw, new_draw = draws(0.20, 50, lots), draws(0.26, 50, lots)
-    plan = Plan(horizon=needed(SOLVED, 0.20, 0.06), minimum=100)
+    plan = ComparisonPlan(horizon=count_needed_units(SOLVED, 0.20, 0.06), minimum=100)
     left = found = 0
     for _ in range(200):
         old = new = ArmData()
@@ -490,7 +494,7 @@ def test_a_broken_split_is_found_and_a_good_one_left_alone():
         for _ in range(100):
             hits = draw()
             counts = {"a": counts["a"] + 100 - hits, "b": counts["b"] + hits}
-            if split(counts, {"a": 1, "b": 1}).broken:
+            if split(counts, {"a": 1, "b": 1}).is_broken:
                 return True
         return False
 

@@ -12,7 +12,7 @@ from circumspect.errors import ConfigError
 from circumspect.lab.trials.experiments import (
     CONTROL,
     Experiment,
-    Share,
+    TrafficShare,
     draw,
     read_arms,
     set_share,
@@ -20,9 +20,9 @@ from circumspect.lab.trials.experiments import (
     stop,
     stop_arm,
 )
-from circumspect.lab.trials.variants import THRESHOLDS, Overlay, read_overlay, varied
+from circumspect.lab.trials.variants import THRESHOLDS, Overlay, make_variant, read_overlay
 from circumspect.pipeline import run_turn
-from circumspect.prompts import Prompt, chosen, prompt, shipped, version
+from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version, prompt, use_prompts
 from circumspect.values import TenantId
 
 
@@ -66,17 +66,17 @@ def test_what_an_overlay_cannot_be_is_said_by_name(said, named):
 
 
 def test_a_chosen_prompt_holds_inside_and_in_tasks_started_there():
-    mine = version("critique", "Judge.\nAnswer in JSON.")
+    mine = make_prompt_version("critique", "Judge.\nAnswer in JSON.")
     before = prompt("critique")
 
     async def inside() -> tuple[Prompt, Prompt]:
-        with chosen({"critique": mine}):
+        with use_prompts({"critique": mine}):
             task = asyncio.create_task(asyncio.to_thread(prompt, "critique"))
         return await task, prompt("critique")
 
     seen, after = asyncio.run(inside())
     assert seen == mine
-    assert after == before == shipped("critique")
+    assert after == before == load_default_prompt("critique")
     assert mine.id != before.id
     assert mine.id.startswith("critique@")
 
@@ -94,14 +94,14 @@ def test_a_chosen_prompt_holds_inside_and_in_tasks_started_there():
 )
 def test_a_version_that_a_turn_could_not_use_is_refused(name, text, said):
     with pytest.raises(ConfigError, match=said):
-        version(name, text)
+        make_prompt_version(name, text)
 
 
 async def test_a_variant_is_different_in_what_it_says_only(tmp_path):
     async with at_home(tmp_path) as home:
         setup = home.setup
         overlay = read_overlay({"thresholds": {"critique_below": 0.95}, "profile": "standard"})
-        variant = await varied(setup, overlay, home.resources)
+        variant = await make_variant(setup, overlay, home.resources)
         assert variant.setup.tenant.plan.mode == "standard"
         assert {one.critique_below for one in variant.setup.profiles.values()} == {0.95}
         assert variant.setup.policy is setup.policy
@@ -118,14 +118,14 @@ async def test_what_is_not_there_stops_the_variant_and_says_so(tmp_path):
             ({"model": "nobody:nothing"}, "nobody"),
         ):
             with pytest.raises(ConfigError, match=named) as refused:
-                await varied(home.setup, read_overlay(said), home.resources)
+                await make_variant(home.setup, read_overlay(said), home.resources)
             assert refused.value.fix
 
 
 async def test_a_profile_that_the_tenant_has_not_is_made_for_it(tmp_path):
     async with at_home(tmp_path) as home:
         overlay = read_overlay({"profile": "service", "thresholds": {"clarity": 0.1}, "synthetic": False})
-        made = (await varied(home.setup, overlay, home.resources)).setup
+        made = (await make_variant(home.setup, overlay, home.resources)).setup
         assert home.setup.understanding is None
         assert made.understanding is not None
         assert (made.understanding.decide, made.understanding.synthetic) == (True, False)
@@ -136,16 +136,16 @@ async def test_a_profile_that_the_tenant_has_not_is_made_for_it(tmp_path):
 
 async def test_the_journal_names_the_version_that_was_chosen(tmp_path):
     async with at_home(tmp_path) as home:
-        text = shipped("adaptive").text + "\nBe brief."
+        text = load_default_prompt("adaptive").text + "\nBe brief."
         id_ = await home.add_prompt("adaptive", text)
-        variant = await varied(home.setup, read_overlay({"prompts": {"adaptive": id_}}), home.resources)
-        with variant.words():
+        variant = await make_variant(home.setup, read_overlay({"prompts": {"adaptive": id_}}), home.resources)
+        with variant.use_prompts():
             result = await run_turn(incoming("when are you open?"), variant.setup)
         plain = await run_turn(incoming("when are you open?", turn="t2"), home.setup)
         assert [one.meta["prompt"] for one in result.entries if one.meta.get("prompt")] == [id_]
-        assert shipped("adaptive").id in {one.meta.get("prompt") for one in plain.entries}
+        assert load_default_prompt("adaptive").id in {one.meta.get("prompt") for one in plain.entries}
         assert [use.turn for use in await home.uses(id_)] == ["t1"]
-        assert [use.turn for use in await home.uses(shipped("adaptive").id)] == ["t2"]
+        assert [use.turn for use in await home.uses(load_default_prompt("adaptive").id)] == ["t2"]
 
 
 # --- who is in which arm --------------------------------------------------------------------------------------------
@@ -216,4 +216,4 @@ def test_control_comes_first_and_is_made_where_nobody_names_it():
     for wrong in ([], [{"name": CONTROL}], [{"name": "a"}, {"name": "a"}], [{"name": "a b"}], "new"):
         with pytest.raises(ConfigError):
             read_arms("ab", wrong)
-    assert experiment(shares=(Share(0.0, 0.4),)).share == 0.4
+    assert experiment(shares=(TrafficShare(0.0, 0.4),)).share == 0.4

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.demo.samples.apply_samples import apply_samples
-from circumspect.prompts import version
+from circumspect.prompts import make_prompt_version
 from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
 from circumspect.server.experiment_resources import StoredResources
@@ -18,7 +18,7 @@ from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore, prompts
 from circumspect.stores.prompts import Use
 from circumspect.values import ConversationId, Incoming, TenantId, TurnId
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 SHOP = TenantId("shop")
 NOTHING: dict[str, object] = {}
@@ -28,12 +28,12 @@ SECRET = "a secret key for tests only which is long enough"
 @dataclass
 class Home:
     store: SqlStore
-    setup: Setup
+    setup: TurnSetup
     resources: StoredResources
     folder: Path
 
     async def add_prompt(self, name: str, text: str) -> str:
-        made = version(name, text)
+        made = make_prompt_version(name, text)
         await self.store.tx(prompts.put, SHOP, made.id, name, made.text, at=datetime.now(UTC))
         return made.id
 

@@ -11,7 +11,7 @@ from tests.models.provider_server import ProviderServer
 
 from circumspect.models import ProviderSettings, open_model
 from circumspect.models.providers import ProviderModel
-from circumspect.values import ModelRequest, Said, ToolSpec
+from circumspect.values import ChatMessage, ModelRequest, ToolSpec
 
 NAMES = {"openai": "gpt-4o", "anthropic": "claude-opus-4-8"}
 PATHS = {"openai": "/v1", "anthropic": ""}
@@ -25,8 +25,8 @@ CANCEL = ToolSpec(
 Open = Callable[..., ProviderModel]
 
 
-def asks(*said: Said | str, **fields: object) -> ModelRequest:
-    messages = tuple(Said("user", item) if isinstance(item, str) else item for item in said or ("hello",))
+def asks(*said: ChatMessage | str, **fields: object) -> ModelRequest:
+    messages = tuple(ChatMessage("user", item) if isinstance(item, str) else item for item in said or ("hello",))
     return replace(ModelRequest("draft", "draft.1", "You are polite.", messages), **fields)  # type: ignore[arg-type]
 
 

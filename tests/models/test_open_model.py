@@ -12,11 +12,11 @@ from tests.models.wire_formats import Answer
 
 from circumspect.demo.offline import OfflineModel
 from circumspect.errors import ConfigError
-from circumspect.models import Facts, ProviderSettings, ScriptedModel, open_model
+from circumspect.models import ModelTraits, ProviderSettings, ScriptedModel, open_model
 from circumspect.models.fallback import FallbackModel
 from circumspect.models.providers import ProviderModel
 from circumspect.models.spec import Spec, parse
-from circumspect.models.traits import known_facts
+from circumspect.models.traits import find_traits
 
 LOCAL = "http://127.0.0.1:8080/v1"
 
@@ -28,10 +28,10 @@ LOCAL = "http://127.0.0.1:8080/v1"
         ("OpenAI: gpt-4o ", Spec("openai", "gpt-4o")),
         ("ollama:llama3:8b", Spec("ollama", "llama3:8b")),
         (f"openai:org/name@{LOCAL}", Spec("openai", "org/name", LOCAL)),
-        (f"openai:m@{LOCAL}/;tools=json_schema", Spec("openai", "m", LOCAL, Facts(tools="json_schema"))),
+        (f"openai:m@{LOCAL}/;tools=json_schema", Spec("openai", "m", LOCAL, ModelTraits(tools="json_schema"))),
         (
             f"openai:m@{LOCAL};schema=prompted;key=MY_KEY",
-            Spec("openai", "m", LOCAL, Facts(schema="prompted"), "MY_KEY"),
+            Spec("openai", "m", LOCAL, ModelTraits(schema="prompted"), "MY_KEY"),
         ),
         (f"openai:m@{LOCAL};timeout=180", Spec("openai", "m", LOCAL, timeout=180.0)),
         ("google:model@2024", Spec("google", "model@2024")),
@@ -165,9 +165,9 @@ def test_settings_do_not_print_their_key() -> None:
 
 
 def test_the_list_of_facts_is_for_ones_own_servers_only() -> None:
-    assert known_facts("openai", "SmolLM2-135M", own_url=True).tools == "json_schema"
-    assert known_facts("openai", "smollm2", own_url=False) == Facts()
-    assert known_facts("anthropic", "smollm2", own_url=True) == Facts()
+    assert find_traits("openai", "SmolLM2-135M", own_url=True).tools == "json_schema"
+    assert find_traits("openai", "smollm2", own_url=False) == ModelTraits()
+    assert find_traits("anthropic", "smollm2", own_url=True) == ModelTraits()
 
 
 def run(code: str) -> str:

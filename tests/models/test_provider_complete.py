@@ -17,7 +17,7 @@ from tests.models.wire_formats import Answer, Call
 from circumspect.errors import ModelGarbled
 from circumspect.models import open_model
 from circumspect.models.providers import ProviderModel
-from circumspect.values import Block, ModelReply, Said, ToolCall, ToolSpec
+from circumspect.values import Block, ChatMessage, ModelReply, ToolCall, ToolSpec
 
 SCHEMA = {
     "type": "object",
@@ -111,8 +111,8 @@ async def test_a_request_without_tools_tells_calls_and_results_as_text(
     await model.complete(
         asks(
             "where is order 12345?",
-            Said("assistant", "", (ToolCall("get_status", {"order_id": "12345"}),)),
-            Said("tool", "shipped", tool="get_status"),
+            ChatMessage("assistant", "", (ToolCall("get_status", {"order_id": "12345"}),)),
+            ChatMessage("tool", "shipped", tool="get_status"),
         )
     )
     messages = [message for message in server.last["messages"] if message["role"] != "system"]
@@ -130,8 +130,8 @@ async def test_calls_and_results_of_the_conversation_are_sent_with_their_ids(
     await model.complete(
         asks(
             "where is order 12345?",
-            Said("assistant", "Let me look.", (ToolCall("get_status", {"order_id": "12345"}, "call_7"),)),
-            Said("tool", "shipped", call_id="call_7", tool="get_status"),
+            ChatMessage("assistant", "Let me look.", (ToolCall("get_status", {"order_id": "12345"}, "call_7"),)),
+            ChatMessage("tool", "shipped", call_id="call_7", tool="get_status"),
             tools=(ToolSpec("get_status", "Where is it?", {"type": "object", "properties": {}}),),
         )
     )
@@ -154,11 +154,11 @@ async def test_half_of_a_call_is_told_or_left_out_so_that_no_provider_refuses_th
 ) -> None:
     await model.complete(
         asks(
-            Said("assistant", "How can I help?"),
+            ChatMessage("assistant", "How can I help?"),
             "cancel 12345",
-            Said("assistant", "Sure.", (ToolCall("cancel_order", {"order_id": "12345"}, "call_1"),)),
+            ChatMessage("assistant", "Sure.", (ToolCall("cancel_order", {"order_id": "12345"}, "call_1"),)),
             "wait",
-            Said("tool", "it was shipped", call_id="call_0", tool="get_status"),
+            ChatMessage("tool", "it was shipped", call_id="call_0", tool="get_status"),
         )
     )
     sent = json.dumps(server.last["messages"])
@@ -188,15 +188,15 @@ IDS = st.sampled_from(["", "call_1", "call_2", "not a valid id!"])
 TEXTS = st.sampled_from(["", " ", "hello", "שלום", "a\ud800b", "{}"])
 CALLS = st.lists(st.builds(ToolCall, st.sampled_from(["a", "b"]), st.just({"x": "y\udfff"}), IDS), max_size=3)
 SAID = st.one_of(
-    st.builds(Said, st.just("user"), TEXTS),
-    st.builds(Said, st.just("assistant"), TEXTS, CALLS.map(tuple)),
-    st.builds(Said, st.just("tool"), TEXTS, call_id=IDS, tool=st.sampled_from(["", "a", "b"])),
+    st.builds(ChatMessage, st.just("user"), TEXTS),
+    st.builds(ChatMessage, st.just("assistant"), TEXTS, CALLS.map(tuple)),
+    st.builds(ChatMessage, st.just("tool"), TEXTS, call_id=IDS, tool=st.sampled_from(["", "a", "b"])),
 )
 
 
-CALLED = Said("assistant", "", (ToolCall("a", {}, "call_1"), ToolCall("a", {}, "call_1")))
-STRANGE = Said("tool", "hello", call_id="call_9", tool="b")
-ANSWER = Said("tool", "", call_id="call_1", tool="a")
+CALLED = ChatMessage("assistant", "", (ToolCall("a", {}, "call_1"), ToolCall("a", {}, "call_1")))
+STRANGE = ChatMessage("tool", "hello", call_id="call_9", tool="b")
+ANSWER = ChatMessage("tool", "", call_id="call_1", tool="a")
 
 
 @given(st.lists(SAID, max_size=8))
@@ -204,7 +204,7 @@ ANSWER = Said("tool", "", call_id="call_1", tool="a")
 @example([CALLED, ANSWER, ANSWER, CALLED, ANSWER])
 @settings(max_examples=100)
 def test_whatever_the_history_looks_like_no_provider_refuses_it(
-    talkers: tuple[asyncio.Runner, list[ProviderModel]], said: list[Said]
+    talkers: tuple[asyncio.Runner, list[ProviderModel]], said: list[ChatMessage]
 ) -> None:
     runner, models = talkers
     for model in models:

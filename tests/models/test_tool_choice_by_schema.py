@@ -10,10 +10,10 @@ from tests.models.provider_server import ProviderServer
 from tests.models.wire_formats import Answer
 
 from circumspect.errors import ModelGarbled
-from circumspect.models import Facts
-from circumspect.models.schema_driven import choice_schema, driven, undriven
+from circumspect.models import ModelTraits
+from circumspect.models.schema_driven import choice_schema, restore_reply, rewrite_request
 from circumspect.policy.parsing.assessment import read
-from circumspect.values import Json, ModelReply, ModelUsage, Said, ToolCall, ToolSpec
+from circumspect.values import ChatMessage, Json, ModelReply, ModelUsage, ToolCall, ToolSpec
 
 STATUS = ToolSpec("get_status", "Where is it?", CANCEL.parameters)
 
@@ -87,8 +87,8 @@ async def test_earlier_calls_and_results_are_plain_messages(server: ProviderServ
     await opened("openai", ";tools=json_schema").complete(
         asks(
             "where is 12345?",
-            Said("assistant", "", (ToolCall("get_status", {"order_id": "12345"}, "call_1"),)),
-            Said("tool", "shipped", call_id="call_1", tool="get_status"),
+            ChatMessage("assistant", "", (ToolCall("get_status", {"order_id": "12345"}, "call_1"),)),
+            ChatMessage("tool", "shipped", call_id="call_1", tool="get_status"),
             tools=(STATUS,),
         )
     )
@@ -106,11 +106,11 @@ async def test_a_schema_of_the_request_goes_where_the_reply_is(server: ProviderS
 
 
 async def test_facts_come_from_the_name_the_setting_or_the_list(opened: Open) -> None:
-    assert opened("openai").facts == Facts("native", "native")
-    assert opened("openai", facts=Facts(tools="json_schema")).facts.tools == "json_schema"
+    assert opened("openai").facts == ModelTraits("native", "native")
+    assert opened("openai", facts=ModelTraits(tools="json_schema")).facts.tools == "json_schema"
     assert opened("openai", name="Qwen/Qwen2.5-Coder-1.5B-Instruct").facts.tools == "json_schema"
     assert opened("openai", ";tools=native", name="smollm2-135m").facts.tools == "native"
-    assert opened("openai", ";tools=native", facts=Facts(tools="json_schema")).facts.tools == "native"
+    assert opened("openai", ";tools=native", facts=ModelTraits(tools="json_schema")).facts.tools == "native"
 
 
 def test_arguments_stay_free_so_that_nothing_has_to_be_invented() -> None:
@@ -119,10 +119,10 @@ def test_arguments_stay_free_so_that_nothing_has_to_be_invented() -> None:
 
 
 def test_driving_leaves_a_request_without_tools_as_it_is() -> None:
-    request = asks("hello", Said("assistant", "hi"))
-    assert driven(request) == request
+    request = asks("hello", ChatMessage("assistant", "hi"))
+    assert rewrite_request(request) == request
     reply = ModelReply("hi", ModelUsage("m"))
-    assert undriven(reply, request) == reply
+    assert restore_reply(reply, request) == reply
 
 
 # --- the self-assessment, and forms -----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from tests.models.provider_server import ProviderServer
 from tests.models.wire_formats import Answer
 
 from circumspect.models import open_model
-from circumspect.models.pricing import estimated_tokens, price, request_tokens
+from circumspect.models.pricing import estimate_tokens, price, request_tokens
 from circumspect.models.providers import ProviderModel
 from circumspect.values import ModelUsage
 
@@ -65,9 +65,9 @@ async def test_what_was_not_counted_is_estimated(server: ProviderServer, model: 
 
 
 def test_russian_and_hebrew_have_fewer_letters_to_a_token() -> None:
-    assert estimated_tokens("a" * 80) == 20
-    assert estimated_tokens("я" * 80) == estimated_tokens("ש" * 80) == 40
-    assert estimated_tokens("") == 0
+    assert estimate_tokens("a" * 80) == 20
+    assert estimate_tokens("я" * 80) == estimate_tokens("ש" * 80) == 40
+    assert estimate_tokens("") == 0
 
 
 def test_tools_and_schemas_count_as_input() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, unfenced
+from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, strip_fence
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 JSON = st.recursive(
@@ -78,4 +78,4 @@ def test_values_that_no_json_has_are_unreadable() -> None:
     [('```json\n{"a": 1}\n```', '{"a": 1}'), ("```\n{}\n```\n", "{}"), ("{}", "{}"), ("see ```{}```", "see ```{}```")],
 )
 def test_a_reply_in_a_fence_is_unwrapped_and_nothing_else(text: str, inside: str) -> None:
-    assert unfenced(text) == inside
+    assert strip_fence(text) == inside

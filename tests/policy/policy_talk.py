@@ -11,36 +11,47 @@ from circumspect.policy.judge import judge
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.preconditions import PRECONDITION_RULES
-from circumspect.values import Finding, Happened, Heard, Intent, Mode, Session, TenantId, ToolCall, ToolSpec, Verdict
+from circumspect.values import (
+    History,
+    Intent,
+    Mode,
+    PastCall,
+    RuleFinding,
+    TenantId,
+    ToolCall,
+    ToolSpec,
+    Utterance,
+    Verdict,
+)
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 
 
-def user(text: str) -> Heard:
-    return Heard("user", text, 0)
+def user(text: str) -> Utterance:
+    return Utterance("user", text, 0)
 
 
 def ran(
     tool: str, result: Any = "done", *, ok: bool = True, trusted: bool = True, at: datetime | None = None, **args: Any
-) -> Happened:
-    return Happened(ToolCall(tool, args), result, ok, trusted, 0, at)
+) -> PastCall:
+    return PastCall(ToolCall(tool, args), result, ok, trusted, 0, at)
 
 
-def session(*events: Heard | Happened) -> Session:
+def session(*events: Utterance | PastCall) -> History:
     """Events in order; their places are filled in."""
-    made: list[Heard | Happened] = []
+    made: list[Utterance | PastCall] = []
     for index, event in enumerate(events):
-        if isinstance(event, Heard):
-            made.append(Heard(event.speaker, event.text, index))
+        if isinstance(event, Utterance):
+            made.append(Utterance(event.speaker, event.text, index))
         else:
-            made.append(Happened(event.call, event.result, event.ok, event.trusted, index, event.at))
-    return Session(tuple(made))
+            made.append(PastCall(event.call, event.result, event.ok, event.trusted, index, event.at))
+    return History(tuple(made))
 
 
 def facts(
     policy: Policy | str,
     proposed: ToolCall,
-    *events: Heard | Happened,
+    *events: Utterance | PastCall,
     mode: Mode = "standard",
     confirmed: Intent | None = None,
     tenant: str | None = None,
@@ -62,8 +73,8 @@ def facts(
 
 
 def ruled(
-    policy: Policy | str, proposed: ToolCall, *events: Heard | Happened, **more: Any
-) -> tuple[Verdict, tuple[Finding, ...]]:
+    policy: Policy | str, proposed: ToolCall, *events: Utterance | PastCall, **more: Any
+) -> tuple[Verdict, tuple[RuleFinding, ...]]:
     return judge(facts(policy, proposed, *events, **more), PRECONDITION_RULES)
 
 

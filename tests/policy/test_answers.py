@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.policy.answer_cases import cases
 
-from circumspect.language.phrases import alike, languages, lists, words
+from circumspect.language.phrases import languages, lists, normalise_text, words
 from circumspect.policy.parsing.answers import classify
 from circumspect.values import LANGUAGES
 
@@ -117,7 +117,7 @@ def test_phrases_are_written_the_way_messages_are_read(language):
     for heading, lines in lists(language).items():
         for line in lines:
             plain = " ".join(line.split(" = ")[-1].replace("...", " ").replace("*", "").split())
-            assert " ".join(words(alike(plain))) == plain, f"[{heading}] {line}"
+            assert " ".join(words(normalise_text(plain))) == plain, f"[{heading}] {line}"
 
 
 def test_no_phrase_means_two_things():

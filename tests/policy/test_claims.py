@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from circumspect.policy.grounding.claims import MARKS, VERBS, claims_in, unsupported_claims, unsupported_on_page
-from circumspect.values import Happened, ToolCall, ToolSpec
+from circumspect.policy.grounding.claims import (
+    MARKS,
+    VERBS,
+    claims_in,
+    find_unsupported_claims,
+    find_unsupported_on_page,
+)
+from circumspect.values import PastCall, ToolCall, ToolSpec
 
 
-def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -> Happened:
-    return Happened(ToolCall(tool, arguments), result, ok, True, 0)
+def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -> PastCall:
+    return PastCall(ToolCall(tool, arguments), result, ok, True, 0)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,7 @@ def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -
     ],
 )
 def test_a_claim_without_a_call_is_found(reply: str) -> None:
-    assert unsupported_claims(reply, None, [])
+    assert find_unsupported_claims(reply, None, [])
 
 
 @pytest.mark.parametrize(
@@ -63,30 +69,32 @@ def test_offers_questions_conditions_and_reports_are_no_claims(reply: str) -> No
 
 
 def test_a_call_of_that_kind_backs_the_claim() -> None:
-    assert not unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_order", order_id="A1")])
-    assert not unsupported_claims("A refund has been issued.", "en", [ran("cancel_order", order_id="A1")])
+    assert not find_unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_order", order_id="A1")])
+    assert not find_unsupported_claims("A refund has been issued.", "en", [ran("cancel_order", order_id="A1")])
 
 
 def test_a_call_of_another_kind_or_one_that_failed_does_not() -> None:
     claim = "Your order has been cancelled."
-    assert unsupported_claims(claim, "en", [ran("get_order", {"status": "open"})])
-    assert unsupported_claims(claim, "en", [ran("update_address")])
-    assert unsupported_claims(claim, "en", [ran("cancel_order", "Error: no", ok=False)])
+    assert find_unsupported_claims(claim, "en", [ran("get_order", {"status": "open"})])
+    assert find_unsupported_claims(claim, "en", [ran("update_address")])
+    assert find_unsupported_claims(claim, "en", [ran("cancel_order", "Error: no", ok=False)])
 
 
 def test_a_claim_about_another_record_is_not_backed() -> None:
     done = [ran("cancel_order", {"order_id": "A10077"}, order_id="A10077")]
-    assert not unsupported_claims("Order A10077 has been cancelled.", "en", done)
-    assert unsupported_claims("Order B20088 has been cancelled.", "en", done)
+    assert not find_unsupported_claims("Order A10077 has been cancelled.", "en", done)
+    assert find_unsupported_claims("Order B20088 has been cancelled.", "en", done)
 
 
 def test_reporting_a_status_that_a_lookup_returned_is_fine() -> None:
-    assert not unsupported_claims("Your order has been cancelled.", "en", [ran("get_order", {"status": "cancelled"})])
+    assert not find_unsupported_claims(
+        "Your order has been cancelled.", "en", [ran("get_order", {"status": "cancelled"})]
+    )
 
 
 def test_a_tool_that_only_reads_backs_nothing_whatever_it_is_called() -> None:
     specs = {"cancel_preview": ToolSpec("cancel_preview", effect="read")}
-    assert unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_preview")], specs)
+    assert find_unsupported_claims("Your order has been cancelled.", "en", [ran("cancel_preview")], specs)
 
 
 def test_no_verb_is_overlooked_by_the_first_glance() -> None:
@@ -113,14 +121,14 @@ FILLED = ["I have filled in the form.", "I entered your name.", "Форма за
 
 @pytest.mark.parametrize("reply", SENT)
 def test_what_only_sending_brings_about_is_not_believed_after_less(reply: str) -> None:
-    assert unsupported_on_page(reply, None, [ran("click"), ran("type"), ran("submit", ok=False)])
-    assert not unsupported_on_page(reply, None, [ran("click"), ran("submit")])
+    assert find_unsupported_on_page(reply, None, [ran("click"), ran("type"), ran("submit", ok=False)])
+    assert not find_unsupported_on_page(reply, None, [ran("click"), ran("submit")])
 
 
 @pytest.mark.parametrize("reply", FILLED)
 def test_filling_in_is_believed_when_something_was(reply: str) -> None:
-    assert unsupported_on_page(reply, None, [ran("navigate"), ran("type", ok=False)])
-    assert not unsupported_on_page(reply, None, [ran("type")])
+    assert find_unsupported_on_page(reply, None, [ran("navigate"), ran("type", ok=False)])
+    assert not find_unsupported_on_page(reply, None, [ran("type")])
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_filling_in_is_believed_when_something_was(reply: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_read_or_offered_on_a_page_is_no_claim(reply: str) -> None:
-    assert not unsupported_on_page(reply, None, [])
+    assert not find_unsupported_on_page(reply, None, [])
 
 
 @pytest.mark.parametrize(
@@ -145,8 +153,8 @@ def test_what_is_read_or_offered_on_a_page_is_no_claim(reply: str) -> None:
     ],
 )
 def test_what_the_page_says_of_others_is_a_report(reply: str, shown: str) -> None:
-    assert unsupported_on_page(reply, None, [])
-    assert not unsupported_on_page(reply, None, [], shown=shown)
+    assert find_unsupported_on_page(reply, None, [])
+    assert not find_unsupported_on_page(reply, None, [], shown=shown)
 
 
 @pytest.mark.parametrize(
@@ -160,4 +168,4 @@ def test_what_the_page_says_of_others_is_a_report(reply: str, shown: str) -> Non
     ],
 )
 def test_what_we_say_of_ourselves_is_none_whatever_the_page_says(reply: str, shown: str) -> None:
-    assert unsupported_on_page(reply, None, [], shown=shown)
+    assert find_unsupported_on_page(reply, None, [], shown=shown)

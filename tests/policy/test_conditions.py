@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
 
 from circumspect.policy.conditions import decide, view
-from circumspect.policy.expressions import ExpressionError, place, program
+from circumspect.policy.expressions import ExpressionError, compile_condition, resolve_place
 from circumspect.policy.judge import judge
-from circumspect.policy.policy_file import Policy, Precondition, Reaction, Scope, ToolPolicy
+from circumspect.policy.policy_file import ConditionScope, Policy, Precondition, Reaction, ToolPolicy
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
@@ -373,12 +373,12 @@ def test_a_postcondition_says_what_to_look_up_and_whether_it_came_true() -> None
 )
 def test_what_is_no_condition_is_refused_in_words(text: str, says: str) -> None:
     with pytest.raises(ExpressionError) as refused:
-        program(text, Scope(let={"booking": "facts.get_booking[args.booking_id]"}))
+        compile_condition(text, ConditionScope(let={"booking": "facts.get_booking[args.booking_id]"}))
     assert says in str(refused.value)
 
 
 def test_names_must_be_places_and_not_go_round_in_circles() -> None:
-    scope = Scope(
+    scope = ConditionScope(
         let={
             "a": "b.x",
             "b": "a.y",
@@ -387,15 +387,15 @@ def test_names_must_be_places_and_not_go_round_in_circles() -> None:
             "fine": "facts.t[args.id][0].x",
         }
     )
-    assert str(place("fine", scope)) == "facts.t[args.id][0].x"
+    assert str(resolve_place("fine", scope)) == "facts.t[args.id][0].x"
     for name, says in (("a", "circle"), ("sum_of", "must be a place"), ("any", "must be a place")):
         with pytest.raises(ExpressionError, match=says):
-            place(name, scope)
+            resolve_place(name, scope)
 
 
 def test_a_condition_knows_what_it_reads() -> None:
-    scope = Scope(let={"booking": "facts.get_booking[args.booking_id]"})
-    read = {str(path) for path in program("booking.guests.all(g, g.age > 5) && args.n > 1", scope).places}
+    scope = ConditionScope(let={"booking": "facts.get_booking[args.booking_id]"})
+    read = {str(path) for path in compile_condition("booking.guests.all(g, g.age > 5) && args.n > 1", scope).places}
     assert {"facts.get_booking[args.booking_id].guests[*].age", "args.booking_id", "args.n"} <= read
 
 
@@ -444,7 +444,7 @@ CONDITIONS = (
 def test_reading_only_what_is_named_decides_as_reading_everything(text: str, arguments: dict[str, object]) -> None:
     known = facts(Policy(let={"thing": "args.a"}, tools={"t": ToolPolicy(effect="write")}), ToolCall("t", arguments))
     seen = view(known)
-    compiled = program(text, seen.scope)
+    compiled = compile_condition(text, seen.scope)
     everything = {"args": arguments, **({"thing": arguments["a"]} if "a" in arguments else {})}
     if compiled.arithmetic:
         everything = _decimal(everything)
@@ -521,7 +521,7 @@ def test_whatever_a_tool_returned_nothing_raises(result: object, key: object, no
 @pytest.mark.parametrize("order", [(1, 1.0, True, "1", None), (None, "1", True, 1.0, 1)])
 def test_an_answer_is_remembered_for_the_same_value_of_the_same_type_only(order: tuple[object, ...]) -> None:
     text = "type(args.amount) == double"
-    compiled = program(text, Scope())
+    compiled = compile_condition(text, ConditionScope())
     for _ in range(2):
         given = {value_type: compiled.evaluate({"args": {"amount": value}}) for value_type, value in _typed(order)}
         assert given == {"int": False, "float": True, "bool": False, "str": False, "NoneType": False}
@@ -532,7 +532,7 @@ def _typed(values: tuple[object, ...]) -> list[tuple[str, object]]:
 
 
 def test_what_is_remembered_of_a_conversation_is_no_part_of_it() -> None:
-    compiled = program("args.name == 'Ann'", Scope())
+    compiled = compile_condition("args.name == 'Ann'", ConditionScope())
     assert compiled.evaluate({"args": {"name": "a name that nobody else should read"}}) is False
     assert all(len(key) == 16 for key in compiled.answers)
     assert "nobody" not in repr(compiled.answers)
@@ -547,6 +547,6 @@ def test_what_could_not_be_decided_is_decided_again_once_it_is_known() -> None:
 
 
 def test_memory_has_an_end() -> None:
-    compiled = program("args.n > 10.0", Scope())
+    compiled = compile_condition("args.n > 10.0", ConditionScope())
     assert [compiled.evaluate({"args": {"n": float(n)}}) for n in range(2_000)] == [n > 10 for n in range(2_000)]
     assert len(compiled.answers) <= 512

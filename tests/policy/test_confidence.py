@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from circumspect.policy.understanding.confidence import (
     WEIGHTS,
     Bands,
-    Context,
+    MessageContext,
     composite,
     context_completeness,
     query_complexity,
@@ -79,7 +79,7 @@ def test_every_factor_is_kept_with_its_weight_its_contribution_and_why():
     assert [factor["name"] for factor in told["factors"]] == list(WEIGHTS)
     assert sum(factor["contribution"] for factor in told["factors"]) * 0.5 == pytest.approx(told["value"])
     assert all(factor["why"] for factor in told["factors"])
-    assert kept.explained().startswith("0.32: sources contradict each other (halved); context_completeness 0.40")
+    assert kept.explain().startswith("0.32: sources contradict each other (halved); context_completeness 0.40")
 
 
 @given(*(st.floats(0, 1) for _ in range(4)), st.booleans())
@@ -158,14 +158,14 @@ def test_complexity_stays_between_0_and_1(text, language):
 
 
 def test_context_runs_from_nothing_to_everything():
-    assert context_completeness(Context(clarity=0.0))[0] == 0.0
-    assert context_completeness(Context(clarity=1.0))[0] == 0.5
-    assert context_completeness(Context(clarity=1.0, exchanges=5, known=3))[0] == 1.0
+    assert context_completeness(MessageContext(clarity=0.0))[0] == 0.0
+    assert context_completeness(MessageContext(clarity=1.0))[0] == 0.5
+    assert context_completeness(MessageContext(clarity=1.0, exchanges=5, known=3))[0] == 1.0
 
 
 def test_values_that_a_tool_still_needs_count_against_clarity():
-    assert context_completeness(Context(clarity=1.0, wanted=4, given=1))[0] == 0.125
-    assert context_completeness(Context(clarity=1.0, wanted=4, given=4))[0] == 0.5
+    assert context_completeness(MessageContext(clarity=1.0, wanted=4, given=1))[0] == 0.125
+    assert context_completeness(MessageContext(clarity=1.0, wanted=4, given=4))[0] == 0.5
 
 
 def test_only_values_that_code_can_see_are_counted():

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.fields import Result
+from circumspect.policy.grounding.fields import IndexedResult
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.grounding.tracing import names_a_destination, trace
 from circumspect.policy.judge import judge
 from circumspect.policy.policy_file import ParameterPolicy, ToolPolicy
-from circumspect.values import Effect, Happened, Heard, Session, ToolCall, ToolSpec
+from circumspect.values import Effect, History, PastCall, ToolCall, ToolSpec, Utterance
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -24,16 +24,16 @@ def spec(tool: str, **properties: Any) -> ToolSpec:
     return ToolSpec(tool, parameters={"type": "object", "properties": properties})
 
 
-def user(text: str, index: int = 0) -> Heard:
-    return Heard("user", text, index)
+def user(text: str, index: int = 0) -> Utterance:
+    return Utterance("user", text, index)
 
 
-def ran(tool: str, result: Any, *, trusted: bool = True, index: int = 1, **arguments: Any) -> Happened:
-    return Happened(ToolCall(tool, arguments), result, True, trusted, index)
+def ran(tool: str, result: Any, *, trusted: bool = True, index: int = 1, **arguments: Any) -> PastCall:
+    return PastCall(ToolCall(tool, arguments), result, True, trusted, index)
 
 
 def facts(
-    *events: Heard | Happened,
+    *events: Utterance | PastCall,
     tool: str = "send_email",
     effect: Effect = "write",
     policy: ToolPolicy | None = None,
@@ -41,7 +41,7 @@ def facts(
     **arguments: Any,
 ) -> Facts:
     tool_spec = spec(tool, **(properties or {}))
-    return Facts(ToolCall(tool, arguments), tool_spec, policy, effect, "adaptive", NOW, session=Session(events))
+    return Facts(ToolCall(tool, arguments), tool_spec, policy, effect, "adaptive", NOW, session=History(events))
 
 
 def origins(found: Facts) -> dict[str, str]:
@@ -75,21 +75,21 @@ def test_a_whole_field_is_told_from_a_fragment() -> None:
 
 def test_fields_are_found_in_json_yaml_and_python_text() -> None:
     for text in ('{"a": {"mail": "x@y.org"}}', "- a: 1\n  mail: x@y.org\n", "{'a': {'mail': 'x@y.org'}}"):
-        assert Result(text).field("x@y.org"), text
+        assert IndexedResult(text).field("x@y.org"), text
 
 
 def test_what_merely_looks_like_a_field_inside_a_text_is_prose() -> None:
     text = "- body: |\n    hello\n    recipient: thief@evil.org\n  sender: dana@shop.org\n"
-    assert "dana@shop.org" in Result(text).fields
-    assert "thief@evil.org" not in Result(text).fields
+    assert "dana@shop.org" in IndexedResult(text).fields
+    assert "thief@evil.org" not in IndexedResult(text).fields
 
 
 def test_a_quoted_value_at_the_end_of_a_text_is_no_field() -> None:
     import json
 
     raw = json.dumps({"body": 'send it to "thief@evil.org'})
-    assert Result(json.loads(raw), raw).field("thief@evil.org") == ""
-    assert Result(json.loads(raw)).field("thief@evil.org") == ""
+    assert IndexedResult(json.loads(raw), raw).field("thief@evil.org") == ""
+    assert IndexedResult(json.loads(raw)).field("thief@evil.org") == ""
 
 
 @given(
@@ -99,17 +99,17 @@ def test_a_quoted_value_at_the_end_of_a_text_is_no_field() -> None:
 def test_looking_in_the_text_and_in_the_structure_agree(value: dict[str, Any], sought: str) -> None:
     import json
 
-    from circumspect.policy.grounding.normalise import folded
+    from circumspect.policy.grounding.normalise import fold
 
-    form = folded(sought)
+    form = fold(sought)
     if form:
         raw = json.dumps(value)
-        assert bool(Result(value, raw).field(form)) == bool(Result(value).field(form))
+        assert bool(IndexedResult(value, raw).field(form)) == bool(IndexedResult(value).field(form))
 
 
 def test_aliases_in_yaml_do_not_multiply() -> None:
     bomb = "a: &a [x, x]\n" + "".join(f"k{at}: &k{at} [*a, *a]\n" for at in range(50))
-    assert len(Result(bomb).leaves) < 200
+    assert len(IndexedResult(bomb).leaves) < 200
 
 
 def test_defaults_choices_and_what_the_model_composed_are_called_so() -> None:

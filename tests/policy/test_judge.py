@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.policy.arguments import missing
+from circumspect.policy.arguments import find_missing
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import judge, rule
 from circumspect.policy.rules import HARD_STOPS, RULES
@@ -19,10 +19,10 @@ from circumspect.values import (
     Confirm,
     Deny,
     Escalate,
-    Heard,
-    Session,
+    History,
     ToolCall,
     ToolSpec,
+    Utterance,
 )
 
 SPEC = ToolSpec(
@@ -43,7 +43,7 @@ def facts(**changed):
         "mode": "adaptive",
         "now": NOW,
         "assessment": Assessment(0.9),
-        "session": Session((Heard("user", "cancel order 1", 0),)),
+        "session": History((Utterance("user", "cancel order 1", 0),)),
     }
     return Facts(**{**settings, **changed})
 
@@ -137,8 +137,8 @@ FILLED = {"address1": "12 Main Street", "address2": "4 B", "city": "Haifa", "not
 )
 def test_a_blank_counts_as_given_only_where_the_schema_or_the_name_leaves_it_open(name, is_missing):
     for blank in ("", "  "):
-        assert missing(FORM, {**FILLED, name: blank}) == ((name,) if is_missing else ())
-    assert missing(FORM, {key: value for key, value in FILLED.items() if key != name}) == (name,)
+        assert find_missing(FORM, {**FILLED, name: blank}) == ((name,) if is_missing else ())
+    assert find_missing(FORM, {key: value for key, value in FILLED.items() if key != name}) == (name,)
 
 
 @pytest.mark.parametrize("items", ["sku 7", {"sku": "7"}, [7], [{"sku": 7}]])

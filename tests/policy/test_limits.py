@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, user
 
-from circumspect.policy.limits import exceeded, in_words, sentence
-from circumspect.policy.policy_file import Limit, Policy, ToolPolicy
+from circumspect.policy.limits import check_limit, explain_limit, in_words
+from circumspect.policy.policy_file import CallLimit, Policy, ToolPolicy
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     SEVERITY,
@@ -20,7 +20,7 @@ from circumspect.values import (
     Deny,
     Execution,
     ExecutionId,
-    Happened,
+    PastCall,
     TenantId,
     ToolCall,
     TurnId,
@@ -28,14 +28,14 @@ from circumspect.values import (
 
 
 def limited(**settings: object) -> Policy:
-    return Policy(tools={"refund": ToolPolicy(effect="write", limits=(Limit.model_validate(settings),))})
+    return Policy(tools={"refund": ToolPolicy(effect="write", limits=(CallLimit.model_validate(settings),))})
 
 
 def refund(amount: object = 10, **more: object) -> ToolCall:
     return ToolCall("refund", {"order_id": "1", "amount": amount, **more})
 
 
-def refunded(amount: object = 10, **more: object) -> Happened:
+def refunded(amount: object = 10, **more: object) -> PastCall:
     return ran("refund", **{"order_id": "1", "amount": amount, **more})
 
 
@@ -57,7 +57,7 @@ def test_a_call_whose_outcome_nobody_knows_counts() -> None:
         effect="write", recovery="blind", state="indeterminate", token="", lease_until=NOW, started_at=NOW,
     )  # fmt: skip
     known = replace(facts(limited(count=1), refund()), unsettled=(open_call,))
-    assert exceeded(Limit(count=1), known) is not None
+    assert check_limit(CallLimit(count=1), known) is not None
 
 
 def test_counted_apart_for_each_value() -> None:
@@ -116,7 +116,7 @@ def test_a_turn_ends_when_the_user_speaks() -> None:
 
 
 def test_limits_in_words() -> None:
-    assert sentence(Limit(count=3, per=("user", "shop"), window="7d"), "refund") == (
+    assert explain_limit(CallLimit(count=3, per=("user", "shop"), window="7d"), "refund") == (
         "refund: at most 3 calls for the same user and shop within 7 days."
     )
     assert in_words("1h") == "within 1 hour"
@@ -130,13 +130,13 @@ AMOUNTS = st.integers(-5, 50) | st.floats(-5, 50) | st.text(max_size=2) | st.non
     st.lists(AMOUNTS, max_size=4),
     AMOUNTS,
     st.one_of(
-        st.builds(Limit, count=st.integers(1, 3), per=st.sampled_from([(), ("order_id",)])),
-        st.builds(Limit, sum=st.just("amount"), at_most=st.floats(1, 100)),
+        st.builds(CallLimit, count=st.integers(1, 3), per=st.sampled_from([(), ("order_id",)])),
+        st.builds(CallLimit, sum=st.just("amount"), at_most=st.floats(1, 100)),
     ),
-    st.builds(Limit, count=st.integers(1, 3), window=st.sampled_from(["turn", "conversation", "2w"])),
+    st.builds(CallLimit, count=st.integers(1, 3), window=st.sampled_from(["turn", "conversation", "2w"])),
 )
 def test_one_more_limit_never_loosens_the_verdict(
-    before: list[object], amount: object, limit: Limit, more: Limit
+    before: list[object], amount: object, limit: CallLimit, more: CallLimit
 ) -> None:
     verdicts = []
     for limits in ((limit,), (limit, more)):

@@ -7,7 +7,7 @@ from tests.policy.policy_talk import spec
 
 from circumspect.policy.lint import lint
 from circumspect.policy.load import check
-from circumspect.policy.policy_file import Limit, Policy, ToolPolicy
+from circumspect.policy.policy_file import CallLimit, Policy, ToolPolicy
 
 TOOLS = {
     "cancel_order": spec("cancel_order", {"order_id": "string"}, effect="destructive"),
@@ -183,7 +183,7 @@ def test_unknown_tools_are_only_known_with_the_tools() -> None:
 
 
 def test_a_policy_made_in_python_can_be_linted_too() -> None:
-    policy = Policy(tools={"pay": ToolPolicy(effect="destructive", confirm="never", limits=(Limit(),))})
+    policy = Policy(tools={"pay": ToolPolicy(effect="destructive", confirm="never", limits=(CallLimit(),))})
     assert [(one.level, one.line) for one in lint(policy)] == [("error", 0), ("error", 0)]
 
 

@@ -231,7 +231,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="ut
 
 @pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", DOCS, re.S))
 def test_every_example_of_the_documentation_loads_without_fault(block: str) -> None:
-    findings = [one.said("docs") for one in check(block)[1] if "is not used" not in one.problem]
+    findings = [one.describe("docs") for one in check(block)[1] if "is not used" not in one.problem]
     assert findings == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from circumspect.language import catalogue
 from circumspect.policy.understanding.analysis import ACTIONS, Analysis
-from circumspect.policy.understanding.synthetic import analysis_message, as_data, gives_away, response
+from circumspect.policy.understanding.synthetic import analysis_message, as_data, response, reveals_notes
 from circumspect.prompts import prompt
 from circumspect.values import LANGUAGES
 
@@ -143,14 +143,14 @@ NOTED = Analysis(
     ],
 )
 def test_a_reply_that_repeats_notes_gives_them_away(reply):
-    assert gives_away(reply, NOTED)
+    assert reveals_notes(reply, NOTED)
 
 
 @pytest.mark.parametrize(
     "reply", ["Starter costs 9 euros [1].", "You save 0.9 a day, 10 % in all.", "I am confident that it fits."]
 )
 def test_an_answer_does_not(reply):
-    assert not gives_away(reply, NOTED)
+    assert not reveals_notes(reply, NOTED)
 
 
 # --- text stays text --------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.language.word_lists import patterns
-from circumspect.policy.understanding.topics import ExtraTopic, Topic, demanded, topics
+from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic, list_demands, topics
 from circumspect.values import LANGUAGES
 
 LINES = (Path(__file__).parent / "topic_cases.txt").read_text("utf-8").splitlines()
@@ -33,7 +33,7 @@ def test_the_table_is_long_enough_and_says_how_good_the_lists_are(language):
     counts: Counter[str] = Counter()
     for _, expected, text in cases:
         wanted = {name[:-1] for name in expected.split(",") if name.endswith("+")}
-        got = set(demanded(topics(text, language)))
+        got = set(list_demands(topics(text, language)))
         counts["right"] += len(wanted & got)
         counts["said"] += len(got)
         counts["real"] += len(wanted)
@@ -46,8 +46,8 @@ def test_the_table_is_long_enough_and_says_how_good_the_lists_are(language):
 def test_messages_that_the_lists_were_not_made_from_raise_no_false_alarm_and_tell_how_many_are_missed(language):
     lines = (Path(__file__).parent / "topic_held_out.txt").read_text("utf-8").splitlines()
     cases = [line.split(" ", 2)[1:] for line in lines if line.startswith(f"{language} ")]
-    caught = [text for sign, text in cases if sign == "+" and demanded(topics(text, language))]
-    alarms = [text for sign, text in cases if sign == "-" and demanded(topics(text, language))]
+    caught = [text for sign, text in cases if sign == "+" and list_demands(topics(text, language))]
+    alarms = [text for sign, text in cases if sign == "-" and list_demands(topics(text, language))]
     print(f"\n{language}: held out, {len(caught)} of {sum(sign == '+' for sign, _ in cases)} demands found")
     assert alarms == []
 
@@ -74,19 +74,19 @@ def test_demands_come_first_and_carry_the_users_words():
 
 
 def test_languages_are_mixed_as_people_mix_them():
-    assert set(demanded(topics("верните деньги or I will sue you", "ru"))) == {"refund", "legal"}
+    assert set(list_demands(topics("верните деньги or I will sue you", "ru"))) == {"refund", "legal"}
 
 
 def test_a_tenants_own_topic_is_asked_about_or_demanded_like_ours():
     own = (ExtraTopic("warranty", ("warrant*", "extended cover")),)
-    assert topics("how long is the warranty?", "en", own) == (Topic("warranty", "asks", ("warranty",)),)
-    assert demanded(topics("I insist on my warranties", "en", own)) == ("warranty",)
+    assert topics("how long is the warranty?", "en", own) == (SensitiveTopic("warranty", "asks", ("warranty",)),)
+    assert list_demands(topics("I insist on my warranties", "en", own)) == ("warranty",)
     assert topics("how long is the warranty?", "en") == ()
 
 
 def test_a_tenants_own_phrase_can_be_a_demand_by_itself():
     own = (ExtraTopic("union", ("union",), demands=("call* ... union",)),)
-    assert demanded(topics("i am calling the union", "en", own)) == ("union",)
+    assert list_demands(topics("i am calling the union", "en", own)) == ("union",)
 
 
 def test_text_without_end_is_read_in_reasonable_time():

@@ -9,10 +9,10 @@ from tests.models.conftest import _no_surroundings, opened, provider, server, wa
 from tests.stores.conftest import postgres  # noqa: F401
 
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.review.case_files import read_case
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Criterion
+from circumspect.review.values import Criterion, ReviewCase
 from circumspect.values import ModelReply, ModelUsage, ToolCall
 
 POLICY = """\
@@ -55,11 +55,11 @@ CASE = {
 IN_TIME = Criterion("K-1", "The claim was submitted in time.", facts=("claim.kind", "claim.submitted", "trip.last_day"))
 
 
-def document(text: str = POLICY, name: str = "handbook.md") -> Document:
+def document(text: str = POLICY, name: str = "handbook.md") -> KnowledgeDocument:
     return read_document(text.encode(), name)
 
 
-def case(**facts: Any) -> Case:
+def case(**facts: Any) -> ReviewCase:
     """The case with other facts: a dotted name with double underscores, None takes one away."""
     plain = read_case(CASE, "case")
     fields = dict(plain.fields)
@@ -69,7 +69,7 @@ def case(**facts: Any) -> Case:
             fields.pop(dotted)
         else:
             fields |= read_case({"id": "x", "facts": {dotted: value}}, "case").fields
-    return Case(plain.id, fields, plain.policy, plain.title)
+    return ReviewCase(plain.id, fields, plain.policy, plain.title)
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from circumspect.review.bounds import Bound, Moment, Period, Quantity, bounds
+from circumspect.review.bounds import DateBound, Period, Quantity, StatedBound, bounds
 from circumspect.review.case_files import read_case
 from circumspect.review.comparisons import compare
 from circumspect.review.linking import facts_of
 from circumspect.review.values import Criterion
 
 
-def one(sentence: str) -> Bound:
+def one(sentence: str) -> StatedBound:
     (found,) = bounds(sentence)
     return found
 
@@ -56,7 +56,7 @@ def test_a_quantity_is_read_with_its_unit(sentence: str, relation: str, amount: 
 
 def test_a_date_and_a_pair_of_bounds() -> None:
     found = one("It applies to requests that are received on or after 1 March 2026.")
-    assert found == Moment("at_least", date(2026, 3, 1), "It applies to requests that are received ")
+    assert found == DateBound("at_least", date(2026, 3, 1), "It applies to requests that are received ")
     both = bounds("It shall be received no more than 60 and no fewer than 10 calendar days before it expires.")
     assert [(b.relation, b.amount, b.unit) for b in both if isinstance(b, Period)] == [
         ("at_most", 60, "day"),

@@ -12,18 +12,18 @@ from tests.review.conftest import IN_TIME, POLICY, RULE, call, case, document, f
 from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models import ScriptedModel
 from circumspect.reasons import ReasonCode
-from circumspect.review.controller import Limits, react
+from circumspect.review.controller import ReviewLimits, react
 from circumspect.review.reviewing import Prepared, Reviewing, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Result
+from circumspect.review.values import CriterionResult, ReviewCase
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 
 async def run(
-    shelf: Shelf, *replies: object, the_case: Case | None = None, **limits: object
-) -> tuple[Result, ScriptedModel]:
+    shelf: Shelf, *replies: object, the_case: ReviewCase | None = None, **limits: object
+) -> tuple[CriterionResult, ScriptedModel]:
     model = ScriptedModel(list(replies))  # type: ignore[arg-type]
-    result = await react(the_case or case(), IN_TIME, shelf, model, limits=Limits(**limits))  # type: ignore[arg-type]
+    result = await react(the_case or case(), IN_TIME, shelf, model, limits=ReviewLimits(**limits))  # type: ignore[arg-type]
     return result, model
 
 
@@ -149,7 +149,7 @@ async def test_no_verdict_is_surer_than_the_field_it_rests_on(shelf: Shelf) -> N
     blurred = case()
     fields = dict(blurred.fields)
     fields["claim.submitted"] = replace(fields["claim.submitted"], confidence=0.4)
-    result, _ = await run(shelf, reply(finish()), the_case=Case("C-1", fields))
+    result, _ = await run(shelf, reply(finish()), the_case=ReviewCase("C-1", fields))
     assert (result.status, result.confidence, result.reason_code) == ("UNCERTAIN", 0.4, ReasonCode.LOW_CONFIDENCE)
 
 
@@ -234,7 +234,7 @@ async def test_a_model_that_is_too_slow_is_given_up(shelf: Shelf) -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    result = await react(case(), IN_TIME, shelf, Slow(), limits=Limits(seconds=0.05))
+    result = await react(case(), IN_TIME, shelf, Slow(), limits=ReviewLimits(seconds=0.05))
     assert (result.status, result.reason_code) == ("UNCERTAIN", ReasonCode.EVALUATION_TIMED_OUT)
 
 

@@ -13,7 +13,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.review.case_files import read_case
 from circumspect.review.heuristic import heuristic
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Criterion, Field
+from circumspect.review.values import Criterion, Field, ReviewCase
 
 
 def test_the_last_day_of_a_period_is_in_time(shelf: Shelf) -> None:
@@ -103,7 +103,7 @@ VALUES: st.SearchStrategy[Any] = (
 def test_whatever_the_case_and_the_criterion_quotes_and_facts_are_real(
     shelf: Shelf, text: str, facts: dict[str, Any]
 ) -> None:
-    given_case = Case("c", {name: Field(value) for name, value in facts.items()})
+    given_case = ReviewCase("c", {name: Field(value) for name, value in facts.items()})
     for criterion in (Criterion("k", text), Criterion("k", f"{IN_TIME.text} {text}", facts=IN_TIME.facts)):
         result = heuristic(given_case, criterion, shelf)
         for citation in result.citations:

@@ -11,14 +11,14 @@ from circumspect.errors import ModelUnavailable
 from circumspect.knowledge.read_document import read_document
 from circumspect.models import ScriptedModel
 from circumspect.review.outline import AT_ONCE, FileCache, MemoryCache, leading, pick, summarise
-from circumspect.review.review_tools import Answer, Desk
+from circumspect.review.review_tools import ReviewTools, ToolAnswer
 from circumspect.review.reviewing import Reviewing, prepare
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Field
+from circumspect.review.values import Field, ReviewCase
 from circumspect.values import ModelReply, ModelRequest, ModelUsage, ToolCall
 
 USAGE = ModelUsage("scripted", 10, 5)
-CASE = Case("c", {"a": Field(1)})
+CASE = ReviewCase("c", {"a": Field(1)})
 
 
 def told(request: ModelRequest) -> ModelReply:
@@ -91,10 +91,10 @@ async def test_a_large_outline_is_shown_from_the_top() -> None:
 async def test_when_the_model_cannot_search_words_do() -> None:
     shelf = Shelf([document()])
     for bad in (ModelUnavailable("no"), "nonsense", '{"sections": []}', '{"sections": ["9.9"]}', '{"other": 1}'):
-        desk = Desk(CASE, shelf, ScriptedModel([bad]), {"handbook.md": {"1.2": "hotels"}})
+        desk = ReviewTools(CASE, shelf, ScriptedModel([bad]), {"handbook.md": {"1.2": "hotels"}})
         answer = await desk.answer(ToolCall("policy_search", {"query": "hotel bill"}))
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ToolAnswer)
         assert "A hotel bill is required" in answer.text
         assert "searched by words" in answer.notice
-    nothing = await Desk(CASE, shelf).answer(ToolCall("policy_search", {"query": "zebra"}))
+    nothing = await ReviewTools(CASE, shelf).answer(ToolCall("policy_search", {"query": "zebra"}))
     assert "Nothing in the documents" in nothing.text

@@ -11,7 +11,7 @@ import pytest
 from circumspect.errors import ConfigError
 from circumspect.knowledge.parsed import DocumentRefused
 from circumspect.review.case_files import criteria_of, read_case, read_cases, read_criteria, read_documents
-from circumspect.review.values import Case, Field
+from circumspect.review.values import Field, ReviewCase
 
 
 def test_plain_facts_become_fields_with_dotted_names() -> None:
@@ -113,7 +113,7 @@ def test_a_case_gets_the_criteria_of_its_policy_and_they_their_document() -> Non
         },
         "f",
     )
-    named, unnamed = Case("c", {"a": Field(1)}, "p"), Case("c", {"a": Field(1)})
+    named, unnamed = ReviewCase("c", {"a": Field(1)}, "p"), ReviewCase("c", {"a": Field(1)})
     assert [one.id for one in criteria.of(named, ("p.pdf", "q.md"))] == ["1", "3"]
     assert [one.id for one in criteria.of(unnamed, ("q.md",))] == ["2", "3"]
     assert criteria.document_of(criteria.items[0], ("p.pdf", "q.md")) == "p.pdf"

@@ -7,13 +7,13 @@ from html import unescape
 
 from tests.review.conftest import IN_TIME, POLICY, RULE, case, document
 
-from circumspect.knowledge.tree import Span
+from circumspect.knowledge.tree import TextSpan
 from circumspect.review.citations import citation
 from circumspect.review.heuristic import heuristic
 from circumspect.review.report_html import page
 from circumspect.review.report_text import lines
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Criterion, Evidence, Result
+from circumspect.review.values import CaseEvidence, Criterion, CriterionResult
 
 EVIL = "<script>alert(\"x\")</script> & 'quoted' </pre>"
 
@@ -38,8 +38,10 @@ def test_the_page_highlights_the_quote_in_the_document(shelf: Shelf) -> None:
 def test_whatever_is_in_a_case_or_a_policy_is_escaped() -> None:
     one = document(f"# Rules {EVIL}\n\nA rule that says {EVIL} and more.\n", "<b>.md")
     start = one.text.index("A rule")
-    quoted = citation(one, Span(start, start + 40))
-    result = Result(EVIL, EVIL, "MET", 0.9, EVIL, "react", (quoted,), (Evidence(EVIL, EVIL),), prompt_id=EVIL)
+    quoted = citation(one, TextSpan(start, start + 40))
+    result = CriterionResult(
+        EVIL, EVIL, "MET", 0.9, EVIL, "react", (quoted,), (CaseEvidence(EVIL, EVIL),), prompt_id=EVIL
+    )
     html = page([result], {EVIL: Criterion(EVIL, EVIL)}, {one.id: one})
     assert "<script" not in html
     assert html.count("</pre>") == 1
@@ -49,8 +51,8 @@ def test_whatever_is_in_a_case_or_a_policy_is_escaped() -> None:
 def test_quotes_that_overlap_are_marked_once(shelf: Shelf) -> None:
     one = shelf.documents["handbook.md"]
     start = POLICY.index("A claim for a trip")
-    quotes = tuple(citation(one, Span(start + a, start + b)) for a, b in ((0, 30), (10, 50), (10, 50)))
-    result = Result("c", "k", "MET", 0.9, "r", "react", quotes)
+    quotes = tuple(citation(one, TextSpan(start + a, start + b)) for a, b in ((0, 30), (10, 50), (10, 50)))
+    result = CriterionResult("c", "k", "MET", 0.9, "r", "react", quotes)
     html = page([result], {}, shelf.documents)
     assert html.count("<mark>") == 1
     assert f"<mark>{POLICY[start : start + 50]}</mark>" in html

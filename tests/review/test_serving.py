@@ -12,7 +12,7 @@ from tests.review.conftest import CASE, IN_TIME, POLICY, finish, reply
 
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.models import ScriptedModel
-from circumspect.review.service import Running
+from circumspect.review.service import EvaluationRunner
 from circumspect.stores import SqlStore, reviews
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
@@ -32,8 +32,8 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     await opened.close()
 
 
-def running(store: SqlStore) -> Running:
-    return Running(store, SystemClock(), RandomIds(), asyncio.Semaphore(1))
+def running(store: SqlStore) -> EvaluationRunner:
+    return EvaluationRunner(store, SystemClock(), RandomIds(), asyncio.Semaphore(1))
 
 
 async def sent(store: SqlStore, id_: str = "e1") -> None:
@@ -89,7 +89,7 @@ async def test_what_is_broken_off_is_given_back_and_taken_up_from_where_it_was(s
     first.start("t", "e1", Stalling())
     await reached.wait()
     async with asyncio.timeout(10):
-        while not await store.tx(reviews.decided, "t", "e1"):
+        while not await store.tx(reviews.get_decided_criteria, "t", "e1"):
             await asyncio.sleep(0.01)
     await first.close()
     await state(store, "queued")

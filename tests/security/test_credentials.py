@@ -41,7 +41,7 @@ def dead_keys(fortress: Fortress) -> dict[str, str]:
             id_, made[name] = credentials.new_key()
             ends = 1.0 if name == "expired" else None
             row = KeyRow(id_, TenantId("shop"), name, ("chat",), 0.5, expires_at=ends)
-            await store.tx(access.add_key, row, credentials.hashed(made[name]))
+            await store.tx(access.add_key, row, credentials.hash_token(made[name]))
             if name == "revoked":
                 await store.tx(access.revoke_key, id_, time.time())
         await store.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.clock import FixedClock
-from circumspect.demo.samples.shop_backend import Backend, Order
+from circumspect.demo.samples.shop_backend import Backend, ShopOrder
 from circumspect.stores import SqlStore
 
 
@@ -32,6 +32,6 @@ def database(empty_database: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def order(tmp_path: Path, clock: FixedClock) -> Callable[[str], Order]:
+def order(tmp_path: Path, clock: FixedClock) -> Callable[[str], ShopOrder]:
     """An order as the shop itself has it: `order("12345").status`."""
     return Backend(tmp_path / "sample-shop.db", now=clock.now()).order

@@ -93,7 +93,7 @@ class Door:
         now = self.clock.now()
         ends = (now + timedelta(**lasts)).timestamp() if lasts else None
         row = KeyRow(id_, tenant, "", scopes or ("chat",), now.timestamp(), ends)  # type: ignore[arg-type]
-        await self.store.tx(access.add_key, row, credentials.hashed(key))
+        await self.store.tx(access.add_key, row, credentials.hash_token(key))
         return key
 
     async def operator(self, name: str = "dana", role: Any = "operator", tenants: Any = None) -> OperatorRow:

@@ -131,7 +131,7 @@ class House:
             row = KeyRow(id_, TenantId(tenant), "test", wanted, time.time())
 
             async def add(store: SqlStore) -> None:
-                await store.tx(access.add_key, row, credentials.hashed(key))
+                await store.tx(access.add_key, row, credentials.hash_token(key))
 
             self.stored(add)
             self.keys[tenant, wanted] = key

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.errors import ConfigError
-from circumspect.server.config import Settings, load_settings, named, read, shown, without_password
+from circumspect.server.config import Settings, label_setting, load_settings, read, render_setting, without_password
 
 SECRET = "s" * 32
 
@@ -42,7 +42,7 @@ def test_options_win_over_the_environment_it_over_the_file_and_that_over_default
     assert {name: reading.origins[name] for name in ("port", "workers", "host", "model")} == {
         "port": "option", "workers": "environment", "host": "file", "model": "default",
     }  # fmt: skip
-    assert [named(name, reading) for name in ("port", "workers", "host")] == [
+    assert [label_setting(name, reading) for name in ("port", "workers", "host")] == [
         "--port", "CIRCUMSPECT_WORKERS", "host in circumspect.toml",
     ]  # fmt: skip
 
@@ -171,16 +171,16 @@ def test_settings_cannot_be_changed_and_show_no_secret():
 )
 def test_a_password_is_nowhere_in_what_is_shown(url, safe):
     assert without_password(url) == safe
-    assert shown("database", url) == safe
+    assert render_setting("database", url) == safe
 
 
 def test_values_are_shown_as_they_are_written():
     settings = load_settings(secret_key=SECRET, demo=True, allow_addresses="10.0.0.0/8,x")
-    assert shown("secret_key", settings.secret_key) == "set, not shown"
-    assert shown("demo", settings.demo) == "true"
-    assert shown("allow_addresses", settings.allow_addresses) == "10.0.0.0/8, x"
-    assert shown("drain_seconds", settings.drain_seconds) == "30"
-    assert shown("redis", settings.redis) == ""
+    assert render_setting("secret_key", settings.secret_key) == "set, not shown"
+    assert render_setting("demo", settings.demo) == "true"
+    assert render_setting("allow_addresses", settings.allow_addresses) == "10.0.0.0/8, x"
+    assert render_setting("drain_seconds", settings.drain_seconds) == "30"
+    assert render_setting("redis", settings.redis) == ""
 
 
 def test_every_setting_and_its_variable_are_explained():

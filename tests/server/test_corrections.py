@@ -38,7 +38,7 @@ def kept(house: House, id_: str) -> Mapping[str, Correction]:
 
 def rows(house: House, id_: str) -> Sequence[LabelRow]:
     async def read(store: SqlStore) -> Sequence[LabelRow]:
-        return await store.tx(labels.of, TenantId(OURS), [f"{OF_EVALUATIONS}{id_}"])
+        return await store.tx(labels.list_labels, TenantId(OURS), [f"{OF_EVALUATIONS}{id_}"])
 
     return house.stored(read)
 

@@ -25,7 +25,7 @@ from circumspect.server.directory import Directory, TenantUnavailable, data_dire
 from circumspect.server.stores import access, policies, tenants
 from circumspect.server.vault import open_vault
 from circumspect.stores import SqlStore
-from circumspect.values import Business, ConversationId, Incoming, ModelRequest, Said, Tenant, TenantId, TurnId
+from circumspect.values import Business, ChatMessage, ConversationId, Incoming, ModelRequest, Tenant, TenantId, TurnId
 
 SHOP = TenantId("shop")
 SMALL = "id: shop\nbusiness: {name: The Shop}\n"
@@ -82,7 +82,7 @@ async def test_a_model_is_waited_for_as_long_as_the_settings_say(store, settings
         model = await directory.model(f"openai:slow@http://127.0.0.1:{silent.getsockname()[1]}/v1")
         async with asyncio.timeout(20):
             with pytest.raises(ModelUnavailable, match="no answer in time"):
-                await model.complete(ModelRequest("draft", "t", "Answer.", (Said("user", "hi"),)))
+                await model.complete(ModelRequest("draft", "t", "Answer.", (ChatMessage("user", "hi"),)))
         await directory.close()
 
 

@@ -18,7 +18,7 @@ from tests.server.house import OURS, SECRET, House, Running, is_a_problem, say
 from tests.server.test_serve import serving
 
 from circumspect.lab.trials import conducting
-from circumspect.lab.trials.experiments import draw, of_row, start
+from circumspect.lab.trials.experiments import draw, from_row, start
 from circumspect.models import open_model
 from circumspect.server.background import look_at_arms
 from circumspect.server.config import Settings
@@ -175,7 +175,7 @@ def test_turns_are_counted_by_the_arm_that_was_drawn(both: House) -> None:
     async def stored(store: SqlStore) -> Any:
         return await store.tx(experiments.get, None, id_)
 
-    experiment = of_row(both.stored(stored))
+    experiment = from_row(both.stored(stored))
     for row in written:
         drawn = draw(experiment, row.conversation, time.time())
         assert drawn is not None

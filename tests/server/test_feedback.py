@@ -8,13 +8,13 @@ import httpx
 import pytest
 from tests.server.house import OURS, THEIRS, House, is_a_problem, say
 
-from circumspect.lab.learning.outcomes import Label, gather
+from circumspect.lab.learning.outcomes import DecisionLabel, gather
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
 
-def labels(house: House, conversation: str, tenant: str = OURS) -> list[Label]:
-    async def read(store: SqlStore) -> list[Label]:
+def labels(house: House, conversation: str, tenant: str = OURS) -> list[DecisionLabel]:
+    async def read(store: SqlStore) -> list[DecisionLabel]:
         found = await store.tx(lambda connection: list(gather(connection, TenantId(tenant))))
         return [one for one in found if one.conversation == conversation]
 

@@ -170,4 +170,4 @@ def test_without_an_sdk_nothing_is_wrapped() -> None:
     from circumspect.server import telemetry
 
     model = OfflineModel()
-    assert telemetry.traced_model(model) is model
+    assert telemetry.trace_model(model) is model

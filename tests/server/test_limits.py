@@ -93,7 +93,7 @@ async def test_a_limiter_raises_with_whole_seconds_to_wait(hand):
     assert told.value.headers == {"Retry-After": "60"}
     assert (told.value.status, told.value.code) == (429, "too_many_requests")
     assert "60 s" in told.value.fix
-    assert not limiter.shared
+    assert not limiter.is_shared
 
 
 # --- Redis ----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ async def test_workers_share_a_rate_through_redis_exactly(redis, hand):
     assert waits.count(0) == 30
     assert all(0 < wait <= 60 for wait in waits if wait)
     assert await two.take("other") == 0
-    assert one.shared
+    assert one.is_shared
     await one.close()
     await two.close()
 
@@ -185,7 +185,7 @@ async def test_when_redis_is_killed_each_worker_counts_for_itself_and_says_so_on
     redis.kill()
     waits = await asyncio.gather(*(limiter.take("shop") for _ in range(20)))
     assert waits.count(0) == 5, "its own bucket was still empty"
-    assert not limiter.shared
+    assert not limiter.is_shared
     for _ in range(5):
         hand.at += RETRY_SECONDS
         await limiter.take("shop")
@@ -193,7 +193,7 @@ async def test_when_redis_is_killed_each_worker_counts_for_itself_and_says_so_on
     await redis.start()
     hand.at += RETRY_SECONDS
     assert await limiter.take("shop") == 0
-    assert limiter.shared
+    assert limiter.is_shared
     assert len([one for one in caplog.records if "Redis is back" in one.getMessage()]) == 1
     await limiter.close()
 
@@ -204,14 +204,14 @@ async def test_a_redis_that_hangs_holds_one_request_and_not_the_next(redis, hand
     await limiter.take("shop")
     redis.stop()
     assert await limiter.take("shop") == 0
-    assert not limiter.shared
+    assert not limiter.is_shared
     async with asyncio.timeout(0.09):
         assert await limiter.take("shop") == 0
     redis.go_on()
     hand.at += RETRY_SECONDS
     monkeypatch.setattr(request_limits, "REDIS_SECONDS", 5)
     assert await limiter.take("shop") == 0
-    assert limiter.shared
+    assert limiter.is_shared
     await limiter.close()
 
 
@@ -226,7 +226,7 @@ async def test_a_name_is_data_to_redis(redis, hand):
     for name in ("a b\r\nFLUSHALL", "*", "{x}", "имя", "a" * 1000):
         assert await limiter.take(name) == 0
         assert await limiter.take(name) > 0
-    assert limiter.shared
+    assert limiter.is_shared
     await limiter.close()
 
 

@@ -105,7 +105,7 @@ async def test_only_the_hash_of_a_sign_in_is_kept(door: Door):
         lambda connection: str(connection.execute(sa.text("SELECT * FROM operator_sessions")).all())
     )
     assert token not in kept
-    assert credentials.hashed(token) in kept
+    assert credentials.hash_token(token) in kept
 
 
 async def test_signing_out_ends_it_everywhere_and_twice_is_no_mistake(door: Door):
@@ -152,7 +152,7 @@ async def test_forged_and_foreign_cookies_are_refused(door: Door):
     key = await door.key()
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for cookie in (
-        changed, token[:-1], token + "x", credentials.new_session(), key, credentials.hashed(token), "", "ses_",
+        changed, token[:-1], token + "x", credentials.new_session(), key, credentials.hash_token(token), "", "ses_",
         "dana", "eyJhbGciOiJub25lIn0.eyJyb2xlIjoiYWRtaW4ifQ.", "' OR 1=1 --", "ses_" + "%00" * 14 + "0",
     ):  # fmt: skip
         answer = await door.get("/role/any", headers={"Cookie": f"{COOKIE}={cookie}"})
@@ -355,7 +355,7 @@ async def test_a_password_hashed_with_less_work_is_hashed_anew_when_its_owner_si
     assert (await door.sign_in(password="wrong wrong wrong")).status_code == 401
     assert await kept() == weak
     assert (await door.sign_in()).status_code == 201
-    assert not credentials.outdated(await kept())
+    assert not credentials.is_outdated(await kept())
     assert (await door.sign_in()).status_code == 201
 
 

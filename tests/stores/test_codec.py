@@ -63,13 +63,13 @@ def test_cleaned_text_can_be_stored_and_cleaning_it_again_changes_nothing(text):
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_ordinary_text_is_not_touched(text):
     assert codec.clean(text) == text
-    codec.checked(text, None)
+    codec.check_identifiers(text, None)
 
 
 @pytest.mark.parametrize("odd", ["\0", "a\ud800"])
 def test_an_odd_identifier_is_refused(odd):
     with pytest.raises(StoreError, match="Use ids"):
-        codec.checked("fine", odd)
+        codec.check_identifiers("fine", odd)
 
 
 @given(st.datetimes(datetime(1980, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)))

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from tests.stores.words import CONVERSATION, TENANT, whole_turn
 
 from circumspect.errors import StoreError, UnknownTenant
-from circumspect.prompts import shipped
+from circumspect.prompts import load_default_prompt
 from circumspect.server.stores import privacy
 from circumspect.stores import experiments, prompts, shadows
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExperimentRow, ExperimentState, ExposureRow
-from circumspect.stores.people import Page
+from circumspect.stores.people import ListCursor
 from circumspect.stores.shadows import ShadowRow
 from circumspect.values import Business, Tenant, TenantId
 
@@ -64,10 +64,12 @@ async def test_only_one_of_a_kind_is_live(kept):
 async def test_lists_go_on_where_they_ended(kept):
     for number in range(5):
         await kept.tx(experiments.put, replace(ROW, id=f"e{number}", created_at=float(number // 2)))
-    first = await kept.tx(experiments.listed, frozenset({TENANT}), None, 3)
-    rest = await kept.tx(experiments.listed, frozenset({TENANT}), Page(first[-1].created_at, first[-1].id), 3)
+    first = await kept.tx(experiments.list_experiments, frozenset({TENANT}), None, 3)
+    rest = await kept.tx(
+        experiments.list_experiments, frozenset({TENANT}), ListCursor(first[-1].created_at, first[-1].id), 3
+    )
     assert [row.id for row in (*first, *rest)] == ["e4", "e3", "e2", "e1", "e0"]
-    assert await kept.tx(experiments.listed, frozenset(), None, 3) == []
+    assert await kept.tx(experiments.list_experiments, frozenset(), None, 3) == []
 
 
 async def test_dropped_shadows_are_added_up_and_no_change_undoes_that(kept):
@@ -113,7 +115,7 @@ async def test_turns_are_added_up_by_unit_before_anything_else(kept):
 
 async def test_everything_goes_with_the_conversation_and_nothing_comes_after_it(kept):
     await whole_turn(kept)
-    began = await kept.tx(experiments.began, TENANT, CONVERSATION)
+    began = await kept.tx(experiments.get_conversation_start, TENANT, CONVERSATION)
     assert began is not None
     row = ExposureRow(TENANT, "e1", "t1", "new", 0, "answered", 5.0, conversation=CONVERSATION, prompts=("a@1",))
     both = ShadowRow(TENANT, "s1", "t1", CONVERSATION, False, ["outcome"], {"outcome": "asked"}, {"outcome": "acted"}, "", 0.5, 7, 0.1, 5.0)  # fmt: skip
@@ -124,10 +126,10 @@ async def test_everything_goes_with_the_conversation_and_nothing_comes_after_it(
     await kept.tx(lambda connection: connection.execute(sa.insert(labels).values(**said, at=5.0)))
     assert await kept.tx(shadows.get, frozenset({TENANT}), "s1", "t1") == both
     assert await kept.tx(shadows.get, frozenset(), "s1", "t1") is None
-    assert await kept.tx(shadows.spent, TENANT, "s1") == (0.5, 7)
+    assert await kept.tx(shadows.sum_cost, TENANT, "s1") == (0.5, 7)
     summary = await kept.tx(shadows.summary, TENANT, "s1")
     assert (summary.differences, summary.outcomes) == ({"outcome": 1}, {"asked -> acted": 1})
-    assert await kept.tx(experiments.exposed, TENANT, CONVERSATION) == [("e1", "new", "t1")]
+    assert await kept.tx(experiments.list_exposures, TENANT, CONVERSATION) == [("e1", "new", "t1")]
     await kept.tx(privacy.forget, TENANT, CONVERSATION)
     for table in (exposures, shadows.shadows, labels):
         query = sa.select(sa.func.count()).select_from(table)
@@ -140,9 +142,11 @@ async def test_prompts_are_kept_once_and_found_by_use(kept):
     made = await kept.tx(prompts.put, TENANT, "phrase@1", "phrase", "Say it.", at=NOON, note="n", created_by="me")
     again = await kept.tx(prompts.put, TENANT, "phrase@1", "phrase", "Say it.", at=NOON, note="other")
     assert made == again
-    await kept.tx(prompts.put, TENANT, "critique@1", "critique", "Judge.", at=NOON, parent=shipped("critique").id)
-    assert [row.id for row in await kept.tx(prompts.listed, TENANT, "phrase")] == ["phrase@1"]
-    assert len(await kept.tx(prompts.listed, TENANT)) == 2
+    await kept.tx(
+        prompts.put, TENANT, "critique@1", "critique", "Judge.", at=NOON, parent=load_default_prompt("critique").id
+    )
+    assert [row.id for row in await kept.tx(prompts.list_prompts, TENANT, "phrase")] == ["phrase@1"]
+    assert len(await kept.tx(prompts.list_prompts, TENANT)) == 2
     assert await kept.tx(prompts.get, TenantId("other"), "phrase@1") is None
     await whole_turn(kept)
 

@@ -26,7 +26,7 @@ from circumspect.errors import ConversationBusy, LeaseLost, StoreError
 from circumspect.ports import Store
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
-from circumspect.values import Entry, Escalation, ModelUsage, TenantId, ToolCall, Usage
+from circumspect.values import Escalation, JournalEntry, ModelUsage, TenantId, ToolCall, Usage
 
 
 async def status_of(store: SqlStore, turn: str) -> str | None:
@@ -58,8 +58,8 @@ async def test_a_turn_leaves_what_was_said_and_what_was_thought_in_order(store):
     turn = incoming("where is my order?")
     claim = await opened(store, turn)
     entries = (
-        Entry("model", "draft", None, {"tokens": [600, 120]}),
-        Entry("policy", "held", ReasonCode.MISSING_PARAM, {"missing": ["order_id"]}),
+        JournalEntry("model", "draft", None, {"tokens": [600, 120]}),
+        JournalEntry("policy", "held", ReasonCode.MISSING_PARAM, {"missing": ["order_id"]}),
     )
     answer = result(turn, "Which order?", outcome="asked", reason_codes=(ReasonCode.MISSING_PARAM,))
     await store.close_turn(closing(turn, claim.token, answer, entries=entries, language="he"))
@@ -412,7 +412,7 @@ async def test_text_that_a_database_cannot_hold_is_replaced_and_json_is_kept_exa
     pending = intent(call, question=ODD, hash="h")
     turn = incoming(ODD, principal="colleague " + ODD)
     claim = await opened(store, turn)
-    entries = (Entry("tool", ODD, None, {"text": ODD, "big": 2**70}),)
+    entries = (JournalEntry("tool", ODD, None, {"text": ODD, "big": 2**70}),)
     answer = result(turn, ODD, outcome="asked", pending=pending)
     await store.close_turn(closing(turn, claim.token, answer, entries=entries))
 
@@ -438,7 +438,7 @@ async def test_an_identifier_that_cannot_be_stored_is_refused_not_altered(store,
 async def test_a_long_journal_is_stored_whole(store):
     turn = incoming("x" * 100_000)
     claim = await opened(store, turn)
-    entries = tuple(Entry("model", f"entry {number}", None, {"n": number}) for number in range(1234))
+    entries = tuple(JournalEntry("model", f"entry {number}", None, {"n": number}) for number in range(1234))
     await store.close_turn(closing(turn, claim.token, entries=entries))
     rows = await store.messages(TENANT, CONVERSATION, internal=True, limit=5000)
     assert [row.seq for row in rows] == list(range(1236))

@@ -10,12 +10,12 @@ from circumspect.ports import Closing
 from circumspect.stores import SqlStore
 from circumspect.values import (
     ConversationId,
-    Entry,
     Execution,
     ExecutionId,
     Incoming,
     Intent,
     IntentId,
+    JournalEntry,
     ModelUsage,
     Opened,
     TenantId,
@@ -107,7 +107,7 @@ def closing(turn: Incoming, token: str, answer: TurnResult | None = None, **fiel
         "token": token,
         "language": "en",
         "result": answer or result(turn),
-        "entries": (Entry("model", "draft"), Entry("assessment", "sure", None, {"confidence": 0.9})),
+        "entries": (JournalEntry("model", "draft"), JournalEntry("assessment", "sure", None, {"confidence": 0.9})),
         "at": turn.at + timedelta(seconds=1),
     }
     return Closing(**{**values, **fields})

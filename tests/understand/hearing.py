@@ -11,10 +11,10 @@ from typing import Any
 from circumspect.demo.offline import OfflineModel
 from circumspect.errors import StoreError
 from circumspect.guardian import Guardian, RuleGuardian
-from circumspect.knowledge.tree import Span
+from circumspect.knowledge.tree import TextSpan
 from circumspect.models.scripted import ScriptedModel
 from circumspect.policy.parsing.answers import classify
-from circumspect.policy.understanding.understood import SERVICE, Found, Understanding, Understood
+from circumspect.policy.understanding.understood import SERVICE, RetrievalResult, Understanding, Understood
 from circumspect.steps.retrieve import retrieve
 from circumspect.steps.understand import understand
 from circumspect.values import (
@@ -22,9 +22,9 @@ from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,
+    Journal,
     Language,
     Message,
-    Notes,
     Opened,
     Screened,
     TenantId,
@@ -93,9 +93,9 @@ def screened(
 @dataclass
 class Hearing:
     understood: Understood
-    notes: Notes
+    notes: Journal
     model: Any
-    found: Found | None = None
+    found: RetrievalResult | None = None
 
     @property
     def action(self) -> str:
@@ -125,7 +125,7 @@ async def heard(
     executions: Sequence[Execution] = (),
 ) -> Hearing:
     """By the offline model, or a scripted one that says `replies`; with `searches`, looked up too."""
-    notes, model = Notes(), OfflineModel() if replies is None else ScriptedModel(replies)
+    notes, model = Journal(), OfflineModel() if replies is None else ScriptedModel(replies)
     message = screened(text, language, history)
     known = known or {}
 
@@ -150,7 +150,7 @@ class Page:
     section: str = "1"
     path: tuple[str, ...] = ("Price list",)
     page: int | None = None
-    span: Span = field(default_factory=lambda: Span(0, 10))
+    span: TextSpan = field(default_factory=lambda: TextSpan(0, 10))
 
     def at(self, score: float) -> Page:
         return replace(self, score=score)

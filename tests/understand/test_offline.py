@@ -14,8 +14,8 @@ from circumspect.policy.understanding.analysis import read_analysis
 from circumspect.policy.understanding.understood import SERVICE, Understanding
 from circumspect.profiles import ADAPTIVE
 from circumspect.steps.gather import gather
-from circumspect.steps.understand import placed
-from circumspect.values import Block, Gathered, ModelRequest, Said
+from circumspect.steps.understand import add_understanding
+from circumspect.values import Block, ChatMessage, Gathered, ModelRequest
 
 MESSAGES = [
     ("en", "What's your enterprise pricing?"),
@@ -76,7 +76,7 @@ async def test_what_points_at_something_that_was_said_is_not_unclear():
 # --- answering from passages --------------------------------------------------------------------------------------------
 
 
-def drafting(text: str, blocks: tuple[Block, ...] = (), extra: tuple[Said, ...] = ()) -> ModelRequest:
+def drafting(text: str, blocks: tuple[Block, ...] = (), extra: tuple[ChatMessage, ...] = ()) -> ModelRequest:
     base: Gathered = gather(screened(text), BUSINESS, TOOLS, ADAPTIVE, screened(text).incoming.at)
     return ModelRequest("draft", "p", "<assessment>", (*base.messages, *extra), (*base.blocks, *blocks))
 
@@ -112,7 +112,7 @@ async def test_what_was_noted_about_the_message_is_not_quoted_back(synthetic):
         "What does Starter cost?", replies=[form()], settings=Understanding(True, synthetic=synthetic)
     )
     base = gather(screened("What does Starter cost?"), BUSINESS, TOOLS, ADAPTIVE, screened("x").incoming.at)
-    extra = placed(hearing.understood, base).messages[len(base.messages) :]
+    extra = add_understanding(hearing.understood, base).messages[len(base.messages) :]
     assert extra
     with_it = await OfflineModel().complete(drafting("What does Starter cost?", SOURCES, extra))
     without = await OfflineModel().complete(drafting("What does Starter cost?", SOURCES))

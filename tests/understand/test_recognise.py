@@ -8,30 +8,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from tests.conftest import NOON
 from tests.business.crm_server import TOKEN, CrmServer
+from tests.conftest import NOON
 from tests.understand.hearing import form
 
 from circumspect import Agent
 from circumspect.business import BusinessConfig, RestCrm, business_tools
 from circumspect.clock import FixedClock
 from circumspect.knowledge.search import Library
-from circumspect.lab.trials.shadow import Answered, shadow
+from circumspect.lab.trials.shadow import AnsweredTurn, shadow
 from circumspect.lab.trials.variants import Variant
 from circumspect.lab.trials.watching_store import Watching
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.pipeline import run_turn
 from circumspect.policy.policy_file import Policy
-from circumspect.policy.understanding.customer import Customer
+from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.server.tenants.tenant_file import UnderstandingSection
-from circumspect.server.tenants.understanding_settings import configured
+from circumspect.server.tenants.understanding_settings import configure_understanding
 from circumspect.stores import SqlStore
 from circumspect.values import Business, ConversationId, Incoming, TurnId, TurnResult
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 DANA, OMAR = "dana@example.com", "omar@example.com"
-LOOKED_UP = Understanding(decide=True, customer=Customer())
+LOOKED_UP = Understanding(decide=True, customer=CustomerLookup())
 REASONS = form(decision="REASON_ONLY", subqueries=[], retrieval_needed=False)
 
 
@@ -48,7 +48,7 @@ def crm() -> Iterator[CrmServer]:
 
 @dataclass
 class Desk:
-    setup: Setup
+    setup: TurnSetup
     model: ScriptedModel
     turns: int = 0
 
@@ -129,7 +129,7 @@ async def test_nobody_is_looked_up_where_code_decides_by_itself(crm, desk, text)
 
 
 async def test_nobody_is_looked_up_where_the_tenant_did_not_ask_for_it(crm, desk):
-    for settings in (Understanding(decide=True), Understanding(customer=Customer())):
+    for settings in (Understanding(decide=True), Understanding(customer=CustomerLookup())):
         async with desk(REASONS, says("Hello."), settings=settings) as office:
             await office.hear("Am I on your list?")
     assert crm.requests == []
@@ -227,7 +227,7 @@ async def test_a_shadow_knows_what_the_turn_knew_and_asks_nobody(crm, desk, mood
         )
         with watching.watch(incoming.turn) as watch:
             result = await run_turn(incoming, replace(setup, ports=replace(setup.ports, store=watching)))
-        answered = Answered(incoming, watch.opened, watch.history, result, 0.1, setup.policy)
+        answered = AnsweredTurn(incoming, watch.opened, watch.history, result, 0.1, setup.policy)
         again = await shadow(answered, Variant(setup), "recorded", FixedClock(NOON))
     assert (again.error, again.same) == ("", True)
     assert "unknown_reads" not in again.shadow
@@ -240,14 +240,14 @@ async def test_a_tenants_file_says_where_people_are_looked_up(tmp_path):
     try:
         for written, meant in (
             ({}, None),
-            ({"customer": {}}, Customer()),
+            ({"customer": {}}, CustomerLookup()),
             (
                 {"customer": {"tool": "get_user", "parameter": "id", "at": "", "fields": ["plan"]}},
-                Customer("get_user", "id", "", ("plan",)),
+                CustomerLookup("get_user", "id", "", ("plan",)),
             ),
         ):
             section = UnderstandingSection.model_validate({"profile": "service", **written})
-            assert configured(section, Business("Office"), Library(store)).understanding.customer == meant
+            assert configure_understanding(section, Business("Office"), Library(store)).understanding.customer == meant
     finally:
         await store.close()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.understand.hearing import Page, Shelf, form, heard, says
 
 from circumspect.knowledge.business_texts import BusinessTexts
-from circumspect.knowledge.tree import Span
+from circumspect.knowledge.tree import TextSpan
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import GUIDED, Understanding
 from circumspect.values import Business, ConversationId, Execution, ExecutionId, Faq, TenantId, ToolCall, TurnId
@@ -67,7 +67,7 @@ async def test_a_tool_may_need_documents_too():
 
 
 async def test_passages_are_numbered_quotations_each_once_the_best_first():
-    terms = Page("Pay within 14 days.", 0.35, "terms.md", "Terms", span=Span(5, 24))
+    terms = Page("Pay within 14 days.", 0.35, "terms.md", "Terms", span=TextSpan(5, 24))
     hearing = await heard(
         "How much?", replies=[form(subqueries=["a", "b"])], searches=[Shelf([terms.at(0.2), STARTER]), Shelf([terms])]
     )

@@ -12,8 +12,8 @@ from circumspect.guardian import GuardianUnavailable, Screening
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
-from circumspect.steps.understand import earlier_sources, placed
-from circumspect.values import Gathered, Message, Said, TurnId
+from circumspect.steps.understand import add_understanding, earlier_sources
+from circumspect.values import ChatMessage, Gathered, Message, TurnId
 
 
 class Fixed:
@@ -207,12 +207,12 @@ async def test_every_language_is_asked_for_by_name():
 
 
 def gathered(text: str) -> Gathered:
-    return Gathered(screened(text), (), (), (Said("user", text),))
+    return Gathered(screened(text), (), (), (ChatMessage("user", text),))
 
 
 async def test_the_analysis_stands_in_the_context_as_the_assistants_own_words():
     hearing = await heard("What does it cost?", replies=[form()])
-    *_, last = placed(hearing.understood, gathered("What does it cost?")).messages
+    *_, last = add_understanding(hearing.understood, gathered("What does it cost?")).messages
     assert last.role == "assistant"
     assert last.text.startswith("## Request analysis")
     assert "spam_score: 0.10" in last.text
@@ -222,7 +222,7 @@ async def test_with_the_injection_switched_off_it_is_a_plain_tool_result():
     """S9."""
     settings = Understanding(decide=True, synthetic=False)
     hearing = await heard("What does it cost?", replies=[form()], settings=settings)
-    _, called, told = placed(hearing.understood, gathered("What does it cost?")).messages
+    _, called, told = add_understanding(hearing.understood, gathered("What does it cost?")).messages
     assert called.calls[0].tool == told.tool == "analyse_user_request"
     assert json.loads(told.text)["user_intent"] == "The customer wants to know something."
 
@@ -231,7 +231,7 @@ async def test_small_talk_and_endings_put_nothing_into_the_context():
     for text, replies in (("Thanks!", []), ("x", [form(spam_score=0.9)]), ("y", [form(intent_confidence=0.1)])):
         hearing = await heard(text, replies=replies)
         before = gathered(text)
-        assert placed(hearing.understood, before) is before
+        assert add_understanding(hearing.understood, before) is before
 
 
 async def test_the_user_is_told_how_they_were_understood_unless_switched_off():

@@ -17,43 +17,43 @@ from typing import Any
 
 from circumspect.audit.draft_policy import guess
 from circumspect.audit.message_formats import (
-    Proposed,
-    Returned,
+    TranscriptCall,
+    TranscriptResult,
+    TranscriptText,
     Unknown,
-    Words,
     has_failed,
-    proposed,
+    read_call,
     result_value,
     steps,
 )
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
-from circumspect.audit.rulings import Row, Ruled, Unsupported, line_of, said
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, line_of, to_audit_verdict
 from circumspect.audit.tool_defs import Specs, Toolbox
-from circumspect.audit.transcript_files import Problem, ProblemKind, Transcript, read
+from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
 from circumspect.audit.transcript_rules import exchange_of
 from circumspect.policy import conditions
-from circumspect.policy.arguments import materialised
-from circumspect.policy.conditions import Known
+from circumspect.policy.arguments import fill_defaults
+from circumspect.policy.conditions import HistoryIndex
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.claims import unsupported_claims
-from circumspect.policy.grounding.tracing import Ledger, attach, trace
+from circumspect.policy.grounding.claims import find_unsupported_claims
+from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.policy_file import Policy, ToolPolicy, effect_of
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Deny,
     Effect,
-    Finding,
-    Happened,
-    Heard,
-    Session,
+    History,
+    PastCall,
+    RuleFinding,
     ToolCall,
     ToolSpec,
+    Utterance,
     Verdict,
     strictest,
 )
 
-__all__ = ("Auditor", "Row", "Ruled", "Unsupported", "audit", "line_of")
+__all__ = ("AuditRow", "AuditedCall", "Auditor", "Unsupported", "audit", "line_of")
 
 Rules = tuple[Rule, ...]
 MESSAGE_LIMIT = 200_000
@@ -75,7 +75,7 @@ class Auditor:
     last: list[_Conversation] = field(default_factory=list)
     """The conversation before, in case the next one goes on from it."""
 
-    def judged(self, facts: Facts, covered: _Covered) -> tuple[Verdict, tuple[Finding, ...]]:
+    def judge_call(self, facts: Facts, covered: _Covered) -> tuple[Verdict, tuple[RuleFinding, ...]]:
         """What the rules say, those about the call as such before those about the conversation."""
         verdict, findings = judge(facts, covered.first)
         if verdict.kind == "deny":
@@ -90,10 +90,10 @@ class Auditor:
         if known is None or known.declared is not spec:
             if len(self.covered) >= KNOWN_TOOLS:
                 self.covered.clear()
-            known = self.covered[tool, id(spec)] = self._covered(tool, spec, specs is None and bool(tool))
+            known = self.covered[tool, id(spec)] = self._build_coverage(tool, spec, specs is None and bool(tool))
         return known
 
-    def _covered(self, tool: str, declared: ToolSpec | None, undeclared: bool) -> _Covered:
+    def _build_coverage(self, tool: str, declared: ToolSpec | None, undeclared: bool) -> _Covered:
         spec = ToolSpec(tool) if undeclared else declared
         policy = self.policy.of(tool, None) if self.policy is not None else guess(spec).policy if spec else None
         effect = effect_of(spec, policy)
@@ -107,10 +107,10 @@ class Auditor:
             tuple(one for one in rules if one.name not in FIRST),
         )
 
-    def of(self, transcript: Transcript) -> Iterator[Row]:
+    def audit_transcript(self, transcript: Transcript) -> Iterator[AuditRow]:
         """Everything there is to say about one conversation, in order."""
         before = self.last[0] if self.last else None
-        conversation = (before and before.resumed(transcript)) or _Conversation(self, transcript)
+        conversation = (before and before.resume(transcript)) or _Conversation(self, transcript)
         self.last[:] = [conversation]
         return conversation.rows()
 
@@ -135,14 +135,14 @@ def audit(
     rules: Sequence[Rule] = AUDIT_RULES,
     now: datetime | None = None,
     claims: bool = True,
-) -> Iterator[Row]:
+) -> Iterator[AuditRow]:
     """Every proposed call of every conversation with its verdict, every unsupported claim, everything unreadable."""
     auditor = Auditor(policy, specs, rules, now or datetime.now(UTC), claims)
     for one in read(paths, Toolbox()):
-        if isinstance(one, Problem):
+        if isinstance(one, TranscriptProblem):
             yield one
         else:
-            yield from auditor.of(one)
+            yield from auditor.audit_transcript(one)
 
 
 class _Conversation:
@@ -156,16 +156,16 @@ class _Conversation:
         self.auditor = auditor
         self.transcript = transcript
         self.specs = transcript.specs if transcript.specs is not None else auditor.specs
-        self.events: list[Heard | Happened] = []
-        self.happened: list[Happened] = []
-        self.ledger = Ledger()
-        self.known = Known()
+        self.events: list[Utterance | PastCall] = []
+        self.happened: list[PastCall] = []
+        self.ledger = OriginLedger()
+        self.known = HistoryIndex()
         self.open: dict[str, ToolCall] = {}
         self.words = ""
         self.read = 0
         self.problems: list[tuple[ProblemKind, str, int]] = []
 
-    def resumed(self, transcript: Transcript) -> _Conversation | None:
+    def resume(self, transcript: Transcript) -> _Conversation | None:
         """Itself, for a transcript that goes on from here; None when it is another conversation."""
         before = self.transcript
         if (
@@ -179,36 +179,36 @@ class _Conversation:
         self.transcript = transcript
         return self
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[AuditRow]:
         for kind, problem, index in self.problems:
             yield self._problem(kind, problem, index)
         only, messages = self.transcript.proposal, self.transcript.messages
         while self.read < len(messages):
             index = self.read
             self.read += 1
-            if self._plainly(messages[index], index, only is None):
+            if self._try_simple_message(messages[index], index, only is None):
                 continue
             try:
                 found = steps(messages[index])
             except Unknown as problem:
-                yield self._noted("unknown_message", str(problem), index)
+                yield self._note_problem("unknown_message", str(problem), index)
                 continue
             calls = 0
             for step in found:
                 match step:
-                    case Words():
-                        yield from self._heard(step, index, only is None)
-                    case Proposed():
+                    case TranscriptText():
+                        yield from self._record_text(step, index, only is None)
+                    case TranscriptCall():
                         if only is None:
-                            yield self._ruled(step, index, calls)
+                            yield self._audit_call(step, index, calls)
                         self.open[step.call.id] = step.call
                         calls += 1
-                    case Returned():
-                        yield from self._happened(step, index)
+                    case TranscriptResult():
+                        yield from self._match_result(step, index)
         if only is not None:
-            yield self._ruled(only, len(messages), 0)
+            yield self._audit_call(only, len(messages), 0)
 
-    def _plainly(self, message: Any, index: int, rule_on: bool) -> bool:
+    def _try_simple_message(self, message: Any, index: int, rule_on: bool) -> bool:
         """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""
         if type(message) is not dict:
             return False
@@ -217,29 +217,29 @@ class _Conversation:
             if rule_on:
                 return False
             if calls := message.get("tool_calls"):
-                return not content and self._plain_call(message, calls)
+                return not content and self._try_simple_call(message, calls)
         if type(content) is not str or not content or len(content) > MESSAGE_LIMIT:
             return False
         if role == "user":
             self.words = content
-            heard = Heard("user", content, index)
+            heard = Utterance("user", content, index)
             self.events.append(heard)
             self.ledger.add(heard)
         elif role == "assistant":
             if "function_call" in message:
                 return False
-            self.events.append(Heard("assistant", content, index))
+            self.events.append(Utterance("assistant", content, index))
         elif role == "tool" and "error" not in message:
             key = message.get("tool_call_id")
             call = self.open.pop(key, None) if type(key) is str else None
             if call is None:
                 return False
-            self._returned(call, content, message.get("status") == "error", index)
+            self._record_result(call, content, message.get("status") == "error", index)
         else:
             return False
         return True
 
-    def _plain_call(self, message: dict[str, Any], calls: Any) -> bool:
+    def _try_simple_call(self, message: dict[str, Any], calls: Any) -> bool:
         """Note the one call of a message that holds nothing else."""
         if type(calls) is not list or len(calls) != 1 or "function_call" in message or "invalid_tool_calls" in message:
             return False
@@ -247,53 +247,53 @@ class _Conversation:
         function = call.get("function") if type(call) is dict else None
         if type(function) is not dict:
             return False
-        proposal = proposed(function.get("name"), function.get("arguments"), call.get("id"))
+        proposal = read_call(function.get("name"), function.get("arguments"), call.get("id"))
         self.open[proposal.call.id] = proposal.call
         return True
 
-    def _returned(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
+    def _record_result(self, call: ToolCall, content: str, failed: bool, index: int) -> None:
         value = result_value(content)
         ok = not failed and not has_failed(content, value)
-        event = Happened(call, value, ok, not self._is_untrusted(call.tool), index)
+        event = PastCall(call, value, ok, not self._is_untrusted(call.tool), index)
         self.events.append(event)
         self.happened.append(event)
         self.known.add(event)
         self.ledger.add(event, content if value is not content else None)
 
-    def _heard(self, words: Words, index: int, rule_on: bool) -> Sequence[Row]:
-        rows: list[Row] = []
+    def _record_text(self, words: TranscriptText, index: int, rule_on: bool) -> Sequence[AuditRow]:
+        rows: list[AuditRow] = []
         text = words.text
         if len(text) > MESSAGE_LIMIT:
             rows.append(self._long(len(text), index))
             text = text[:MESSAGE_LIMIT]
         if words.speaker == "system":
             # What the application itself said is context: trusted, and no result of any tool.
-            self.ledger.add(Happened(ToolCall("(system)"), text, True, True, index))
+            self.ledger.add(PastCall(ToolCall("(system)"), text, True, True, index))
             return rows
         if words.speaker == "user":
             self.words = text
         elif rule_on and self.auditor.claims and self.specs:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in unsupported_claims(text, None, self.happened, self.specs)
+                for claim in find_unsupported_claims(text, None, self.happened, self.specs)
             )
-        heard = Heard(words.speaker, text, index)
+        heard = Utterance(words.speaker, text, index)
         self.events.append(heard)
         self.ledger.add(heard)
         return rows
 
-    def _happened(self, returned: Returned, index: int) -> Sequence[Row]:
+    def _match_result(self, returned: TranscriptResult, index: int) -> Sequence[AuditRow]:
         call = self.open.pop(returned.call_id, None)
         if call is None and not returned.call_id and self.open:
             call = self.open.pop(next(iter(self.open)))
         if call is None:
-            return (self._noted("orphan_result", "a tool result answers no call", index),)
+            return (self._note_problem("orphan_result", "a tool result answers no call", index),)
         content = returned.content
-        rows: tuple[Row, ...] = ()
+        rows: tuple[AuditRow, ...] = ()
         if len(content) > MESSAGE_LIMIT:
             rows = (self._long(len(content), index),)
             content = content[:MESSAGE_LIMIT]
-        self._returned(call, content, returned.failed, index)
+        self._record_result(call, content, returned.failed, index)
         return rows
 
     def _is_untrusted(self, tool: str) -> bool:
@@ -302,26 +302,26 @@ class _Conversation:
         spec = self.specs.get(tool) if self.specs else None
         return spec is not None and spec.open_world
 
-    def _ruled(self, proposed: Proposed, index: int, position: int) -> Ruled:
+    def _audit_call(self, proposed: TranscriptCall, index: int, position: int) -> AuditedCall:
         call = proposed.call
         covered = self.auditor.cover(call.tool, self.specs)
         spec, effect = covered.spec, covered.effect
-        if spec is not None and (full := materialised(spec, call.arguments)) is not call.arguments:
+        if spec is not None and (full := fill_defaults(spec, call.arguments)) is not call.arguments:
             call = ToolCall(call.tool, full, call.id)
-        session = conditions.attach(attach(Session(tuple(self.events)), self.ledger), self.known)
+        session = conditions.attach(attach(History(tuple(self.events)), self.ledger), self.known)
         facts = Facts(call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session)
-        verdict, findings = self.auditor.judged(facts, covered)
+        verdict, findings = self.auditor.judge_call(facts, covered)
         if proposed.problem:
-            unreadable = Finding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
+            unreadable = RuleFinding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)
             verdict, findings = unreadable.verdict, (unreadable, *findings)
         exchange = exchange_of(session) if findings else None
         refused = verdict.kind == "deny" and any(finding.rule in FIRST for finding in findings)
-        return Ruled(
+        return AuditedCall(
             self.transcript.id,
             index,
             position,
             call.tool,
-            said(verdict),
+            to_audit_verdict(verdict),
             findings,
             trace(facts) if effect in ("write", "destructive") and not refused else (),
             call.arguments,
@@ -333,13 +333,13 @@ class _Conversation:
             self.transcript.label,
         )
 
-    def _problem(self, kind: ProblemKind, problem: str, index: int) -> Problem:
-        return Problem(self.transcript.path, self.transcript.line, kind, problem, self.transcript.id, index)
+    def _problem(self, kind: ProblemKind, problem: str, index: int) -> TranscriptProblem:
+        return TranscriptProblem(self.transcript.path, self.transcript.line, kind, problem, self.transcript.id, index)
 
-    def _noted(self, kind: ProblemKind, problem: str, index: int) -> Problem:
+    def _note_problem(self, kind: ProblemKind, problem: str, index: int) -> TranscriptProblem:
         self.problems.append((kind, problem, index))
         return self._problem(kind, problem, index)
 
-    def _long(self, length: int, index: int) -> Problem:
+    def _long(self, length: int, index: int) -> TranscriptProblem:
         problem = f"the message has {length:,} characters; the first {MESSAGE_LIMIT:,} were read"
-        return self._noted("long_message", problem, index)
+        return self._note_problem("long_message", problem, index)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from circumspect.audit.message_formats import Proposed, Returned, Unknown, steps
+from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, Unknown, steps
 from circumspect.audit.transcript_files import Transcript, read
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.grounding.tracing import names_a_destination
@@ -73,7 +73,7 @@ class Guess:
 
 
 @dataclass
-class Seen:
+class ObservedCalls:
     """What the calls of one tool were seen to do."""
 
     calls: int = 0
@@ -82,7 +82,7 @@ class Seen:
     errors: Counter[str] = field(default_factory=Counter)
 
 
-def guess(spec: ToolSpec, seen: Seen | None = None) -> Guess:
+def guess(spec: ToolSpec, seen: ObservedCalls | None = None) -> Guess:
     """The policy of one tool. Never looser than what the tool declares of itself."""
     effect, because = _effect(spec.name, spec.description, spec.effect)
     if effect == "read" and seen and seen.reported_change:
@@ -120,10 +120,10 @@ def _effect(name: str, description: str, declared: Effect | None) -> tuple[Effec
     return "write", "nothing tells what it does"
 
 
-def observe(transcripts: Iterable[Transcript]) -> tuple[Mapping[str, ToolSpec], Mapping[str, Seen]]:
+def observe(transcripts: Iterable[Transcript]) -> tuple[Mapping[str, ToolSpec], Mapping[str, ObservedCalls]]:
     """The tools of some conversations, and what their calls were seen to do."""
     specs: dict[str, ToolSpec] = {}
-    seen: dict[str, Seen] = {}
+    seen: dict[str, ObservedCalls] = {}
     for transcript in transcripts:
         specs.update({name: spec for name, spec in (transcript.specs or {}).items() if name not in specs})
         open_calls: dict[str, str] = {}
@@ -133,11 +133,11 @@ def observe(transcripts: Iterable[Transcript]) -> tuple[Mapping[str, ToolSpec], 
             except Unknown:
                 continue
             for step in found:
-                if isinstance(step, Proposed):
+                if isinstance(step, TranscriptCall):
                     open_calls[step.call.id] = step.call.tool
-                    seen.setdefault(step.call.tool, Seen()).calls += 1
-                elif isinstance(step, Returned) and (tool := open_calls.pop(step.call_id, "")):
-                    one = seen.setdefault(tool, Seen())
+                    seen.setdefault(step.call.tool, ObservedCalls()).calls += 1
+                elif isinstance(step, TranscriptResult) and (tool := open_calls.pop(step.call_id, "")):
+                    one = seen.setdefault(tool, ObservedCalls())
                     one.failed += step.failed or step.content[:5].lower() == "error"
                     one.reported_change += bool(_REPORTS_CHANGE.search(step.content[:500].lower()))
     for tool in seen:
@@ -157,15 +157,15 @@ def draft(transcripts: Iterable[Transcript]) -> str:
     return "".join(_lines(specs, seen))
 
 
-def _lines(specs: Mapping[str, ToolSpec], seen: Mapping[str, Seen]) -> Iterator[str]:
+def _lines(specs: Mapping[str, ToolSpec], seen: Mapping[str, ObservedCalls]) -> Iterator[str]:
     yield "# Drafted from transcripts. Every setting is a guess: read each line marked 'review', then drop the mark.\n"
     yield "# `circumspect policy check` tells what is wrong with it, `circumspect audit` what it would have held.\n"
     yield "version: 1\n"
     yield "tools:\n" if specs else "tools: {}\n"
     for name in sorted(specs):
-        spec, calls = specs[name], seen.get(name, Seen())
+        spec, calls = specs[name], seen.get(name, ObservedCalls())
         guessed = guess(spec, calls)
-        yield f"  {_quoted(name)}:\n"
+        yield f"  {_quote_name(name)}:\n"
         yield f"    effect: {guessed.policy.effect}  # review: {guessed.because}; seen {calls.calls} times\n"
         if guessed.policy.confirm:
             yield f"    confirm: {guessed.policy.confirm}  # review: nobody said what this tool does\n"
@@ -175,11 +175,11 @@ def _lines(specs: Mapping[str, ToolSpec], seen: Mapping[str, Seen]) -> Iterator[
         if destinations and guessed.policy.effect != "read":
             yield "    params:\n"
             for parameter in destinations:
-                yield f"      {_quoted(parameter)}: {{source: trusted}}  # review: says where something goes\n"
+                yield f"      {_quote_name(parameter)}: {{source: trusted}}  # review: says where something goes\n"
         if guessed.open_world:
-            yield f"    # review: strangers may write what {_quoted(name)} returns; list it in untrusted_tools\n"
+            yield f"    # review: strangers may write what {_quote_name(name)} returns; list it in untrusted_tools\n"
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_][\w-]*", name) and name not in ("null", "true", "false", "yes", "no", "on", "off")
     return name if plain else json.dumps(name)

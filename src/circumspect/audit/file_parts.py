@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from circumspect.audit.tool_defs import Toolbox
-from circumspect.audit.transcript_files import LINE_LIMIT, Problem, Transcript, read_lines
+from circumspect.audit.transcript_files import LINE_LIMIT, Transcript, TranscriptProblem, read_lines
 from circumspect.errors import ConfigError
 
 PART = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     start: int
     end: int
     """In bytes, at the beginning of a line or the end of the file."""
@@ -27,9 +27,9 @@ class Part:
     """The number of its first line."""
 
 
-def parts(path: Path, size: int = PART) -> Sequence[Part]:
+def parts(path: Path, size: int = PART) -> Sequence[FilePart]:
     """Parts of at least so many bytes; none for a file that does not fall into any, or is no larger than one."""
-    found: list[Part] = []
+    found: list[FilePart] = []
     if path.suffix.lower() == ".json" or path.stat().st_size <= size:
         return found
     with path.open("rb") as stream:
@@ -44,12 +44,12 @@ def parts(path: Path, size: int = PART) -> Sequence[Part]:
             if len(data) + len(rest) >= LINE_LIMIT:
                 return []
             end = start + len(data) + len(rest)
-            found.append(Part(start, end, line))
+            found.append(FilePart(start, end, line))
             start, line = end, line + data.count(b"\n") + rest.count(b"\n")
     return found if len(found) > 1 else []
 
 
-def read_part(path: Path, part: Part, toolbox: Toolbox) -> Iterator[Transcript | Problem]:
+def read_part(path: Path, part: FilePart, toolbox: Toolbox) -> Iterator[Transcript | TranscriptProblem]:
     """The conversations of a part, as reading the whole file gives them."""
     try:
         with path.open("rb") as stream:

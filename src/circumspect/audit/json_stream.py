@@ -21,7 +21,7 @@ _NAME = re.compile(_STRING, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class JsonPiece:
     key: str | None
     """The member's name; None in an outermost array."""
     data: bytes
@@ -36,7 +36,7 @@ class Truncated(ValueError):
         self.line = line
 
 
-def pieces(stream: IO[bytes], streamed: Collection[str] = ()) -> Iterator[Piece]:
+def pieces(stream: IO[bytes], streamed: Collection[str] = ()) -> Iterator[JsonPiece]:
     """The document's pieces in order. Members named in `streamed` that hold arrays come element by element."""
     scanner = _Scanner(stream)
     opening = scanner.skip_blank()
@@ -90,9 +90,9 @@ class _Scanner:
 
     def _value(self) -> tuple[bytes, int]:
         """The bytes of the value that starts here, and its line."""
-        return self._nested() if self.buffer[self.at : self.at + 1] in (b"{", b"[") else self._scalar()
+        return self._read_nested() if self.buffer[self.at : self.at + 1] in (b"{", b"[") else self._scalar()
 
-    def _nested(self) -> tuple[bytes, int]:
+    def _read_nested(self) -> tuple[bytes, int]:
         """Up to the bracket that closes the one it starts with."""
         scanned, depth = self.at, 0
         while True:
@@ -121,7 +121,7 @@ class _Scanner:
         self.at = end
         return data.strip(), line
 
-    def elements(self, key: str | None) -> Iterator[Piece]:
+    def elements(self, key: str | None) -> Iterator[JsonPiece]:
         self.at += 1
         while True:
             sign = self.skip_blank()
@@ -136,9 +136,9 @@ class _Scanner:
             if sign == b"}":
                 raise Truncated("a bracket is closed that was never opened", self.line)
             data, line = self._value()
-            yield Piece(key, data, line)
+            yield JsonPiece(key, data, line)
 
-    def members(self, streamed: Collection[str]) -> Iterator[Piece]:
+    def members(self, streamed: Collection[str]) -> Iterator[JsonPiece]:
         self.at += 1
         while True:
             sign = self.skip_blank()
@@ -158,7 +158,7 @@ class _Scanner:
                 yield from self.elements(key)
             else:
                 data, line = self._value()
-                yield Piece(key, data, line)
+                yield JsonPiece(key, data, line)
 
     def _key(self) -> str:
         while True:

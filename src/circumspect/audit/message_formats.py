@@ -23,27 +23,27 @@ class Unknown(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TranscriptText:
     speaker: Literal["user", "assistant", "system"]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class TranscriptCall:
     call: ToolCall
     problem: str = ""
     """Why the arguments could not be read; they are empty then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class TranscriptResult:
     call_id: str
     tool: str
     content: str
     failed: bool
 
 
-Step = Words | Proposed | Returned
+TranscriptStep = TranscriptText | TranscriptCall | TranscriptResult
 
 _ROLES: Mapping[str, Literal["user", "assistant", "system"]] = {
     "user": "user",
@@ -69,23 +69,23 @@ _SILENT = bag(
 """Items that say nothing to the user and call none of the agent's own tools."""
 
 
-def steps(message: Any) -> Sequence[Step]:
+def steps(message: Any) -> Sequence[TranscriptStep]:
     """What happens in one message. The chat format, by far the commonest, takes the short way."""
     if type(message) is dict:
         role, content = message.get("role"), message.get("content")
         if type(content) is str:
             if role == "user":
-                return (Words("user", content),) if content else ()
+                return (TranscriptText("user", content),) if content else ()
             if role == "tool" and type(key := message.get("tool_call_id")) is str and "error" not in message:
-                return (Returned(key, "", content, message.get("status") == "error"),)
+                return (TranscriptResult(key, "", content, message.get("status") == "error"),)
             if role == "assistant" and not message.get("tool_calls") and "function_call" not in message:
-                return (Words("assistant", content),) if content else ()
+                return (TranscriptText("assistant", content),) if content else ()
         elif content is None and role == "assistant" and type(calls := message.get("tool_calls")) is list:
             return tuple(_calls(message)) if calls else ()
     return tuple(_steps(message))
 
 
-def _steps(message: Any) -> Iterator[Step]:
+def _steps(message: Any) -> Iterator[TranscriptStep]:
     if not isinstance(message, Mapping):
         raise Unknown(f"a message must be an object, not {type(message).__name__}")
     role, kind = message.get("role"), message.get("type")
@@ -97,13 +97,15 @@ def _steps(message: Any) -> Iterator[Step]:
     elif isinstance(message.get("data"), Mapping) and isinstance(kind, str):
         yield from _by_role(kind, message["data"])
     elif kind == "function_call":
-        yield proposed(message.get("name"), message.get("arguments"), message.get("call_id") or message.get("id"))
+        yield read_call(message.get("name"), message.get("arguments"), message.get("call_id") or message.get("id"))
     elif kind == "mcp_call":
-        yield proposed(message.get("name"), message.get("arguments"), message.get("id"))
+        yield read_call(message.get("name"), message.get("arguments"), message.get("id"))
         if message.get("output") is not None or message.get("error"):
-            yield _returned(message.get("id"), message.get("name"), message.get("output"), bool(message.get("error")))
+            yield _read_result(
+                message.get("id"), message.get("name"), message.get("output"), bool(message.get("error"))
+            )
     elif kind == "function_call_output":
-        yield _returned(message.get("call_id"), message.get("name"), message.get("output"), False)
+        yield _read_result(message.get("call_id"), message.get("name"), message.get("output"), False)
     elif isinstance(kind, str) and (kind in _ROLES or kind in _RESULT_ROLES):
         yield from _by_role(kind, message)
     elif isinstance(kind, str) and kind in _SILENT:
@@ -112,7 +114,7 @@ def _steps(message: Any) -> Iterator[Step]:
         raise Unknown(f"unknown kind of message: {str(kind or role)[:40]!r}")
 
 
-def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[Step]:
+def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
     if role in _RESULT_ROLES:
         if isinstance(message.get("tool_messages"), list):
             for one in message["tool_messages"]:
@@ -122,7 +124,7 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[Step]:
             return
         failed = message.get("error") is True or message.get("status") == "error"
         identity = message.get("tool_call_id") or (message.get("id") if "requestor" in message else None)
-        yield _returned(identity, message.get("name"), message.get("content"), failed)
+        yield _read_result(identity, message.get("name"), message.get("content"), failed)
         return
     speaker = _ROLES.get(role)
     if speaker is None:
@@ -130,7 +132,7 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[Step]:
     content = message.get("content")
     if isinstance(content, str):
         if content:
-            yield Words(speaker, content)
+            yield TranscriptText(speaker, content)
     elif isinstance(content, list):
         yield from _blocks(speaker, content)
     elif content is not None:
@@ -139,9 +141,9 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[Step]:
         yield from _calls(message)
 
 
-def _blocks(speaker: Literal["user", "assistant", "system"], blocks: list[Any]) -> Iterator[Step]:
+def _blocks(speaker: Literal["user", "assistant", "system"], blocks: list[Any]) -> Iterator[TranscriptStep]:
     said: list[str] = []
-    rest: list[Step] = []
+    rest: list[TranscriptStep] = []
     for block in blocks:
         if isinstance(block, str):
             said.append(block)
@@ -152,15 +154,15 @@ def _blocks(speaker: Literal["user", "assistant", "system"], blocks: list[Any]) 
         elif isinstance(block.get("refusal"), str):
             said.append(block["refusal"])
         elif block.get("type") in ("tool_use", "server_tool_use"):
-            rest.append(proposed(block.get("name"), block.get("input"), block.get("id")))
+            rest.append(read_call(block.get("name"), block.get("input"), block.get("id")))
         elif block.get("type") == "tool_result":
-            rest.append(_returned(block.get("tool_use_id"), "", block.get("content"), bool(block.get("is_error"))))
+            rest.append(_read_result(block.get("tool_use_id"), "", block.get("content"), bool(block.get("is_error"))))
     if said:
-        yield Words(speaker, "\n".join(said))
+        yield TranscriptText(speaker, "\n".join(said))
     yield from rest
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[Step]:
+def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
     calls = message.get("tool_calls") or ()
     if not isinstance(calls, list | tuple):
         raise Unknown("tool_calls must be a list")
@@ -169,33 +171,35 @@ def _calls(message: Mapping[str, Any]) -> Iterator[Step]:
             raise Unknown("a tool call must be an object")
         function = call.get("function")
         if isinstance(function, Mapping):
-            yield proposed(function.get("name"), function.get("arguments"), call.get("id"))
+            yield read_call(function.get("name"), function.get("arguments"), call.get("id"))
         else:
-            yield proposed(call.get("name"), call.get("arguments", call.get("args")), call.get("id"))
+            yield read_call(call.get("name"), call.get("arguments", call.get("args")), call.get("id"))
     for call in message.get("invalid_tool_calls") or ():
         if isinstance(call, Mapping):
-            yield proposed(call.get("name"), call.get("args"), call.get("id"))
+            yield read_call(call.get("name"), call.get("args"), call.get("id"))
     old = message.get("function_call")
     if isinstance(old, Mapping):
-        yield proposed(old.get("name"), old.get("arguments"), old.get("name"))
+        yield read_call(old.get("name"), old.get("arguments"), old.get("name"))
 
 
-def proposed(name: Any, arguments: Any, identity: Any) -> Proposed:
+def read_call(name: Any, arguments: Any, identity: Any) -> TranscriptCall:
     """A call as it was written down, its arguments read when they are text."""
     tool, key = (name if type(name) is str else ""), (identity if type(identity) is str else "")
     if type(arguments) is dict:
-        return Proposed(ToolCall(tool, arguments, key))
+        return TranscriptCall(ToolCall(tool, arguments, key))
     if type(arguments) is str and arguments:
-        value = _parsed(arguments)
+        value = _parse_json(arguments)
         if type(value) is dict:
-            return Proposed(ToolCall(tool, value, key))
-        return Proposed(ToolCall(tool, {}, key), "the arguments are not a JSON object")
+            return TranscriptCall(ToolCall(tool, value, key))
+        return TranscriptCall(ToolCall(tool, {}, key), "the arguments are not a JSON object")
     if not arguments and (arguments is None or arguments == ""):
-        return Proposed(ToolCall(tool, {}, key))
-    return Proposed(ToolCall(tool, {}, key), f"the arguments are of type {type(arguments).__name__}, not an object")
+        return TranscriptCall(ToolCall(tool, {}, key))
+    return TranscriptCall(
+        ToolCall(tool, {}, key), f"the arguments are of type {type(arguments).__name__}, not an object"
+    )
 
 
-def _returned(identity: Any, name: Any, content: Any, failed: bool) -> Returned:
+def _read_result(identity: Any, name: Any, content: Any, failed: bool) -> TranscriptResult:
     if isinstance(content, list):
         content = "\n".join(
             block if isinstance(block, str) else str(block.get("text", "")) if isinstance(block, Mapping) else ""
@@ -203,28 +207,28 @@ def _returned(identity: Any, name: Any, content: Any, failed: bool) -> Returned:
         )
     elif content is not None and not isinstance(content, str):
         content = orjson.dumps(content, default=str).decode()
-    return Returned(
+    return TranscriptResult(
         identity if isinstance(identity, str) else "", name if isinstance(name, str) else "", content or "", failed
     )
 
 
 @lru_cache(maxsize=512)
-def _parsed_short(text: str) -> Json:
+def _parse_short_json(text: str) -> Json:
     value: Json = orjson.loads(text)
     return value
 
 
-def _parsed(text: str) -> Json:
+def _parse_json(text: str) -> Json:
     """The JSON value of a text; the text itself when it is none."""
     try:
-        return _parsed_short(text) if len(text) <= 65_536 else orjson.loads(text)
+        return _parse_short_json(text) if len(text) <= 65_536 else orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
 
 
 def result_value(content: str) -> Json:
     """A tool result as a value: parsed when it is a JSON object or array, as it is otherwise."""
-    return _parsed(content) if content[:1] in ("{", "[") else content
+    return _parse_json(content) if content[:1] in ("{", "[") else content
 
 
 def has_failed(content: str, value: Json) -> bool:

@@ -17,10 +17,10 @@ from importlib.resources import files
 
 import orjson
 
-from circumspect.audit.ground_truth import Score
-from circumspect.audit.report_text import clean, many
-from circumspect.audit.rulings import Ruled
-from circumspect.audit.summary import VERDICTS, Summary, evidence
+from circumspect.audit.ground_truth import AuditScore
+from circumspect.audit.report_text import clean, format_count
+from circumspect.audit.rulings import AuditedCall
+from circumspect.audit.summary import VERDICTS, AuditSummary, evidence
 
 _WORDS: Mapping[str, str] = {
     "allow": "would run",
@@ -31,8 +31,8 @@ _WORDS: Mapping[str, str] = {
 
 
 def page(
-    summary: Summary,
-    score: Score | None = None,
+    summary: AuditSummary,
+    score: AuditScore | None = None,
     *,
     title: str = "What would have been held",
     policy: str = "",
@@ -69,15 +69,15 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _subtitle(summary: Summary, policy: str, at: datetime | None) -> str:
-    parts = [f"{many(summary.calls, 'proposed call')} in {many(summary.conversations, 'conversation')}"]
+def _subtitle(summary: AuditSummary, policy: str, at: datetime | None) -> str:
+    parts = [f"{format_count(summary.calls, 'proposed call')} in {format_count(summary.conversations, 'conversation')}"]
     parts.append(f"policy {policy}" if policy else "no policy: effects guessed from the tools")
     if at:
         parts.append(at.strftime("%Y-%m-%d %H:%M %Z").strip())
     return " · ".join(parts)
 
 
-def _figures(summary: Summary) -> Iterator[str]:
+def _figures(summary: AuditSummary) -> Iterator[str]:
     yield '<div class="figures">'
     for verdict in VERDICTS:
         count = summary.verdicts[verdict]
@@ -92,7 +92,7 @@ def _figures(summary: Summary) -> Iterator[str]:
 # --- charts -----------------------------------------------------------------------------------------------------------
 
 
-def _charts(summary: Summary) -> Iterator[str]:
+def _charts(summary: AuditSummary) -> Iterator[str]:
     yield '<h2>At a glance</h2><div class="charts">'
     if summary.reasons:
         yield '<div class="chart"><h3>Why calls were held</h3>'
@@ -150,11 +150,11 @@ def _svg(drawn: Iterable[str], width: int, height: int, title: str) -> str:
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def _score(score: Score) -> Iterator[str]:
+def _score(score: AuditScore) -> Iterator[str]:
     (held, wrong), (needless, right) = score.wrong, score.right
     yield "<h2>Against the labels</h2><div class=figures>"
     for name, number, note in (
-        ("deny", score.caught, f"wrong calls held ({held:,} of {wrong:,})"),
+        ("deny", score.catch_rate, f"wrong calls held ({held:,} of {wrong:,})"),
         ("ask", score.friction, f"right calls held ({needless:,} of {right:,})"),
         ("allow", score.precision, "of held calls were wrong"),
     ):
@@ -173,10 +173,10 @@ def _score(score: Score) -> Iterator[str]:
     yield "</table>"
 
 
-def _cases(cases: Sequence[Ruled], summary: Summary, meanings: Mapping[str, str]) -> Iterator[str]:
+def _cases(cases: Sequence[AuditedCall], summary: AuditSummary, meanings: Mapping[str, str]) -> Iterator[str]:
     if not cases:
         return
-    yield f"<h2>Cases</h2><p class=soft>The most telling {len(cases):,} of {summary.held:,} held calls.</p>"
+    yield f"<h2>Cases</h2><p class=soft>The most telling {len(cases):,} of {summary.held_calls:,} held calls.</p>"
     yield '<div class="filters">'
     yield _choice("verdict", "any verdict", [verdict for verdict in VERDICTS if verdict != "allow"])
     yield _choice("reason", "any reason", sorted({str(code) for row in cases for code in row.reason_codes}))
@@ -192,7 +192,7 @@ def _choice(name: str, every: str, values: Sequence[str]) -> str:
     return f'<select id="{name}" aria-label="{name}"><option value="">{every}</option>{options}</select>'
 
 
-def _case(row: Ruled, meanings: Mapping[str, str]) -> Iterator[str]:
+def _case(row: AuditedCall, meanings: Mapping[str, str]) -> Iterator[str]:
     codes = [str(code) for code in row.reason_codes]
     yield (
         f'<details class="case {row.verdict}" data-verdict="{row.verdict}" data-reasons="{escape(" ".join(codes))}" '
@@ -215,7 +215,7 @@ def _case(row: Ruled, meanings: Mapping[str, str]) -> Iterator[str]:
     yield f"<p class=soft>{escape(clean(where, 300))}</p></div></details>"
 
 
-def _claims(summary: Summary) -> Iterator[str]:
+def _claims(summary: AuditSummary) -> Iterator[str]:
     if not summary.claims:
         return
     yield "<h2>Replies that claim what no call did</h2>"
@@ -226,7 +226,7 @@ def _claims(summary: Summary) -> Iterator[str]:
         )
 
 
-def _problems(summary: Summary) -> Iterator[str]:
+def _problems(summary: AuditSummary) -> Iterator[str]:
     if not summary.problem_counts:
         return
     yield f"<h2>Could not be read: {sum(summary.problem_counts.values()):,}</h2><table>"

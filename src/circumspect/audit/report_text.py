@@ -11,15 +11,19 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from circumspect.audit.ground_truth import Score
-from circumspect.audit.rulings import Ruled
-from circumspect.audit.summary import VERDICTS, Summary, evidence
+from circumspect.audit.ground_truth import AuditScore
+from circumspect.audit.rulings import AuditedCall
+from circumspect.audit.summary import VERDICTS, AuditSummary, evidence
 
 BAR = 28
 
 
 def lines(
-    summary: Summary, score: Score | None = None, *, meanings: Mapping[str, str] | None = None, width: int = 100
+    summary: AuditSummary,
+    score: AuditScore | None = None,
+    *,
+    meanings: Mapping[str, str] | None = None,
+    width: int = 100,
 ) -> Iterator[str]:
     """The report. `meanings` are the one-line meanings of reason codes, in whatever language."""
     yield from _counts(summary)
@@ -40,7 +44,7 @@ def lines(
         yield ""
         yield "Replies that claim what no call did"
         for claim in summary.claims[:5]:
-            yield from _wrapped(
+            yield from _wrap_lines(
                 f"  {clean(claim.id)}, message {claim.index}: ", f"“{clean(claim.claim.sentence)}”", width
             )
     if summary.problem_counts:
@@ -48,9 +52,9 @@ def lines(
         yield from _problems(summary, width)
 
 
-def _counts(summary: Summary) -> Iterator[str]:
+def _counts(summary: AuditSummary) -> Iterator[str]:
     yield (
-        f"{many(summary.calls, 'proposed call')} in {many(summary.conversations, 'conversation')}, "
+        f"{format_count(summary.calls, 'proposed call')} in {format_count(summary.conversations, 'conversation')}, "
         f"{summary.changes:,} of them would change something"
     )
     most = max((summary.verdicts[verdict] for verdict in VERDICTS), default=0)
@@ -60,35 +64,35 @@ def _counts(summary: Summary) -> Iterator[str]:
         yield f"  {verdict:9}{count:8,}  {share:5.1f} %  {_bar(count, most)}"
 
 
-def _reasons(summary: Summary, meanings: Mapping[str, str], width: int) -> Iterator[str]:
+def _reasons(summary: AuditSummary, meanings: Mapping[str, str], width: int) -> Iterator[str]:
     yield "Why calls were held"
     for code, count in summary.reasons.most_common():
-        yield from _wrapped(f"  {code:26}{count:8,}  ", meanings.get(code, ""), width)
+        yield from _wrap_lines(f"  {code:26}{count:8,}  ", meanings.get(code, ""), width)
 
 
-def _case(number: int, row: Ruled, width: int) -> Iterator[str]:
+def _case(number: int, row: AuditedCall, width: int) -> Iterator[str]:
     arguments = orjson.dumps(row.arguments, default=str).decode()
-    yield from _wrapped(f"{number:2}. {row.verdict.upper()} ", f"{clean(row.tool)} {clean(arguments, 300)}", width)
+    yield from _wrap_lines(f"{number:2}. {row.verdict.upper()} ", f"{clean(row.tool)} {clean(arguments, 300)}", width)
     yield f"    {clean(row.path)}:{row.line}, {clean(row.id)}, message {row.index}"
     for name, why in evidence(row):
-        yield from _wrapped(f"    {clean(name)}: ", clean(why, 300), width)
+        yield from _wrap_lines(f"    {clean(name)}: ", clean(why, 300), width)
     if row.question:
-        yield from _wrapped("    asked: ", f"“…{clean(row.question[-220:])}”", width)
+        yield from _wrap_lines("    asked: ", f"“…{clean(row.question[-220:])}”", width)
     if row.answer:
-        yield from _wrapped("    user:  ", f"“{clean(row.answer, 220)}”", width)
+        yield from _wrap_lines("    user:  ", f"“{clean(row.answer, 220)}”", width)
 
 
-def _problems(summary: Summary, width: int) -> Iterator[str]:
+def _problems(summary: AuditSummary, width: int) -> Iterator[str]:
     total = sum(summary.problem_counts.values())
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in summary.problem_counts.most_common())
-    yield f"{many(total, 'thing')} could not be read: {kinds}"
+    yield f"{format_count(total, 'thing')} could not be read: {kinds}"
     for problem in summary.problems[:10]:
-        yield from _wrapped("  ", clean(str(problem), 300), width)
+        yield from _wrap_lines("  ", clean(str(problem), 300), width)
     if total > min(10, len(summary.problems)):
         yield f"  … and {total - min(10, len(summary.problems)):,} more"
 
 
-def many(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -97,7 +101,7 @@ def _bar(count: int, most: int) -> str:
     return "█" * max(full, 1 if count else 0)
 
 
-def _wrapped(start: str, text: str, width: int) -> Iterator[str]:
+def _wrap_lines(start: str, text: str, width: int) -> Iterator[str]:
     yield from textwrap.wrap(
         start + text, max(width, len(start) + 20), subsequent_indent=" " * len(start), break_long_words=True
     ) or [start]

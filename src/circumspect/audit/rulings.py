@@ -10,17 +10,17 @@ from typing import Any, Literal
 
 import orjson
 
-from circumspect.audit.transcript_files import Problem
-from circumspect.policy.grounding.claims import Claim
+from circumspect.audit.transcript_files import TranscriptProblem
+from circumspect.policy.grounding.claims import ActionClaim
 from circumspect.policy.grounding.tracing import Traced
 from circumspect.reasons import ReasonCode
-from circumspect.values import Finding, Json, JsonObject, Verdict
+from circumspect.values import Json, JsonObject, RuleFinding, Verdict
 
-Said = Literal["allow", "ask", "escalate", "deny"]
+AuditVerdict = Literal["allow", "ask", "escalate", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class AuditedCall:
     """One proposed call and what would have become of it."""
 
     id: str
@@ -29,8 +29,8 @@ class Ruled:
     call: int
     """Its position in that message."""
     tool: str
-    verdict: Said
-    findings: tuple[Finding, ...]
+    verdict: AuditVerdict
+    findings: tuple[RuleFinding, ...]
     grounding: tuple[Traced, ...]
     arguments: JsonObject
     effect: str
@@ -71,7 +71,7 @@ class Unsupported:
 
     id: str
     index: int
-    claim: Claim
+    claim: ActionClaim
     path: str
     line: int
 
@@ -85,15 +85,15 @@ class Unsupported:
         }
 
 
-Row = Ruled | Unsupported | Problem
+AuditRow = AuditedCall | Unsupported | TranscriptProblem
 
 
-def line_of(row: Row) -> bytes:
+def line_of(row: AuditRow) -> bytes:
     """A row as one line of JSON. Only rulings carry a verdict."""
     return orjson.dumps(row.to_json(), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def said(verdict: Verdict) -> Said:
+def to_audit_verdict(verdict: Verdict) -> AuditVerdict:
     """Our verdict in the words of the output: a confirmation is a question; a colleague's approval is a handover."""
     if verdict.kind == "confirm":
         return "escalate" if verdict.by == "colleague" else "ask"

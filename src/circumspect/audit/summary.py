@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from circumspect.audit.rulebook import AUDIT_RULES
-from circumspect.audit.rulings import Row, Ruled, Said, Unsupported
-from circumspect.audit.transcript_files import Problem
+from circumspect.audit.rulings import AuditedCall, AuditRow, AuditVerdict, Unsupported
+from circumspect.audit.transcript_files import TranscriptProblem
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json
 
-VERDICTS: tuple[Said, ...] = ("allow", "ask", "escalate", "deny")
+VERDICTS: tuple[AuditVerdict, ...] = ("allow", "ask", "escalate", "deny")
 KEPT_PROBLEMS = 20
 _SENTENCES: Mapping[str, str] = {one.name: one.sentence for one in AUDIT_RULES}
 _TELLS: Mapping[str, int] = {
@@ -37,7 +37,7 @@ _TELLS: Mapping[str, int] = {
 
 
 @dataclass
-class Summary:
+class AuditSummary:
     keep: int = 4
     """How many calls to remember for each reason; a page shows more of them than a terminal."""
     calls: int = 0
@@ -51,26 +51,26 @@ class Summary:
     tools: dict[str, Counter[str]] = field(default_factory=dict)
     claims: list[Unsupported] = field(default_factory=list)
     claim_count: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[TranscriptProblem] = field(default_factory=list)
     problem_counts: Counter[str] = field(default_factory=Counter)
-    cases: dict[str, list[tuple[int, Ruled]]] = field(default_factory=dict)
+    cases: dict[str, list[tuple[int, AuditedCall]]] = field(default_factory=dict)
     _last: tuple[str, int, str] = ("", -1, "")
 
-    def add(self, row: Row) -> None:
+    def add(self, row: AuditRow) -> None:
         match row:
-            case Ruled():
-                self._ruled(row)
+            case AuditedCall():
+                self._add_call(row)
             case Unsupported():
                 self.claim_count += 1
                 self.reasons[str(ReasonCode.UNSUPPORTED_CLAIM)] += 1
                 if len(self.claims) < self.keep * 3:
                     self.claims.append(row)
-            case Problem():
+            case TranscriptProblem():
                 self.problem_counts[row.kind] += 1
                 if len(self.problems) < KEPT_PROBLEMS:
                     self.problems.append(row)
 
-    def _ruled(self, row: Ruled) -> None:
+    def _add_call(self, row: AuditedCall) -> None:
         here = (row.path, row.line, row.id)
         if here != self._last:
             self.conversations += 1
@@ -87,7 +87,7 @@ class Summary:
         if codes:
             self._keep(max(codes, key=lambda code: _TELLS.get(code, 1)), row)
 
-    def _keep(self, code: str, row: Ruled) -> None:
+    def _keep(self, code: str, row: AuditedCall) -> None:
         """The most telling few, different tools first; of equals the earliest."""
         kept = self.cases.setdefault(code, [])
         same = sum(other.tool == row.tool for _, other in kept)
@@ -96,10 +96,10 @@ class Summary:
         del kept[self.keep :]
 
     @property
-    def held(self) -> int:
+    def held_calls(self) -> int:
         return self.calls - self.verdicts["allow"]
 
-    def telling(self, most: int = 10) -> tuple[Ruled, ...]:
+    def telling(self, most: int = 10) -> tuple[AuditedCall, ...]:
         """The cases to show: round after round one of each reason, the gravest reasons first."""
         order = sorted(self.cases, key=lambda code: (-_TELLS.get(code, 1), code))
         rounds = (self.cases[code][at][1] for at in range(self.keep) for code in order if at < len(self.cases[code]))
@@ -110,7 +110,7 @@ class Summary:
             "conversations": self.conversations,
             "calls": self.calls,
             "changes": self.changes,
-            "held": self.held,
+            "held": self.held_calls,
             "verdicts": {verdict: self.verdicts[verdict] for verdict in VERDICTS},
             "reason_codes": dict(self.reasons.most_common()),
             "rules": dict(self.rules.most_common()),
@@ -120,13 +120,13 @@ class Summary:
         }
 
 
-def _telling(row: Ruled) -> int:
+def _telling(row: AuditedCall) -> int:
     severity = {"deny": 3, "escalate": 2, "ask": 1}.get(row.verdict, 0)
     effect = {"destructive": 3, "write": 2}.get(row.effect, 0)
     return 10 * max((_TELLS.get(str(code), 1) for code in row.reason_codes), default=0) + severity + effect
 
 
-def evidence(row: Ruled) -> Iterator[tuple[str, str]]:
+def evidence(row: AuditedCall) -> Iterator[tuple[str, str]]:
     """Why, in words: what each rule said, and where the values that it is about come from."""
     for finding in row.findings:
         problem = getattr(finding.verdict, "problem", "")

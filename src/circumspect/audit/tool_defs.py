@@ -35,12 +35,12 @@ class Toolbox:
         if tools is None:
             return None
         if isinstance(tools, str):
-            return self._kept((str(folder), tools), lambda: self._from_file(tools, folder))
+            return self._get_cached((str(folder), tools), lambda: self._from_file(tools, folder))
         data = orjson.dumps(tools, option=orjson.OPT_NON_STR_KEYS)
         key = hashlib.blake2b(data, digest_size=16).digest()
-        return self._kept(key, lambda: specs_of(tools))
+        return self._get_cached(key, lambda: specs_of(tools))
 
-    def _kept(self, key: object, make: Any) -> Specs:
+    def _get_cached(self, key: object, make: Any) -> Specs:
         if key not in self.known:
             if len(self.known) >= self.limit:
                 self.known.pop(next(iter(self.known)))

@@ -19,8 +19,8 @@ from typing import IO, Any, Literal, cast
 
 import orjson
 
-from circumspect.audit.json_stream import Piece, Truncated, pieces
-from circumspect.audit.message_formats import Proposed, proposed
+from circumspect.audit.json_stream import JsonPiece, Truncated, pieces
+from circumspect.audit.message_formats import TranscriptCall, read_call
 from circumspect.audit.tool_defs import BadTools, Specs, Toolbox, specs_of
 from circumspect.errors import ConfigError
 from circumspect.values import Json
@@ -36,7 +36,7 @@ ProblemKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TranscriptProblem:
     """Something that could not be read, and was left out. `message` is -1 when the whole conversation was."""
 
     path: str
@@ -70,7 +70,7 @@ class Transcript:
     specs: Specs | None
     untrusted: frozenset[str] | None
     """Tools whose results strangers can write; None when the file does not say."""
-    proposal: Proposed | None = None
+    proposal: TranscriptCall | None = None
     """Only this call is ruled on, after all of the messages."""
     path: str = ""
     line: int = 0
@@ -78,23 +78,23 @@ class Transcript:
     label: Any = None
 
 
-def read(paths: Iterable[str | Path], toolbox: Toolbox | None = None) -> Iterator[Transcript | Problem]:
+def read(paths: Iterable[str | Path], toolbox: Toolbox | None = None) -> Iterator[Transcript | TranscriptProblem]:
     """Every conversation of every file, in order."""
     toolbox = toolbox or Toolbox()
     for one in paths:
         path = Path(one)
         try:
-            with _opened(path) as stream:
+            with _open_stream(path) as stream:
                 yield from read_stream(stream, path.name, folder=path.parent, lines=_is_lines(path), toolbox=toolbox)
         except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-            yield Problem(path.name, 0, "malformed", f"the compressed file is damaged: {problem}")
+            yield TranscriptProblem(path.name, 0, "malformed", f"the compressed file is damaged: {problem}")
         except OSError as problem:
             raise ConfigError(
                 f"Cannot read {path}: {problem.strerror or problem}.", fix="Check the path and its permissions."
             ) from None
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_stream(path: Path) -> IO[bytes]:
     stream = path.open("rb")
     # Looked at and not read: a pipe cannot go back to its beginning.
     if stream.peek(2)[:2] == b"\x1f\x8b":
@@ -111,12 +111,12 @@ def _is_lines(path: Path) -> bool:
 
 def read_stream(
     stream: IO[bytes], name: str, *, folder: Path | None, lines: bool, toolbox: Toolbox
-) -> Iterator[Transcript | Problem]:
+) -> Iterator[Transcript | TranscriptProblem]:
     """The conversations of one open file. `folder` is where its tools files are looked for; None looks nowhere."""
     reader = _Reader(name, folder, toolbox)
     start = stream.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        yield Problem(name, 1, "encoding", "the file is UTF-16; save it as UTF-8")
+        yield TranscriptProblem(name, 1, "encoding", "the file is UTF-16; save it as UTF-8")
         return
     start += stream.read(1 << 16)
     rest = _Ahead(start[3:] if start[:3] == b"\xef\xbb\xbf" else start, stream)
@@ -128,7 +128,7 @@ def read_stream(
 
 def read_lines(
     lines: Iterable[tuple[int, bytes]], name: str, *, folder: Path | None, toolbox: Toolbox
-) -> Iterator[Transcript | Problem]:
+) -> Iterator[Transcript | TranscriptProblem]:
     """The conversations of some lines of a file, each with its number in it."""
     reader = _Reader(name, folder, toolbox)
     for number, line in lines:
@@ -172,26 +172,28 @@ class _Reader:
     folder: Path | None
     toolbox: Toolbox
 
-    def lines(self, stream: _Ahead) -> Iterator[Transcript | Problem]:
+    def lines(self, stream: _Ahead) -> Iterator[Transcript | TranscriptProblem]:
         number = 0
         while line := stream.readline(LINE_LIMIT):
             number += 1
             if len(line) >= LINE_LIMIT and not line.endswith(b"\n"):
                 while (more := stream.readline(LINE_LIMIT)) and not more.endswith(b"\n"):
                     pass
-                yield Problem(self.name, number, "malformed", f"the line is longer than {LINE_LIMIT >> 20} MiB")
+                yield TranscriptProblem(
+                    self.name, number, "malformed", f"the line is longer than {LINE_LIMIT >> 20} MiB"
+                )
             elif line.strip():
                 yield from self.conversations(line, number)
 
-    def document(self, stream: _Ahead) -> Iterator[Transcript | Problem]:
+    def document(self, stream: _Ahead) -> Iterator[Transcript | TranscriptProblem]:
         """A JSON document. One whose elements are messages, or that has messages of its own, is one conversation."""
         held: dict[str, Any] = {}
         messages: list[Any] = []
         first = 1
         try:
             for piece in pieces(cast("IO[bytes]", stream), _STREAMED):
-                value = self._parsed(piece)
-                if isinstance(value, Problem):
+                value = self._parse_piece(piece)
+                if isinstance(value, TranscriptProblem):
                     yield value
                 elif piece.key in _STREAMED or (piece.key is None and not messages and _is_conversation(value)):
                     yield from self.conversation(self._with_tools(value, held), piece.line)
@@ -201,24 +203,24 @@ class _Reader:
                 else:
                     held[piece.key] = value
         except Truncated as problem:
-            yield Problem(self.name, problem.line, "malformed", str(problem))
+            yield TranscriptProblem(self.name, problem.line, "malformed", str(problem))
         if messages:
             yield from self.conversation({"messages": messages}, first)
         elif _is_conversation(held):
             yield from self.conversation(held, 1)
 
-    def _parsed(self, piece: Piece) -> Any:
+    def _parse_piece(self, piece: JsonPiece) -> Any:
         try:
             return orjson.loads(piece.data)
         except orjson.JSONDecodeError as problem:
-            return self._malformed(piece.data, piece.line, problem)
+            return self._describe_bad_json(piece.data, piece.line, problem)
 
-    def _malformed(self, data: bytes, line: int, problem: orjson.JSONDecodeError) -> Problem:
+    def _describe_bad_json(self, data: bytes, line: int, problem: orjson.JSONDecodeError) -> TranscriptProblem:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as wrong:
-            return Problem(self.name, line, "encoding", f"not UTF-8 at byte {wrong.start}")
-        return Problem(self.name, line, "malformed", f"not JSON: {str(problem)[:120]}")
+            return TranscriptProblem(self.name, line, "encoding", f"not UTF-8 at byte {wrong.start}")
+        return TranscriptProblem(self.name, line, "malformed", f"not JSON: {str(problem)[:120]}")
 
     def _with_tools(self, value: Any, held: Mapping[str, Any]) -> Any:
         """tau2-bench keeps the tools once, in front of all simulations."""
@@ -229,11 +231,11 @@ class _Reader:
             return {**value, "tools": tools}
         return value
 
-    def conversations(self, line: bytes, number: int) -> Iterator[Transcript | Problem]:
+    def conversations(self, line: bytes, number: int) -> Iterator[Transcript | TranscriptProblem]:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as problem:
-            yield self._malformed(line, number, problem)
+            yield self._describe_bad_json(line, number, problem)
             return
         if type(value) is list and value and _is_conversation(value[0]):
             for one in value:
@@ -241,27 +243,29 @@ class _Reader:
         else:
             yield from self.conversation({"messages": value} if isinstance(value, list) else value, number)
 
-    def conversation(self, value: Any, line: int) -> Iterator[Transcript | Problem]:
+    def conversation(self, value: Any, line: int) -> Iterator[Transcript | TranscriptProblem]:
         if not isinstance(value, Mapping):
-            yield Problem(self.name, line, "malformed", f"a conversation must be an object, not {type(value).__name__}")
+            yield TranscriptProblem(
+                self.name, line, "malformed", f"a conversation must be an object, not {type(value).__name__}"
+            )
             return
         messages = next((value[key] for key in _MESSAGES if isinstance(value.get(key), list)), None)
         identity = _identity(value, self.name, line)
         proposal = value.get("proposal")
         if messages is None and proposal is None:
-            yield Problem(self.name, line, "empty", "there are no messages", identity)
+            yield TranscriptProblem(self.name, line, "empty", "there are no messages", identity)
             return
         try:
             specs = self.toolbox.specs(value.get("tools"), self.folder)
         except (BadTools, TypeError) as problem:
-            yield Problem(self.name, line, "tools", str(problem), identity)
+            yield TranscriptProblem(self.name, line, "tools", str(problem), identity)
             return
         call = None
         if proposal is not None:
             if not isinstance(proposal, Mapping) or not isinstance(proposal.get("tool"), str):
-                yield Problem(self.name, line, "malformed", "a proposal must be {tool, arguments}", identity)
+                yield TranscriptProblem(self.name, line, "malformed", "a proposal must be {tool, arguments}", identity)
                 return
-            call = proposed(proposal["tool"], proposal.get("arguments"), "")
+            call = read_call(proposal["tool"], proposal.get("arguments"), "")
         untrusted = value.get("untrusted_tools")
         yield Transcript(
             identity,

@@ -18,14 +18,14 @@ from circumspect.policy import arguments
 from circumspect.policy.arguments import is_misbuilt
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, words_of
-from circumspect.policy.grounding.fields import Result
-from circumspect.policy.grounding.normalise import folded, occurs
+from circumspect.policy.grounding.fields import IndexedResult
+from circumspect.policy.grounding.normalise import find_word, fold
 from circumspect.policy.grounding.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.parsing.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.preconditions import examine
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Happened, Json, Session, ToolSpec, Verdict
+from circumspect.values import Allow, Ask, Confirm, Deny, History, Json, PastCall, ToolSpec, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Exchange:
 
     question: str
     answer: str
-    since: tuple[Happened, ...]
+    since: tuple[PastCall, ...]
     """What ran after the answer."""
     pending: bool
     """The assistant asked something after the user last spoke, so there is no answer yet."""
@@ -42,7 +42,7 @@ class Exchange:
     """What the assistant asked last was whether to go ahead."""
 
 
-def exchange_of(session: Session) -> Exchange:
+def exchange_of(session: History) -> Exchange:
     """Worked out once per session."""
     found = session.__dict__.get("exchange")
     if not isinstance(found, Exchange):
@@ -50,12 +50,12 @@ def exchange_of(session: Session) -> Exchange:
     return found
 
 
-def _exchange(session: Session) -> Exchange:
+def _exchange(session: History) -> Exchange:
     question, answer = "", ""
-    since: list[Happened] = []
+    since: list[PastCall] = []
     after: list[str] = []
     for event in reversed(session.events):
-        if isinstance(event, Happened):
+        if isinstance(event, PastCall):
             if not answer:
                 since.append(event)
         elif event.speaker == "user":
@@ -71,15 +71,15 @@ def _exchange(session: Session) -> Exchange:
     return Exchange(question, answer, tuple(reversed(since)), pending, asked)
 
 
-def agreed(facts: Facts) -> bool:
+def has_user_agreed(facts: Facts) -> bool:
     """The user's newest words agree to what the assistant last put to them, and nothing was asked since."""
     exchange = exchange_of(facts.session)
     if exchange.pending:
         return False
-    return consent(exchange.answer) == "yes" or _ordered(facts.call.tool, exchange)
+    return consent(exchange.answer) == "yes" or _is_plain_order(facts.call.tool, exchange)
 
 
-def _ordered(tool: str, exchange: Exchange) -> bool:
+def _is_plain_order(tool: str, exchange: Exchange) -> bool:
     """A plain order to cancel or delete, in reply to the question which: it has no details left to agree on."""
     return (
         "delete" in actions_of(tool)
@@ -104,31 +104,35 @@ def _changes(facts: Facts) -> bool:
 @rule(ReasonCode.CONFIRMATION_REQUIRED)
 def the_user_said_yes_to_it(facts: Facts) -> Verdict:
     """Where a confirmation is wanted, the user's last words agree to what was put to them, plainly."""
-    return Allow() if not _wants_a_yes(facts) or agreed(facts) else Confirm()
+    return Allow() if not _wants_a_yes(facts) or has_user_agreed(facts) else Confirm()
 
 
 @rule(ReasonCode.CONFIRMATION_REQUIRED)
 def the_user_said_yes_to_what_is_special(facts: Facts) -> Verdict:
     """Where a condition in the policy file wants a confirmation, the user's last words agree, plainly."""
     wanted = any(one.then == "confirm" for one in examine(facts).special)
-    return Confirm() if wanted and not agreed(facts) else Allow()
+    return Confirm() if wanted and not has_user_agreed(facts) else Allow()
 
 
 @rule(ReasonCode.CONFIRMATION_REUSED)
 def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
     """After a yes was used, a further call is only covered when the question or the reply named what it acts on."""
-    if not _wants_a_yes(facts) or not agreed(facts):
+    if not _wants_a_yes(facts) or not has_user_agreed(facts):
         return Allow()
     exchange = exchange_of(facts.session)
     used = [one for one in exchange.since if one.ok and one.call.tool == facts.call.tool]
     if not used:
         return Allow()
     mine = dict(_record_ids(facts.call.arguments))
-    words = folded(f"{exchange.question}\n{exchange.answer}")
+    words = fold(f"{exchange.question}\n{exchange.answer}")
     for name, value in mine.items():
         theirs = {str(one.call.arguments.get(name)) for one in used}
         # The earlier call was named in the question and this one was not: the yes was for the other.
-        if value not in theirs and _named(value, words) is False and any(_named(other, words) for other in theirs):
+        if (
+            value not in theirs
+            and _is_named(value, words) is False
+            and any(_is_named(other, words) for other in theirs)
+        ):
             return Confirm()
     return Allow()
 
@@ -136,13 +140,13 @@ def one_yes_is_for_what_was_listed(facts: Facts) -> Verdict:
 @rule(ReasonCode.CONFLICTS_WITH_CONFIRMED)
 def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
     """The ids of the call are the ones that stood in the question or the reply, where such ids stood there."""
-    if not _wants_a_yes(facts) or not agreed(facts):
+    if not _wants_a_yes(facts) or not has_user_agreed(facts):
         return Allow()
     ids = tuple(_record_ids(facts.call.arguments))
     if not ids:
         return Allow()
     exchange = exchange_of(facts.session)
-    words = _unmarked(f"{exchange.answer}\n{exchange.question}")
+    words = _strip_markdown(f"{exchange.answer}\n{exchange.question}")
     for name, value in ids:
         if value.lstrip("#") in words:
             continue
@@ -153,7 +157,7 @@ def it_is_what_was_agreed_to(facts: Facts) -> Verdict:
             and (_other_is_meant(marks, value, exchange) or _departs(facts, marks, name, value, exchange))
         ):
             return Deny(f"'{value}' is not what the user agreed to. Propose what was agreed, or ask again.")
-    if _listed_otherwise(facts, ids, words):
+    if _is_listed_otherwise(facts, ids, words):
         return Deny("Another choice was agreed to for this one. Propose what was agreed, or ask again.")
     return Allow()
 
@@ -183,7 +187,7 @@ def what_the_schema_requires_is_there(facts: Facts) -> Verdict:
     if "" not in given.values() and _fits(facts.spec, facts):
         return Allow()
     blank = {name for name in given if given[name] == "" and not names_an_id(name) and not names_a_destination(name)}
-    missing = tuple(name for name in arguments.missing(facts.spec, given) if name not in blank)
+    missing = tuple(name for name in arguments.find_missing(facts.spec, given) if name not in blank)
     return Ask(missing=missing) if missing else Allow()
 
 
@@ -193,7 +197,7 @@ def arguments_fit_the_schema(facts: Facts) -> Verdict:
     if facts.spec is None or _fits(facts.spec, facts):
         return Allow()
     given = facts.call.arguments
-    invalid = arguments.problems(facts.spec, given)
+    invalid = arguments.find_problems(facts.spec, given)
     malformed = [
         name for name, problem in invalid.items() if problem == "unknown" or is_misbuilt(problem, given.get(name))
     ]
@@ -220,7 +224,7 @@ def _record_ids(call_arguments: Mapping[str, Json]) -> Iterator[tuple[str, str]]
             yield name, value
 
 
-def _is_a(value: str, name: str, session: Session) -> bool:
+def _is_a(value: str, name: str, session: History) -> bool:
     """A tool returned this value as the same kind of thing: `M05KNL` under `reservations`, for `reservation_id`."""
     kinds = [word for word in words_of(name) if len(word) > 3]
     bare = value.lstrip("#").casefold()
@@ -237,8 +241,8 @@ def _is_a(value: str, name: str, session: Session) -> bool:
     return False
 
 
-def _named(value: str, words: str) -> bool:
-    return occurs(folded(value).lstrip("#"), words) >= 0
+def _is_named(value: str, words: str) -> bool:
+    return find_word(fold(value).lstrip("#"), words) >= 0
 
 
 @lru_cache(maxsize=512)
@@ -256,8 +260,10 @@ def _shape(value: str) -> re.Pattern[str]:
 def _other_is_meant(marks: Mapping[str, frozenset[str]], value: str, exchange: Exchange) -> bool:
     """Another record than this one was described: "the card ending in 8484", "my gift card"."""
     for text in (exchange.answer, exchange.question):
-        words = _spoken(text)
-        said = {key: {mark for mark in own if mark in words and occurs(mark, words) >= 0} for key, own in marks.items()}
+        words = _fold_words(text)
+        said = {
+            key: {mark for mark in own if mark in words and find_word(mark, words) >= 0} for key, own in marks.items()
+        }
         mentioned = {key for key, own in said.items() if own - _common(said, key)}
         if mentioned:
             return value not in mentioned and not said[value]
@@ -278,14 +284,14 @@ def _departs(facts: Facts, marks: Mapping[str, frozenset[str]], name: str, value
     if own is None or own.holds(value.lower()) or not any(own.holds(key.lower()) for key in marks if key != value):
         return False
     kind = next((word for word in words_of(name) if len(word) > 3), "")
-    words = _spoken(f"{exchange.answer}\n{exchange.question}")
+    words = _fold_words(f"{exchange.answer}\n{exchange.question}")
     if kind and re.search(rf"\b(?:same|original|initial) (?:[a-z]+ )?{re.escape(kind)}", words):
         return True
     mine = (*marks[value], value.lower().replace("_", " "))
-    return not any(mark in _spoken(one.text) for one in facts.session.heard for mark in mine)
+    return not any(mark in _fold_words(one.text) for one in facts.session.utterances for mark in mine)
 
 
-def _own(facts: Facts, value: str) -> Result | None:
+def _own(facts: Facts, value: str) -> IndexedResult | None:
     """The newest result of looking up another record that the call names."""
     others = {other for _, other in _record_ids(facts.call.arguments) if other != value}
     for event, result in reversed(ledger_of(facts.session).results):
@@ -298,7 +304,7 @@ def _own(facts: Facts, value: str) -> Result | None:
     return None
 
 
-def _listed_otherwise(facts: Facts, ids: Sequence[tuple[str, str]], words: str) -> bool:
+def _is_listed_otherwise(facts: Facts, ids: Sequence[tuple[str, str]], words: str) -> bool:
     """In the list that was agreed to, another choice stands beside this id than the one in the call."""
     if facts.spec is None:
         return False
@@ -307,11 +313,11 @@ def _listed_otherwise(facts: Facts, ids: Sequence[tuple[str, str]], words: str) 
         if not isinstance(choices, Sequence) or isinstance(choices, str) or not isinstance(chosen, str):
             continue
         for _, value in ids:
-            beside = folded(_beside(value, words))
+            beside = fold(_beside(value, words))
             if not beside:
                 continue
             others = [one for one in choices if isinstance(one, str) and one != chosen]
-            if occurs(folded(chosen), beside) < 0 and any(occurs(folded(one), beside) >= 0 for one in others):
+            if find_word(fold(chosen), beside) < 0 and any(find_word(fold(one), beside) >= 0 for one in others):
                 return True
     return False
 
@@ -326,17 +332,17 @@ def _beside(value: str, words: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _spoken(text: str) -> str:
-    return folded(_unmarked(text).replace("_", " "))
+def _fold_words(text: str) -> str:
+    return fold(_strip_markdown(text).replace("_", " "))
 
 
 @lru_cache(maxsize=256)
-def _unmarked(text: str) -> str:
+def _strip_markdown(text: str) -> str:
     """Without the signs of Markdown, which stand inside ids."""
     return text.replace("\\_", "_").replace("*", "").replace("`", "")
 
 
-def _siblings(session: Session, value: str) -> Mapping[str, frozenset[str]]:
+def _siblings(session: History, value: str) -> Mapping[str, frozenset[str]]:
     """The records among which this id is one choice, each with what it is called: of the newest result that has it."""
     for event, result in reversed(ledger_of(session).results):
         if event.ok and event.trusted and result.holds(value.lower()) and value in result.choices:

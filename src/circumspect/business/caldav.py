@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from zoneinfo import ZoneInfo
 
-from circumspect.business.calendar import Booking, SlotTaken, Span, Status, overlap, start_of, unknown_booking
+from circumspect.business.calendar import (
+    Booking,
+    BookingStatus,
+    SlotTaken,
+    TimeSlot,
+    overlap,
+    start_of,
+    unknown_booking,
+)
 from circumspect.business.http_session import client, send
 from circumspect.business.settings import CalDav
 from circumspect.errors import ConfigError, ToolError
@@ -54,7 +62,7 @@ class CalDavCalendar:
         async with self._http() as http:
             return await self._find(http, booking_id)
 
-    async def busy(self, start: datetime, end: datetime) -> tuple[Span, ...]:
+    async def busy(self, start: datetime, end: datetime) -> tuple[TimeSlot, ...]:
         async with self._http() as http:
             return tuple(span for _, span in await self._events(http, start, end))
 
@@ -65,7 +73,7 @@ class CalDavCalendar:
             if await self._others(http, booking):
                 raise SlotTaken
             headers = {"content-type": "text/calendar; charset=utf-8", "if-none-match": "*"}
-            body = _written(booking, _uid(booking.id))
+            body = _to_icalendar(booking, _uid(booking.id))
             put = await send(
                 http, _WHAT, "PUT", self._slot(booking.start), accept=(412,), content=body, headers=headers
             )
@@ -86,7 +94,7 @@ class CalDavCalendar:
                 raise unknown_booking(booking_id)
             cancelled = replace(booking, status="cancelled")
             headers = {"content-type": "text/calendar; charset=utf-8", "if-none-match": "*"}
-            body = _written(cancelled, f"cancelled-{_uid(booking_id)}")
+            body = _to_icalendar(cancelled, f"cancelled-{_uid(booking_id)}")
             await send(http, _WHAT, "PUT", self._trace(booking_id), accept=(412,), content=body, headers=headers)
             await self._remove(http, booking_id)
             return cancelled
@@ -131,7 +139,7 @@ class CalDavCalendar:
         events = await self._events(http, booking.start, booking.end)
         return any(uid != ours and overlap(taken, span) for uid, taken in events)
 
-    async def _events(self, http: httpx2.AsyncClient, start: datetime, end: datetime) -> list[tuple[str, Span]]:
+    async def _events(self, http: httpx2.AsyncClient, start: datetime, end: datetime) -> list[tuple[str, TimeSlot]]:
         # A day more on either side: floating times and all-day events are read in our zone, the server may use another.
         margin = timedelta(days=1)
         first, last = ((at.astimezone(UTC) + by).strftime(_STAMP) for at, by in ((start, -margin), (end, margin)))
@@ -146,7 +154,7 @@ class CalDavCalendar:
             raise ToolError("The calendar's answer cannot be read; nothing was changed.") from None
         return [(uid, span) for uid, span in found if overlap(span, (start, end))]
 
-    def _spans(self, text: str, start: datetime, end: datetime) -> Iterator[tuple[str, Span]]:
+    def _spans(self, text: str, start: datetime, end: datetime) -> Iterator[tuple[str, TimeSlot]]:
         """What an event, with all of its repetitions, takes up."""
         import icalendar
         import recurring_ical_events
@@ -171,7 +179,7 @@ def _uid(booking_id: str) -> str:
     return f"{booking_id}@{_DOMAIN}"
 
 
-def _written(booking: Booking, uid: str) -> bytes:
+def _to_icalendar(booking: Booking, uid: str) -> bytes:
     """The booking as an iCalendar object. The library escapes what people wrote: it cannot become a property."""
     import icalendar
 
@@ -192,7 +200,7 @@ def _written(booking: Booking, uid: str) -> bytes:
     return bytes(calendar.to_ical())
 
 
-def _read(content: bytes, booking_id: str, status: Status) -> Booking | None:
+def _read(content: bytes, booking_id: str, status: BookingStatus) -> Booking | None:
     """The booking in a resource; None when it is somebody else's."""
     import icalendar
 

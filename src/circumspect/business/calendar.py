@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 from circumspect.business.settings import BusinessConfig
 from circumspect.errors import ToolError
 
-Span = tuple[datetime, datetime]
-Status = Literal["booked", "cancelled"]
+TimeSlot = tuple[datetime, datetime]
+BookingStatus = Literal["booked", "cancelled"]
 _ID = re.compile(r"(\d{8}T\d{6}Z)-([0-9a-f]{20})")
 _STAMP = "%Y%m%dT%H%M%SZ"
 
@@ -31,7 +31,7 @@ class Booking:
     name: str
     email: str
     note: str = ""
-    status: Status = "booked"
+    status: BookingStatus = "booked"
 
 
 class SlotTaken(ToolError):
@@ -51,7 +51,7 @@ class Calendar(Protocol):
 
     async def find(self, booking_id: str) -> Booking | None: ...
 
-    async def busy(self, start: datetime, end: datetime) -> tuple[Span, ...]: ...
+    async def busy(self, start: datetime, end: datetime) -> tuple[TimeSlot, ...]: ...
 
     async def book(self, booking: Booking) -> Booking: ...
 
@@ -77,7 +77,7 @@ def unknown_booking(identifier: str) -> ToolError:
     return ToolError(f"There is no booking '{identifier[:60]}'.", fix="Ask for the number of the confirmation.")
 
 
-def grid(day: date, config: BusinessConfig) -> tuple[Span, ...]:
+def grid(day: date, config: BusinessConfig) -> tuple[TimeSlot, ...]:
     """Every slot of a day, free or not, in UTC: in a zone, Python finds instants of a doubled hour unequal."""
     hours = config.hours.get(day.weekday())
     if hours is None:
@@ -92,12 +92,12 @@ def grid(day: date, config: BusinessConfig) -> tuple[Span, ...]:
     return tuple(slots)
 
 
-def free(slots: tuple[Span, ...], busy: tuple[Span, ...], now: datetime) -> tuple[Span, ...]:
+def free(slots: tuple[TimeSlot, ...], busy: tuple[TimeSlot, ...], now: datetime) -> tuple[TimeSlot, ...]:
     """The slots that lie ahead and that nothing overlaps."""
     return tuple(slot for slot in slots if slot[0] > now and not any(overlap(slot, taken) for taken in busy))
 
 
-def overlap(one: Span, other: Span) -> bool:
+def overlap(one: TimeSlot, other: TimeSlot) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 

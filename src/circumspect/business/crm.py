@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from circumspect.values import Json
 
-Status = Literal["new", "contacted", "qualified", "unqualified", "customer"]
+LeadStatus = Literal["new", "contacted", "qualified", "unqualified", "customer"]
 FIELDS = ("name", "company", "phone", "status", "note")
 
 

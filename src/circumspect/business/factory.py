@@ -22,8 +22,8 @@ from circumspect.business.calendar import (
     unknown_booking,
     zone_of,
 )
-from circumspect.business.crm import Crm, Lead, Status
-from circumspect.business.mail import ADDRESS, Mailer, Outbox, Sender, SmtpMailer, composed
+from circumspect.business.crm import Crm, Lead, LeadStatus
+from circumspect.business.mail import ADDRESS, Mailer, MailSender, Outbox, SmtpMailer, compose
 from circumspect.business.phrases import PHRASES
 from circumspect.business.settings import BusinessConfig
 from circumspect.errors import ToolError
@@ -55,11 +55,11 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         lead = await crm.find(email)
         return {"found": lead is not None, "lead": lead.to_json() if lead else None}
 
-    async def looked_up(key: str, arguments: Mapping[str, Json]) -> dict[str, Json] | None:
+    async def look_up_update(key: str, arguments: Mapping[str, Json]) -> dict[str, Json] | None:
         """Whether an interrupted update took place: the lead has everything it was to be given."""
         changes = {name: str(value) for name, value in arguments.items() if name != "email" and value is not None}
         lead = await crm.find(str(arguments["email"]))
-        return _updated(lead) if lead is not None and lead.has(changes) else None
+        return _describe_update(lead) if lead is not None and lead.has(changes) else None
 
     embedded = config.crm is None
     recovery: Recovery = "keyed" if embedded or (config.crm and config.crm.idempotency_header) else "lookup"
@@ -67,7 +67,7 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
     @tool(
         effect="write",
         recovery=recovery,
-        lookup=looked_up if recovery == "lookup" else None,
+        lookup=look_up_update if recovery == "lookup" else None,
         timeout=30,
         phrases=PHRASES["update_lead"],
     )
@@ -77,7 +77,7 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         name: Short = None,
         company: Short = None,
         phone: Annotated[str | None, Field(pattern=r"^\+?[0-9][0-9 ()\-]{5,18}$")] = None,
-        status: Status | None = None,
+        status: LeadStatus | None = None,
         note: Annotated[str | None, Field(max_length=1000, description="Replaces the note that is there.")] = None,
     ) -> dict[str, Json]:
         """Change what is known about a lead, or make the lead if there is none. Only what is given is changed."""
@@ -85,12 +85,12 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         changes: dict[str, str] = {field: value for field, value in given.items() if value is not None}
         if not changes:
             raise ToolError("There is nothing to change.", fix="Give at least one field besides the address.")
-        return _updated(await crm.save(email, changes, key))
+        return _describe_update(await crm.save(email, changes, key))
 
     return [find_lead, update_lead]
 
 
-def _updated(lead: Lead) -> dict[str, Json]:
+def _describe_update(lead: Lead) -> dict[str, Json]:
     return {"updated": True, "lead": lead.to_json()}
 
 
@@ -153,12 +153,12 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         for start in starts:
             # Asked first: a repeated call must find its booking even when the time has begun meanwhile.
             if before := await calendar.find(booking_id(start, key)):
-                return _told(before, zone)
+                return _describe_booking(before, zone)
         slot = _slot(starts, config)
         if slot[0] <= config.now():
             raise ToolError("That time has passed; nothing was booked.", fix="Offer a free time.")
         wanted = Booking(booking_id(slot[0], key), *slot, name=name, email=email, note=note)
-        return _told(await calendar.book(wanted), zone)
+        return _describe_booking(await calendar.book(wanted), zone)
 
     @tool(effect="destructive", recovery="keyed", timeout=45, phrases=PHRASES["cancel_meeting"])
     async def cancel_meeting(
@@ -168,7 +168,7 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         """Cancel a booked meeting. Its time becomes free for others."""
         if start_of(booking_id) is None:
             raise unknown_booking(booking_id)
-        return _told(await calendar.cancel(booking_id), zone_of(None, config))
+        return _describe_booking(await calendar.cancel(booking_id), zone_of(None, config))
 
     return [find_free_times, book_meeting, cancel_meeting]
 
@@ -193,7 +193,7 @@ def _slot(starts: tuple[dt.datetime, ...], config: BusinessConfig) -> tuple[dt.d
     return slots[0]
 
 
-def _told(booking: Booking, zone: dt.tzinfo) -> dict[str, Json]:
+def _describe_booking(booking: Booking, zone: dt.tzinfo) -> dict[str, Json]:
     start = booking.start.astimezone(zone)
     return {
         "booking_id": booking.id,
@@ -222,7 +222,7 @@ def _calendar(config: BusinessConfig) -> Calendar:
 def mail_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
     from pydantic import Field
 
-    sender = Sender(config.sender, config.sender_name)
+    sender = MailSender(config.sender, config.sender_name)
     mailer: Mailer = SmtpMailer(config.mail) if config.mail else Outbox(config.folder / "outbox")
 
     @tool(
@@ -238,7 +238,7 @@ def mail_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         key: IdempotencyKey,
     ) -> dict[str, Json]:
         """Send an e-mail of plain text to one address."""
-        message = composed(sender, to, subject, body, key, config.now())
+        message = compose(sender, to, subject, body, key, config.now())
         await mailer.deliver(message, key)
         state = "sent" if config.mail else "written to the outbox"
         return {"status": state, "to": to, "message_id": str(message["Message-ID"])}

@@ -37,7 +37,7 @@ _LINE = re.compile(r"\r\n|[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class MailSender:
     address: str
     name: str = ""
 
@@ -58,7 +58,7 @@ def message_id(key: str, domain: str) -> str:
     return f"<{hashlib.sha256(key.encode()).hexdigest()[:32]}@{domain}>"
 
 
-def composed(sender: Sender, to: str, subject: str, body: str, key: str, at: datetime) -> EmailMessage:
+def compose(sender: MailSender, to: str, subject: str, body: str, key: str, at: datetime) -> EmailMessage:
     """The message. Raises `ToolError` for what must not stand in a header."""
     if not _ADDRESS.fullmatch(to) or ".." in to:
         raise ToolError("That is not one e-mail address; nothing was sent.", fix="Give a single address.")

@@ -23,7 +23,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def checked_url(url: str, what: str) -> None:
+def check_url(url: str, what: str) -> None:
     if not url.startswith(("http://", "https://")):
         raise ConfigError(f"'{url}' is no address of {what}.", fix="Give one that begins with https://.")
 
@@ -38,7 +38,7 @@ class CalDav:
     timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        checked_url(self.url, "a CalDAV calendar")
+        check_url(self.url, "a CalDAV calendar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class RestCrm:
     timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        checked_url(self.base_url, "a CRM")
+        check_url(self.base_url, "a CRM")
         for name in ("update", "create"):
             method = getattr(self, name).partition(" ")[0]
             if method not in ("PATCH", "PUT", "POST"):

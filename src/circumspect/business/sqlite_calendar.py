@@ -11,8 +11,8 @@ import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
-from circumspect.business.calendar import Booking, SlotTaken, Span, unknown_booking
-from circumspect.business.sqlite_file import opened, prepare
+from circumspect.business.calendar import Booking, SlotTaken, TimeSlot, unknown_booking
+from circumspect.business.sqlite_file import open_transaction, prepare
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS bookings (
@@ -33,7 +33,7 @@ class SqliteCalendar:
     async def find(self, booking_id: str) -> Booking | None:
         return await asyncio.to_thread(self._find, booking_id)
 
-    async def busy(self, start: datetime, end: datetime) -> tuple[Span, ...]:
+    async def busy(self, start: datetime, end: datetime) -> tuple[TimeSlot, ...]:
         return await asyncio.to_thread(self._busy, start, end)
 
     async def book(self, booking: Booking) -> Booking:
@@ -43,11 +43,11 @@ class SqliteCalendar:
         return await asyncio.to_thread(self._cancel, booking_id)
 
     def _find(self, booking_id: str) -> Booking | None:
-        with opened(self._path) as database:
-            return _found(database, booking_id)
+        with open_transaction(self._path) as database:
+            return _get_booking(database, booking_id)
 
-    def _busy(self, start: datetime, end: datetime) -> tuple[Span, ...]:
-        with opened(self._path) as database:
+    def _busy(self, start: datetime, end: datetime) -> tuple[TimeSlot, ...]:
+        with open_transaction(self._path) as database:
             rows = database.execute(
                 "SELECT start, end FROM bookings WHERE status = 'booked' AND start < ? AND end > ? ORDER BY start",
                 (_seconds(end), _seconds(start)),
@@ -55,8 +55,8 @@ class SqliteCalendar:
             return tuple((_instant(first), _instant(last)) for first, last in rows)
 
     def _book(self, booking: Booking) -> Booking:
-        with opened(self._path, write=True) as database:
-            if before := _found(database, booking.id):
+        with open_transaction(self._path, write=True) as database:
+            if before := _get_booking(database, booking.id):
                 return before
             span = (_seconds(booking.start), _seconds(booking.end))
             taken = "SELECT 1 FROM bookings WHERE status = 'booked' AND start < ? AND end > ?"
@@ -72,15 +72,15 @@ class SqliteCalendar:
             return booking
 
     def _cancel(self, booking_id: str) -> Booking:
-        with opened(self._path, write=True) as database:
+        with open_transaction(self._path, write=True) as database:
             database.execute("UPDATE bookings SET status = 'cancelled' WHERE id = ?", (booking_id,))
-            booking = _found(database, booking_id)
+            booking = _get_booking(database, booking_id)
             if booking is None:
                 raise unknown_booking(booking_id)
             return booking
 
 
-def _found(database: sqlite3.Connection, booking_id: str) -> Booking | None:
+def _get_booking(database: sqlite3.Connection, booking_id: str) -> Booking | None:
     row = database.execute(
         "SELECT id, start, end, name, email, note, status FROM bookings WHERE id = ?", (booking_id,)
     ).fetchone()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from circumspect.business.crm import FIELDS, Lead
-from circumspect.business.sqlite_file import opened, prepare
+from circumspect.business.sqlite_file import open_transaction, prepare
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS leads (
@@ -32,11 +32,11 @@ class SqliteCrm:
         return await asyncio.to_thread(self._save, email, changes, key)
 
     def _find(self, email: str) -> Lead | None:
-        with opened(self._path) as database:
+        with open_transaction(self._path) as database:
             return _lead(database, email)
 
     def _save(self, email: str, changes: Mapping[str, str], key: str) -> Lead:
-        with opened(self._path, write=True) as database:
+        with open_transaction(self._path, write=True) as database:
             if database.execute("INSERT OR IGNORE INTO saves VALUES (?)", (key,)).rowcount:
                 database.execute("INSERT OR IGNORE INTO leads (email) VALUES (?)", (email,))
                 for name in FIELDS:

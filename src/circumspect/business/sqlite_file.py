@@ -28,7 +28,7 @@ def prepare(path: Path, schema: str) -> None:
 
 
 @contextmanager
-def opened(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+def open_transaction(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection for one transaction; it is rolled back when anything is raised."""
     database: sqlite3.Connection | None = None
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.store_options import WHO, need_packages, stored
+from circumspect.cli.store_options import WHO, add_store_options, need_packages
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
     "paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@stored
+@add_store_options
 def apply(paths: tuple[Path, ...], dry_run: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """Create or update tenants from files: plan, business, tools, policy, notifications, secrets. See docs/tenants.md.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from circumspect.cli.store_options import login, need_packages, say, stored, table
+from circumspect.cli.store_options import add_store_options, login, need_packages, say, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def approvals() -> None:
 @approvals.command("list")
 @click.option("--tenant", help="Only this tenant's.")
 @click.option("--all", "everything", is_flag=True, help="Also those that were decided or expired.")
-@stored
+@add_store_options
 def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """What waits, the newest first."""
     from circumspect.server.stores.approvals import list_approvals
@@ -48,7 +48,7 @@ def list_(tenant: str | None, everything: bool, database: str | None, config: Pa
         found = await services.store.tx(list_approvals, tenants, None, 200, waiting=not everything, now=now)
         return list(found)
 
-    rows = [_shown(one) for one in _with_services(body, database, config)]
+    rows = [_describe_approval(one) for one in _with_services(body, database, config)]
     lines = [(row["id"], row["tenant"], row["state"], row["tool"], row["expires_at"]) for row in rows]
     text = table(lines, ("id", "tenant", "state", "tool", "expires")) if rows else "Nothing waits."
     say(as_json, rows, text)
@@ -56,7 +56,7 @@ def list_(tenant: str | None, everything: bool, database: str | None, config: Pa
 
 @approvals.command()
 @click.argument("approval_id")
-@stored
+@add_store_options
 def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Exactly what will run."""
     from circumspect.server.stores.approvals import get_approval
@@ -64,13 +64,13 @@ def show(approval_id: str, database: str | None, config: Path | None, as_json: b
     async def body(services: Services) -> Approval:
         return await services.store.tx(get_approval, None, approval_id)
 
-    row = _shown(_with_services(body, database, config))
+    row = _describe_approval(_with_services(body, database, config))
     say(as_json, row, "\n".join(f"{name:<14}{value}" for name, value in row.items()))
 
 
 @approvals.command()
 @click.argument("approval_id")
-@stored
+@add_store_options
 def approve(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Let it run, now and once."""
     _decide(approval_id, "approve", {}, database, config, as_json)
@@ -78,7 +78,7 @@ def approve(approval_id: str, database: str | None, config: Path | None, as_json
 
 @approvals.command()
 @click.argument("approval_id")
-@stored
+@add_store_options
 def deny(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Turn it down; the user is told."""
     _decide(approval_id, "deny", {}, database, config, as_json)
@@ -87,7 +87,7 @@ def deny(approval_id: str, database: str | None, config: Path | None, as_json: b
 @approvals.command()
 @click.argument("approval_id")
 @click.argument("arguments", metavar="JSON")
-@stored
+@add_store_options
 def edit(approval_id: str, arguments: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Change the arguments. The rules look at them again, and the changed call waits for an approval of its own."""
     import json
@@ -111,7 +111,7 @@ def _decide(
 ) -> None:
     from circumspect.server.stores.approvals import get_approval
     from circumspect.stores.people import settle_approvals
-    from circumspect.values import Decided, Incoming, TurnId
+    from circumspect.values import Incoming, PersonDecision, TurnId
 
     who = f"command line: {login()}"
 
@@ -124,7 +124,7 @@ def _decide(
             turn=TurnId(services.ids.new("turn")),
             text="",
             at=services.clock.now(),
-            errand=Decided(waiting.id, decision, who, arguments),
+            errand=PersonDecision(waiting.id, decision, who, arguments),
         )
         result = await services.turns.take(incoming, setup)
         now = services.clock.now()
@@ -140,7 +140,7 @@ def _decide(
         raise SystemExit(1)
 
 
-def _shown(one: Approval) -> dict[str, Any]:
+def _describe_approval(one: Approval) -> dict[str, Any]:
     intent = one.intent
     return {
         "id": intent.id,

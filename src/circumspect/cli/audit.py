@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.batch_options import Division, dividing, rows_of
+from circumspect.cli.batch_options import Division, add_division_options, rows_of
 from circumspect.cli.time_options import moment
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.audit.auditor import Row
+    from circumspect.audit.auditor import AuditRow
     from circumspect.audit.tool_defs import Specs
     from circumspect.policy.policy_file import Policy
 
@@ -39,7 +39,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--at", callback=moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
 )
 @click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
-@dividing(keeps=True)
+@add_division_options(keeps=True)
 def audit(
     paths: tuple[Path, ...],
     policy_path: Path | None,
@@ -63,10 +63,10 @@ def audit(
     circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
     circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
-    from circumspect.audit.auditor import Ruled, line_of
-    from circumspect.audit.ground_truth import Score, labels_from
+    from circumspect.audit.auditor import AuditedCall, line_of
+    from circumspect.audit.ground_truth import AuditScore, labels_from
     from circumspect.audit.report_text import lines
-    from circumspect.audit.summary import Summary
+    from circumspect.audit.summary import AuditSummary
     from circumspect.audit.transcript_files import specs_from
     from circumspect.lab.batch.job import Incomplete
     from circumspect.language import catalogue
@@ -74,15 +74,15 @@ def audit(
     from circumspect.reasons import ReasonCode
 
     policy = load(policy_path) if policy_path else None
-    score = Score(labels_from(label_file) if label_file else None) if labelled or label_file else None
-    summary = Summary(keep=60 if html_path else 4)
+    score = AuditScore(labels_from(label_file) if label_file else None) if labelled or label_file else None
+    summary = AuditSummary(keep=60 if html_path else 4)
     specs = specs_from(tools_path) if tools_path else None
     incomplete: CircumspectError | None = None
     with _rows(paths, policy_path, policy, specs, at, division, shown=not as_json) as rows:
         try:
             for row in rows:
                 summary.add(row)
-                if score and isinstance(row, Ruled):
+                if score and isinstance(row, AuditedCall):
                     score.add(row)
                 if as_json:
                     sys.stdout.buffer.write(line_of(row))
@@ -133,14 +133,14 @@ def _rows(
     division: Division,
     *,
     shown: bool,
-) -> Iterator[Iterable[Row]]:
+) -> Iterator[Iterable[AuditRow]]:
     """What the audit says, from here or from whoever does the work."""
-    if not division.divided:
+    if not division.is_divided:
         from circumspect.audit.auditor import audit as audited
 
-        yield _watched(audited(paths, policy, specs=specs, now=at), show=shown)
+        yield _show_progress(audited(paths, policy, specs=specs, now=at), show=shown)
         return
-    from circumspect.lab.batch.audits import Order, audit_of, row_of
+    from circumspect.lab.batch.audits import AuditOrder, audit_of, decode_row
     from circumspect.policy.load import text_of
 
     if any(not path.is_file() for path in paths):
@@ -148,12 +148,12 @@ def _rows(
             "A pipe is read once, and by one.", fix="Save it as a file, or leave --jobs and the like out."
         )
     text = text_of(policy_path) if policy_path else None
-    job = audit_of(Order(tuple(str(path.resolve()) for path in paths), text, specs, at))
+    job = audit_of(AuditOrder(tuple(str(path.resolve()) for path in paths), text, specs, at))
     with rows_of(job, division, "bytes", shown=shown) as rows:
-        yield map(row_of, rows)
+        yield map(decode_row, rows)
 
 
-def _watched(rows: Iterable[Row], *, show: bool) -> Iterator[Row]:
+def _show_progress(rows: Iterable[AuditRow], *, show: bool) -> Iterator[AuditRow]:
     """The rows, with a running count on standard error where somebody watches."""
     watching = show and sys.stderr.isatty()
     if not watching:

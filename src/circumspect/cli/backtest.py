@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.batch_options import Division, dividing, rows_of
+from circumspect.cli.batch_options import Division, add_division_options, rows_of
 from circumspect.cli.time_options import moment
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from circumspect.lab.batch.backtests import Order
-    from circumspect.lab.replay.flips import Case, Change, Fate, Summary
+    from circumspect.lab.batch.backtests import BacktestOrder
+    from circumspect.lab.replay.flips import BacktestCase, BacktestSummary, Fate, RulingChange
     from circumspect.stores import SqlStore
     from circumspect.values import TenantId, ToolSpec
 
@@ -30,7 +30,7 @@ SHOWN = 20
 WIDTH = 110
 """Of a report that does not go to a terminal."""
 
-TITLES: Mapping[Change, tuple[str, str]] = {
+TITLES: Mapping[RulingChange, tuple[str, str]] = {
     "let_through": ("now let through", "red"),
     "looser": ("held more mildly", "red"),
     "held": ("now held", "green"),
@@ -51,7 +51,7 @@ FATES: Mapping[Fate, str] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BacktestOptions:
     """The command's options."""
 
     policy: Path
@@ -86,7 +86,7 @@ class Wanted:
     multiple=True,
     help="Exit code 1 when there is any of this. Can be given several times.",
 )
-@dividing(keeps=True)
+@add_division_options(keeps=True)
 def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     """Run stored conversations under another policy, with no model, and show what would be decided otherwise.
 
@@ -95,10 +95,10 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     circumspect backtest --policy new.yaml --verify policy.yaml --fail-on loosened
     circumspect backtest --policy new.yaml --jobs 8 --run new.run
     """
-    from circumspect.lab.replay.flips import Summary
+    from circumspect.lab.replay.flips import BacktestSummary
     from circumspect.wording import compact
 
-    wanted, summary = Wanted(**options), Summary()
+    wanted, summary = BacktestOptions(**options), BacktestSummary()
     incomplete = _run(wanted, summary)
     if wanted.as_json:
         click.echo(compact(summary.to_json()))
@@ -109,7 +109,7 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     sys.exit(1 if any(_has(kind, summary) for kind in fail_on) else 0)
 
 
-def _has(kind: str, summary: Summary) -> bool:
+def _has(kind: str, summary: BacktestSummary) -> bool:
     from circumspect.lab.replay.flips import LOOSENED, TIGHTENED
 
     match kind:
@@ -124,7 +124,7 @@ def _has(kind: str, summary: Summary) -> bool:
     return bool(summary.flips)
 
 
-def _run(wanted: Wanted, summary: Summary) -> CircumspectError | None:
+def _run(wanted: BacktestOptions, summary: BacktestSummary) -> CircumspectError | None:
     """Fills the summary, and prints the flips on the way where lines are wanted. What could not be done comes back."""
     from circumspect.lab.batch.backtests import add, backtest_of
     from circumspect.lab.batch.job import Incomplete
@@ -140,13 +140,13 @@ def _run(wanted: Wanted, summary: Summary) -> CircumspectError | None:
     return None
 
 
-async def _order(wanted: Wanted) -> Order:
-    from circumspect.lab.batch.backtests import Order
+async def _order(wanted: BacktestOptions) -> BacktestOrder:
+    from circumspect.lab.batch.backtests import BacktestOrder
     from circumspect.policy.load import load, text_of
 
     if wanted.verify:
         load(wanted.verify)
-    store = await _opened(wanted.database)
+    store = await _open_store(wanted.database)
     try:
         tools = {one: await _specs(store, one, wanted.tools) for one in await _tenants(store, wanted.tenant)}
     finally:
@@ -154,10 +154,10 @@ async def _order(wanted: Wanted) -> Order:
     everything = {name: spec for specs in tools.values() for name, spec in specs.items()}
     load(wanted.policy, specs=everything or None)
     verify = text_of(wanted.verify) if wanted.verify else None
-    return Order(_anywhere(wanted.database), text_of(wanted.policy), tools, wanted.since, wanted.limit, verify)
+    return BacktestOrder(_anywhere(wanted.database), text_of(wanted.policy), tools, wanted.since, wanted.limit, verify)
 
 
-async def _opened(database: str) -> SqlStore:
+async def _open_store(database: str) -> SqlStore:
     """The database as it is: neither made nor brought up to date."""
     from circumspect.stores import SqlStore
 
@@ -209,7 +209,7 @@ async def _specs(store: SqlStore, tenant: TenantId, path: Path | None) -> Mappin
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def _report(summary: Summary, wanted: Wanted) -> None:
+def _report(summary: BacktestSummary, wanted: BacktestOptions) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
@@ -218,10 +218,10 @@ def _report(summary: Summary, wanted: Wanted) -> None:
         _rules(summary, console)
         _cases(summary, console)
     if summary.unreplayed:
-        _unreplayed(summary, console)
+        _print_unreplayed(summary, console)
 
 
-def _overview(summary: Summary, wanted: Wanted, console: Console) -> None:
+def _overview(summary: BacktestSummary, wanted: BacktestOptions, console: Console) -> None:
     from rich.text import Text
 
     if not summary.calls:
@@ -240,7 +240,7 @@ def _overview(summary: Summary, wanted: Wanted, console: Console) -> None:
         console.print(Text("Nothing would be decided otherwise."))
 
 
-def _rules(summary: Summary, console: Console) -> None:
+def _rules(summary: BacktestSummary, console: Console) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -250,7 +250,7 @@ def _rules(summary: Summary, console: Console) -> None:
         table.add_column(name)
     for name in ("calls", "a day", "needless"):
         table.add_column(name, justify="right")
-    for one in summary.ranked():
+    for one in summary.rank_tallies():
         title, colour = TITLES[one.change]
         who = Text(one.rule or "the confidence cap")
         if one.reason:
@@ -270,10 +270,10 @@ def _rules(summary: Summary, console: Console) -> None:
     )
 
 
-def _cases(summary: Summary, console: Console) -> None:
+def _cases(summary: BacktestSummary, console: Console) -> None:
     from rich.text import Text
 
-    from circumspect.lab.replay.flips import shortened
+    from circumspect.lab.replay.flips import shorten_value
     from circumspect.wording import compact
 
     cases, total = list(summary.cases())[:SHOWN], summary.changes.total()
@@ -281,15 +281,15 @@ def _cases(summary: Summary, console: Console) -> None:
     console.print(Text("Cases" if total == len(cases) else f"{len(cases)} of {total:,} cases", style="bold"))
     for case in cases:
         title, colour = TITLES[case.change] if case.change else ("", "")
-        call = _plain(f"{case.call.tool} {compact(shortened(case.call.arguments, 60))}", 300)
-        head, *rest = _wrapped(f"{title}  {call}", console, indent="")
+        call = _plain(f"{case.call.tool} {compact(shorten_value(case.call.arguments, 60))}", 300)
+        head, *rest = _wrap(f"{title}  {call}", console, indent="")
         console.print()
         console.print(Text(title, style=f"bold {colour}").append(head[len(title) :], style="not bold default"))
-        for line in (*rest, *(line for said in _details(case) for line in _wrapped(said, console))):
+        for line in (*rest, *(line for said in _details(case) for line in _wrap(said, console))):
             console.print(Text(line))
 
 
-def _details(case: Case) -> Iterator[str]:
+def _details(case: BacktestCase) -> Iterator[str]:
     now, spoke = case.now.verdict if case.now else "?", case.spoke
     opinion = ", if a second opinion agrees" if case.open and now == "allow" else ""
     reason = f" ({spoke.reason})" if spoke.reason else ""
@@ -303,17 +303,17 @@ def _details(case: Case) -> Iterator[str]:
     yield f"{case.tenant} · {_plain(case.conversation, 80)} · {case.turn} · {case.at:%Y-%m-%d %H:%M}"
 
 
-def _unreplayed(summary: Summary, console: Console) -> None:
+def _print_unreplayed(summary: BacktestSummary, console: Console) -> None:
     from rich.text import Text
 
     console.print()
     console.print(Text(f"{_many(summary.unreplayed, 'call')} cannot be replayed", style="bold yellow"))
     for reason, calls in summary.reasons.most_common(10):
-        for line in _wrapped(f"{calls:,}  {_plain(reason, 400)}", console):
+        for line in _wrap(f"{calls:,}  {_plain(reason, 400)}", console):
             console.print(Text(line))
 
 
-def _wrapped(text: str, console: Console, indent: str = "    ") -> list[str]:
+def _wrap(text: str, console: Console, indent: str = "    ") -> list[str]:
     return textwrap.wrap(text, console.width, initial_indent=indent, subsequent_indent="    ") or [""]
 
 

@@ -15,10 +15,10 @@ import click
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.lab.batch.job import Engine, Job
-    from circumspect.lab.batch.run_job import Progress
+    from circumspect.lab.batch.job import BatchJob, Engine
+    from circumspect.lab.batch.run_job import ChunkProgress
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 ENGINES = ("serial", "processes", "ray")
 SECONDS = 30
 """Between two lines of progress, where nobody watches a bar."""
@@ -34,22 +34,22 @@ class Division:
     run: str | None = None
 
     @property
-    def elsewhere(self) -> bool:
+    def is_elsewhere(self) -> bool:
         """Anybody but this process does the work."""
         return self.engine in ("processes", "ray") or (self.jobs or 1) > 1
 
     @property
-    def divided(self) -> bool:
+    def is_divided(self) -> bool:
         """Anything but this process in one go."""
-        return self.run is not None or self.elsewhere
+        return self.run is not None or self.is_elsewhere
 
     @property
-    def said(self) -> bool:
+    def has_engine_choice(self) -> bool:
         """Somebody has chosen who does it."""
         return self.engine is not None or self.jobs is not None
 
 
-def dividing(*, keeps: bool) -> Callable[[Command], Command]:
+def add_division_options(*, keeps: bool) -> Callable[[CommandFunction], CommandFunction]:
     """Adds the options; the command gets them as `division`. `keeps`: what is done goes where --run says."""
     options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="So many processes at a time."),
@@ -75,21 +75,21 @@ def dividing(*, keeps: bool) -> Callable[[Command], Command]:
             )
         )
 
-    def decorated(command: Command) -> Command:
-        def gathered(engine: str | None, jobs: int | None, address: str | None, **others: Any) -> Any:
+    def decorate(command: CommandFunction) -> CommandFunction:
+        def call_command(engine: str | None, jobs: int | None, address: str | None, **others: Any) -> Any:
             if address and engine != "ray":
                 raise ConfigError("An address is for a Ray cluster.", fix="Add --engine ray, or leave --address out.")
             run = others.pop("run") if keeps else None
             return command(division=Division(engine, jobs, address, run), **others)
 
-        gathered.__doc__, gathered.__name__ = command.__doc__, command.__name__
-        gathered.__click_params__ = list(getattr(command, "__click_params__", ()))  # type: ignore[attr-defined]
-        wrapped: Any = gathered
+        call_command.__doc__, call_command.__name__ = command.__doc__, command.__name__
+        call_command.__click_params__ = list(getattr(command, "__click_params__", ()))  # type: ignore[attr-defined]
+        wrapped: Any = call_command
         for option in reversed(options):
             wrapped = option(wrapped)
         return wrapped  # type: ignore[no-any-return]
 
-    return decorated
+    return decorate
 
 
 def engine_of(division: Division) -> Engine:
@@ -106,28 +106,28 @@ def engine_of(division: Division) -> Engine:
 
 
 @contextmanager
-def engine_held(division: Division) -> Iterator[Engine]:
+def hold_engine(division: Division) -> Iterator[Engine]:
     """For a command that has one task after the other: processes are started, or a cluster joined, once for all."""
     from circumspect.lab.batch.engines import Processes
-    from circumspect.lab.batch.ray_engine import joined
+    from circumspect.lab.batch.ray_engine import join_cluster
 
     with ExitStack() as stack:
         if division.engine == "ray":
-            stack.enter_context(joined(division.address))
+            stack.enter_context(join_cluster(division.address))
             yield engine_of(division)
         else:
             yield stack.enter_context(closing(Processes(division.jobs)))
 
 
 @contextmanager
-def rows_of(job: Job[Any], division: Division, noun: str, *, shown: bool) -> Iterator[Iterator[bytes]]:
+def rows_of(job: BatchJob[Any], division: Division, noun: str, *, shown: bool) -> Iterator[Iterator[bytes]]:
     """The rows of a job, as they come; `shown` is False when they are printed as they come."""
-    from circumspect.lab.batch.job_ledger import Ledger
+    from circumspect.lab.batch.job_ledger import DatabaseLedger
     from circumspect.lab.batch.run_job import run
 
     with ExitStack() as stack:
-        ledger = stack.enter_context(Ledger.open(division.run)) if division.run else None
-        told = stack.enter_context(_watched(noun, division, shown=shown))
+        ledger = stack.enter_context(DatabaseLedger.open(division.run)) if division.run else None
+        told = stack.enter_context(_show_progress(noun, division, shown=shown))
         try:
             yield stack.enter_context(closing(run(job, engine_of(division), ledger, told)))
         except KeyboardInterrupt:
@@ -139,7 +139,7 @@ def rows_of(job: Job[Any], division: Division, noun: str, *, shown: bool) -> Ite
 
 
 @contextmanager
-def _watched(noun: str, division: Division, *, shown: bool) -> Iterator[Callable[[Progress], None]]:
+def _show_progress(noun: str, division: Division, *, shown: bool) -> Iterator[Callable[[ChunkProgress], None]]:
     """A bar on standard error while somebody is looking at nothing else; a line now and then where nobody looks."""
     if not sys.stderr.isatty():
         yield _lines(noun) if division.run else lambda _: None
@@ -156,10 +156,10 @@ def _watched(noun: str, division: Division, *, shown: bool) -> Iterator[Callable
         yield lambda now: bar.update(task, total=now.size, completed=now.kept_size + now.made_size)
 
 
-def _lines(noun: str) -> Callable[[Progress], None]:
+def _lines(noun: str) -> Callable[[ChunkProgress], None]:
     last = time.monotonic()
 
-    def tell(now: Progress) -> None:
+    def tell(now: ChunkProgress) -> None:
         nonlocal last
         done = now.kept_size + now.made_size
         first, complete = not now.made, now.kept + now.made == now.chunks

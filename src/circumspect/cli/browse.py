@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from circumspect.web.browser.chromium import Chromium
-    from circumspect.web.browsing.drive import Step
-    from circumspect.work import Setup
+    from circumspect.web.browsing.drive import DriveStep
+    from circumspect.work import TurnSetup
 
 
 @click.command()
@@ -94,11 +94,11 @@ class Browsing:
 async def _browse(asked: Browsing) -> int:
     from circumspect.agent import Agent
     from circumspect.web.browser.chromium import Chromium
-    from circumspect.web.browsing.browse_report import Report
+    from circumspect.web.browsing.browse_report import DriveReport
     from circumspect.web.browsing.drive import drive
 
     agent = Agent("browse", model=asked.model, policy=asked.policy, database=asked.database)
-    report = Report(asked.record, asked.task, asked.url) if asked.record else None
+    report = DriveReport(asked.record, asked.task, asked.url) if asked.record else None
     try:
         setup = await _setup(asked, await agent.open())
         async with Chromium.open(headed=asked.headed) as browser:
@@ -115,11 +115,11 @@ async def _browse(asked: Browsing) -> int:
             )
     finally:
         await agent.close()
-    terminal.ended(last)
+    terminal.show_end(last)
     return 0 if last.interaction.status == "answer" else 1
 
 
-async def _setup(asked: Browsing, setup: Setup) -> Setup:
+async def _setup(asked: Browsing, setup: TurnSetup) -> TurnSetup:
     import os
     from dataclasses import replace
 
@@ -128,7 +128,7 @@ async def _setup(asked: Browsing, setup: Setup) -> Setup:
     from circumspect.models import open_model
     from circumspect.stores import SqlStore
     from circumspect.web.browsing.interaction import setup_for_pages
-    from circumspect.web.model_pair import Pair
+    from circumspect.web.model_pair import ModelPair
     from circumspect.web.search.opening import open_search
     from circumspect.web.search.scoped_search import Scoped
     from circumspect.web.search.search_cache import SearchCache
@@ -142,7 +142,7 @@ async def _setup(asked: Browsing, setup: Setup) -> Setup:
     searching = open_search(asked.search, key=key, library=library, tenant=tenant)
     smart = open_model(asked.smart) if asked.smart else setup.ports.model
     fallback = open_model(asked.smart_fallback) if asked.smart_fallback else None
-    pair = Pair(smart, open_model(asked.fast) if asked.fast else smart, fallback)
+    pair = ModelPair(smart, open_model(asked.fast) if asked.fast else smart, fallback)
     search = None if asked.search == "none" else Scoped(searching, SearchCache())
     return replace(setup_for_pages(setup, models=pair, search=search), searches=(library,))
 
@@ -160,7 +160,7 @@ class Terminal:
 
             self._console.print(catalogue.say("en", "chat-offline"), style="dim")
 
-    async def watch(self, step: Step) -> None:
+    async def watch(self, step: DriveStep) -> None:
         if self._report:
             await self._picture(step)
         if self._asked.as_json:
@@ -169,7 +169,7 @@ class Terminal:
         else:
             self._show(step)
 
-    async def _picture(self, step: Step) -> None:
+    async def _picture(self, step: DriveStep) -> None:
         from playwright.async_api import Error
 
         target = self._report.picture(step.number)
@@ -181,10 +181,10 @@ class Terminal:
             return
         self._report.add(step, target.name)
 
-    def _show(self, step: Step) -> None:
+    def _show(self, step: DriveStep) -> None:
         from rich.text import Text
 
-        from circumspect.web.browsing.browse_report import said
+        from circumspect.web.browsing.browse_report import describe_step
 
         made, console = step.interaction, self._console
         if made.verified:
@@ -197,10 +197,10 @@ class Terminal:
             for line in searches(made.reasoned):
                 console.print(Text(f"   {line}", style="dim"))
         if made.action:
-            console.print(Text(f"{step.number:>2} ", style="bold") + Text(said(step)))
+            console.print(Text(f"{step.number:>2} ", style="bold") + Text(describe_step(step)))
             console.print(Text(f"   expected: {made.action.expected.why}", style="dim"))
 
-    async def ask(self, step: Step) -> str | None:
+    async def ask(self, step: DriveStep) -> str | None:
         """The user's words; None when there is nobody, or they have had enough."""
         if field := step.password_field:
             return await self._password(step, field)
@@ -208,13 +208,13 @@ class Terminal:
             self._console.print(step.interaction.result.reply, style="bold", markup=False)
         return await self._line("> ")
 
-    async def _password(self, step: Step, field: str) -> str | None:
+    async def _password(self, step: DriveStep, field: str) -> str | None:
         """Typed straight into the page: neither the model nor the record sees it."""
         if not sys.stdin.isatty() or self._asked.headed:
             self._console.print(step.interaction.result.reply, style="bold", markup=False)
             return await self._line("> ")
         prompt = "Password (goes straight into the page; empty to stop): "
-        secret = await _typed(prompt, hidden=True)
+        secret = await _prompt_line(prompt, hidden=True)
         if not secret or (problem := await self._browser.fill_secret(field, secret)):
             if secret:
                 self._console.print(problem, style="red", markup=False)
@@ -223,10 +223,10 @@ class Terminal:
 
     async def _line(self, prompt: str) -> str | None:
         if sys.stdin.isatty() and not self._asked.as_json:
-            return (await _typed(prompt)).strip() or None
-        return (await _piped()).strip() or None
+            return (await _prompt_line(prompt)).strip() or None
+        return (await _read_piped_line()).strip() or None
 
-    def ended(self, last: Step) -> None:
+    def show_end(self, last: DriveStep) -> None:
         made = last.interaction
         if self._asked.as_json:
             return
@@ -249,7 +249,7 @@ def searches(reasoned: Mapping[str, Any]) -> Iterator[str]:
         yield f"{one.get('from')} → {one.get('to')} ({one.get('confidence')}): {one.get('reason')}"
 
 
-async def _typed(prompt: str, *, hidden: bool = False) -> str:
+async def _prompt_line(prompt: str, *, hidden: bool = False) -> str:
     """At a terminal; Ctrl-D is an empty line, and Ctrl-C ends the drive at once."""
     from prompt_toolkit import PromptSession
 
@@ -259,7 +259,7 @@ async def _typed(prompt: str, *, hidden: bool = False) -> str:
         return ""
 
 
-async def _piped() -> str:
+async def _read_piped_line() -> str:
     """The next line of standard input. The thread that waits for it keeps nobody from leaving."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[str] = loop.create_future()

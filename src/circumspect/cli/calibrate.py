@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from circumspect.lab.learning.calibration import Fit
-    from circumspect.lab.learning.calibration_report import Report
+    from circumspect.lab.learning.calibration_report import CalibrationReport
     from circumspect.lab.learning.outcomes import Whose
     from circumspect.policy.policy_file import Policy
     from circumspect.policy.understanding.confidence import Bands
@@ -118,23 +118,23 @@ def _report(
     whose: Whose,
     policy: Policy | None,
     error: float,
-) -> Report:
+) -> CalibrationReport:
     from circumspect.lab.learning import suggestions
     from circumspect.lab.learning.calibration import fit
-    from circumspect.lab.learning.calibration_report import Report
-    from circumspect.lab.learning.outcomes import every, handing_over, heard, observations
+    from circumspect.lab.learning.calibration_report import CalibrationReport
+    from circumspect.lab.learning.outcomes import handing_over, observations, pick_counted, read_labels
     from circumspect.stores import admin
 
     if admin.get_tenant(connection, tenant) is None and not admin.get_tools(connection, tenant):
         raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
-    said = list(every(connection, tenant, since))
+    said = list(read_labels(connection, tenant, since))
     # A complaint is for a person to read, whoever made it; only what is measured depends on who counts.
-    found, complete = heard(said, whose), heard(said, "everyone")
+    found, complete = pick_counted(said, whose), pick_counted(said, "everyone")
     fits, few = fit(observations(found))
     caps = suggestions.caps(fits, _caps(connection, tenant, policy, fits), error)
     answers = next((one for one in fits if one.key == ("", "answer")), None)
     bands = _bands(connection, tenant)
-    return Report(
+    return CalibrationReport(
         tenant=tenant,
         kinds=Counter(one.kind for one in found),
         by=Counter(one.group for one in found),

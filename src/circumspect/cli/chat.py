@@ -80,7 +80,7 @@ def chat(**options: Any) -> None:
     circumspect chat --tenant shop-ru
     printf 'cancel order 12345\\nyes\\n' | circumspect chat --json
     """
-    sys.exit(asyncio.run(_talk(Session(**options))))
+    sys.exit(asyncio.run(_talk(ChatSession(**options))))
 
 
 @click.command()
@@ -90,11 +90,11 @@ def demo(**options: Any) -> None:
 
     The same as `chat`, except that the shop opens anew each time: order 12345 can be cancelled again.
     """
-    sys.exit(asyncio.run(_talk(Session(**options, new_shop=True))))
+    sys.exit(asyncio.run(_talk(ChatSession(**options, new_shop=True))))
 
 
 @dataclass(frozen=True)
-class Session:
+class ChatSession:
     """What the chat currently is about. A slash command makes a new one."""
 
     tenant: str
@@ -137,7 +137,7 @@ class Session:
             clock=clock,
         )
 
-    def fresh(self) -> Session:
+    def fresh(self) -> ChatSession:
         return replace(self, conversation=f"chat-{secrets.token_hex(4)}")
 
 
@@ -149,7 +149,7 @@ def _folder(database: str) -> Path | None:
     return Path(".circumspect") if "://" in path else Path(path).parent
 
 
-async def _talk(session: Session) -> int:
+async def _talk(session: ChatSession) -> int:
     session = session if session.conversation else session.fresh()
     if sys.stdin is None:
         raise ConfigError("Standard input is closed.", fix="Type in a terminal, or pipe one message a line into it.")
@@ -159,7 +159,7 @@ async def _talk(session: Session) -> int:
     return await _from_pipe(session)
 
 
-async def _from_pipe(session: Session) -> int:
+async def _from_pipe(session: ChatSession) -> int:
     agent, code = session.agent(), 0
     try:
         for raw in sys.stdin.buffer:
@@ -167,7 +167,7 @@ async def _from_pipe(session: Session) -> int:
             if line.startswith("/") and (command := line.split()[0]) in {name.split()[0] for name in COMMANDS}:
                 if command == "/quit":
                     break
-                changed = _changed(session, line)
+                changed = _apply_command(session, line)
                 if changed != session and (changed.tenant, changed.mode) != (session.tenant, session.mode):
                     await agent.close()
                     agent = changed.agent()
@@ -184,7 +184,7 @@ async def _from_pipe(session: Session) -> int:
                     from circumspect.cli.debug import show
 
                     show(turn, _console())
-            if why := _unanswered(turn, session):
+            if why := _explain_failure(turn, session):
                 click.echo(why, err=True)
                 code = 1
     finally:
@@ -192,7 +192,7 @@ async def _from_pipe(session: Session) -> int:
     return code
 
 
-async def _in_terminal(session: Session) -> None:
+async def _in_terminal(session: ChatSession) -> None:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.formatted_text import HTML
     from prompt_toolkit.history import InMemoryHistory
@@ -214,7 +214,7 @@ async def _in_terminal(session: Session) -> None:
                 if line.split()[0] in ("/quit", "/exit"):
                     return
                 try:
-                    changed = _changed(session, line, console)
+                    changed = _apply_command(session, line, console)
                     if (changed.tenant, changed.mode) != (session.tenant, session.mode):
                         await agent.close()
                         agent = changed.agent()
@@ -228,7 +228,7 @@ async def _in_terminal(session: Session) -> None:
         await agent.close()
 
 
-async def _answer(agent: Agent, line: str, session: Session, console: Console) -> None:
+async def _answer(agent: Agent, line: str, session: ChatSession, console: Console) -> None:
     from rich.text import Text
 
     from circumspect.cli.debug import COLOURS, show
@@ -240,15 +240,15 @@ async def _answer(agent: Agent, line: str, session: Session, console: Console) -
     console.print(
         Text("agent › ", style=f"bold {COLOURS[turn.outcome]}").append(Text(turn.reply, style="not bold default"))
     )
-    if why := _unanswered(turn, session):
+    if why := _explain_failure(turn, session):
         console.print(Text(why, style="red"))
 
 
-async def _turn(agent: Agent, line: str, session: Session) -> TurnResult:
+async def _turn(agent: Agent, line: str, session: ChatSession) -> TurnResult:
     return await agent.turn(line, conversation=session.conversation or "chat", language=session.lang)
 
 
-def _unanswered(turn: TurnResult, session: Session) -> str:
+def _explain_failure(turn: TurnResult, session: ChatSession) -> str:
     """For whoever runs the command: what broke. The reply is for the tenant's users, and does not say."""
     broken = {ReasonCode.MODEL_FAILED, ReasonCode.STORE_FAILED, ReasonCode.INTERNAL_ERROR}
     code = next((one for one in turn.reason_codes if one in broken), None)
@@ -260,7 +260,7 @@ def _unanswered(turn: TurnResult, session: Session) -> str:
     return f"{code}: {catalogue.meaning(code)}{asked if code is ReasonCode.MODEL_FAILED else ''}"
 
 
-def _changed(session: Session, line: str, console: Console | None = None) -> Session:
+def _apply_command(session: ChatSession, line: str, console: Console | None = None) -> ChatSession:
     """The session after a slash command."""
     command, _, value = line.partition(" ")
     value = value.strip()
@@ -299,7 +299,7 @@ def _tell(console: Console | None, text: str) -> None:
         console.print(text, style="dim", markup=False)
 
 
-def _welcome(console: Console, agent: Agent, session: Session) -> None:
+def _welcome(console: Console, agent: Agent, session: ChatSession) -> None:
     from rich.panel import Panel
     from rich.text import Text
 

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from circumspect.language import catalogue
-from circumspect.values import Entry, Json, TurnResult
+from circumspect.values import JournalEntry, Json, TurnResult
 from circumspect.wording import compact
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def show(turn: TurnResult, console: Console) -> None:
     )
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: JournalEntry) -> str:
     meta = entry.meta
     match entry.kind:
         case "assessment":
@@ -87,7 +87,7 @@ def _line(entry: Entry) -> str:
             outcome = meta.get("result") or meta.get("error")
             return f"{entry.content} {compact(meta.get('arguments'))} -> {compact(outcome)}"
         case "understanding":
-            return f"\n{' ' * WIDTH}".join(_understood(entry))
+            return f"\n{' ' * WIDTH}".join(_describe_understanding(entry))
         case _:
             return _short(entry.content)
 
@@ -96,18 +96,18 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-def _understood(entry: Entry) -> list[str]:
+def _describe_understanding(entry: JournalEntry) -> list[str]:
     """What is behind an entry about understanding, one thing a line."""
     meta = entry.meta
     match meta:
         case {"synthetic": True}:
             return [f"for the model only: {_short(entry.content)}"]
         case {"action": str(action)}:
-            return [*_routed(action, meta), *_decided(meta.get("decision"))]
+            return [*_describe_routing(action, meta), *_describe_decision(meta.get("decision"))]
         case {"sides": [*sides]}:
             return ["the sources contradict each other", *(_side(one) for one in sides if isinstance(one, Mapping))]
         case {"verdict": str(verdict)}:
-            return [*_looked_up(verdict, meta), *_confidence(meta.get("confidence"))]
+            return [*_describe_lookup(verdict, meta), *_confidence(meta.get("confidence"))]
         case {"categories": [*categories]}:
             found = ", ".join(map(str, categories)) or "nothing"
             return [f"{_short(entry.content)}: {found}{'' if meta.get('flagged') else ' (not flagged)'}"]
@@ -115,7 +115,7 @@ def _understood(entry: Entry) -> list[str]:
             return [_short(entry.content)]
 
 
-def _routed(action: str, meta: Mapping[str, Json]) -> list[str]:
+def _describe_routing(action: str, meta: Mapping[str, Json]) -> list[str]:
     analysis = meta.get("analysis")
     lines = [f"action {action}" + (" (not the model's choice)" if meta.get("overridden") else "")]
     if isinstance(analysis, Mapping):
@@ -124,7 +124,7 @@ def _routed(action: str, meta: Mapping[str, Json]) -> list[str]:
     return lines
 
 
-def _decided(decision: Json) -> list[str]:
+def _describe_decision(decision: Json) -> list[str]:
     if not isinstance(decision, Mapping):
         return []
     tools = decision.get("tools")
@@ -136,7 +136,7 @@ def _side(side: Mapping[str, Json]) -> str:
     return f"  {side['document']} says {side['value']}: “{_short(str(side['quote']))}”"
 
 
-def _looked_up(verdict: str, meta: Mapping[str, Json]) -> list[str]:
+def _describe_lookup(verdict: str, meta: Mapping[str, Json]) -> list[str]:
     sources = meta.get("sources")
     searched = "no search was needed: one saved" if meta.get("saved") else f"{meta.get('searches')} round(s) of search"
     lines = [f"{verdict}, {searched}"]

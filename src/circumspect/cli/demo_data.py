@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.store_options import need_packages, say, stored, with_store
+from circumspect.cli.store_options import add_store_options, need_packages, say, with_store
 
 if TYPE_CHECKING:
     from circumspect.stores import SqlStore
@@ -20,7 +20,7 @@ def demo_data() -> None:
 
 
 @demo_data.command()
-@stored
+@add_store_options
 def add(database: str | None, config: Path | None, as_json: bool) -> None:
     """Run some eighty conversations of the sample shops through the engine, with the offline model, at past moments.
 
@@ -42,7 +42,7 @@ def add(database: str | None, config: Path | None, as_json: bool) -> None:
 
 
 @demo_data.command()
-@stored
+@add_store_options
 def remove(database: str | None, config: Path | None, as_json: bool) -> None:
     """Delete every conversation of the demo data, with everything that belongs to it. The sample shops stay."""
     from circumspect.demo.demo_data import remove_demo

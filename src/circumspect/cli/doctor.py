@@ -28,20 +28,22 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
     Nothing is made or changed by looking. Passwords and keys are not shown.
     """
     need_packages()
-    from circumspect.cli.doctor_checks import Finding, findings
-    from circumspect.server.config import named, read, shown
+    from circumspect.cli.doctor_checks import DoctorFinding, run_checks
+    from circumspect.server.config import label_setting, read, render_setting
 
     reading = read(config, **overrides)
     wrong = [
-        Finding("settings", "wrong", f"{named(name, reading)}: {said.rstrip('.')}.", _meant(name))
+        DoctorFinding(
+            "settings", "wrong", f"{label_setting(name, reading)}: {said.rstrip('.')}.", _explain_setting(name)
+        )
         for name, said in reading.problems.items()
     ]
-    found = wrong + asyncio.run(findings(reading.settings, online=online))
+    found = wrong + asyncio.run(run_checks(reading.settings, online=online))
     ok = all(one.state != "wrong" for one in found)
     rows = [
         {
             "name": name,
-            "value": shown(name, getattr(reading.settings, name)),
+            "value": render_setting(name, getattr(reading.settings, name)),
             "origin": origin,
             "problem": reading.problems.get(name),
         }
@@ -53,7 +55,7 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
     sys.exit(0 if ok else 1)
 
 
-def _meant(name: str) -> str:
+def _explain_setting(name: str) -> str:
     from circumspect.server.config import Settings
 
     field = Settings.model_fields.get(name)

@@ -23,41 +23,41 @@ from urllib.parse import unquote, urlsplit
 from circumspect.errors import CircumspectError, ModelUnavailable, StoreError
 from circumspect.server.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, near
 
-State = Literal["ok", "warning", "wrong"]
+CheckState = Literal["ok", "warning", "wrong"]
 PATIENCE = 15.0
 SKEW_SECONDS = 2.0
 _LITTLE_ROOM = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     check: str
-    state: State
+    state: CheckState
     said: str
     fix: str = ""
 
 
-Check = Callable[[Settings, bool], Awaitable[Finding | None]]
+Check = Callable[[Settings, bool], Awaitable[DoctorFinding | None]]
 
 
-async def findings(settings: Settings, *, online: bool) -> list[Finding]:
+async def run_checks(settings: Settings, *, online: bool) -> list[DoctorFinding]:
     found = list(unknown_variables())
     for name, check in CHECKS.items():
         try:
             async with asyncio.timeout(_patience(name, settings)):
                 one = await check(settings, online)
         except CircumspectError as problem:
-            one = Finding(name, "wrong", problem.problem, problem.fix)
+            one = DoctorFinding(name, "wrong", problem.problem, problem.fix)
         except TimeoutError:
             seconds = _patience(name, settings)
-            one = Finding(name, "wrong", f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
+            one = DoctorFinding(name, "wrong", f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
         except ModuleNotFoundError as missing:
-            one = Finding(
+            one = DoctorFinding(
                 name, "wrong", f"The package {missing.name} is not installed.", "pip install 'circumspect[server]'"
             )
         except Exception as error:
             # Whatever it is, the other checks are still worth having. The text is left out: it may hold a password.
-            one = Finding(name, "wrong", f"The check itself failed: {type(error).__name__}.", "Report it.")
+            one = DoctorFinding(name, "wrong", f"The check itself failed: {type(error).__name__}.", "Report it.")
         if one is not None:
             found.append(one)
     return found
@@ -68,17 +68,17 @@ def _patience(name: str, settings: Settings) -> float:
     return max(PATIENCE, settings.model_seconds + 1) if name == "model" else PATIENCE
 
 
-def unknown_variables() -> Iterator[Finding]:
+def unknown_variables() -> Iterator[DoctorFinding]:
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields] + [CONFIG_VARIABLE]
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
             said = f"{name} is not a setting{near(name, known)}"
-            yield Finding(
+            yield DoctorFinding(
                 "environment", "warning", said.rstrip("?") + ("?" if said.endswith("?") else "."), "Unset it."
             )
 
 
-async def _folder(settings: Settings, online: bool) -> Finding:
+async def _folder(settings: Settings, online: bool) -> DoctorFinding:
     from circumspect.server.vault import key_path
 
     path = key_path(settings.database)
@@ -91,31 +91,31 @@ async def _folder(settings: Settings, online: bool) -> Finding:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
-        return Finding("folder", "wrong", f"{folder} cannot be written to: {error.strerror}.", fix)
+        return DoctorFinding("folder", "wrong", f"{folder} cannot be written to: {error.strerror}.", fix)
     free = shutil.disk_usage(there).free
     if free < _LITTLE_ROOM:
-        return Finding("folder", "warning", f"{folder} has {free // 1_000_000} MB left.", "Free some space.")
-    return Finding("folder", "ok", f"{folder} can be written to.")
+        return DoctorFinding("folder", "warning", f"{folder} has {free // 1_000_000} MB left.", "Free some space.")
+    return DoctorFinding("folder", "ok", f"{folder} can be written to.")
 
 
-async def _database(settings: Settings, online: bool) -> Finding:
+async def _database(settings: Settings, online: bool) -> DoctorFinding:
     from circumspect.server.vault import key_path
     from circumspect.stores import SqlStore
     from circumspect.stores.schema import HEAD
 
     path = sqlite_path(settings.database)
     if path is not None and not path.exists():
-        return Finding("database", "ok", f"{path} is made when the server starts.")
+        return DoctorFinding("database", "ok", f"{path} is made when the server starts.")
     store = await SqlStore.open(settings.database, migrate=False)
     await store.close()
     if key_path(settings.database) and settings.workers > 1:
-        return Finding(
+        return DoctorFinding(
             "database",
             "warning",
             f"{settings.workers} workers share one SQLite file, which has one writer at a time.",
             "Use PostgreSQL for more than one worker: --database postgresql://…",
         )
-    return Finding("database", "ok", f"It is reached, and its schema is current ({HEAD}).")
+    return DoctorFinding("database", "ok", f"It is reached, and its schema is current ({HEAD}).")
 
 
 def sqlite_path(database: str) -> Path | None:
@@ -127,7 +127,7 @@ def sqlite_path(database: str) -> Path | None:
     return Path(database.partition("://")[2].partition("?")[0].removeprefix("/") if "://" in database else database)
 
 
-async def _clock(settings: Settings, online: bool) -> Finding | None:
+async def _clock(settings: Settings, online: bool) -> DoctorFinding | None:
     """A worker's clock decides whether a lease or a confirmation has expired, so clocks must agree."""
     if not settings.database.startswith("postgres"):
         return None
@@ -142,13 +142,13 @@ async def _clock(settings: Settings, online: bool) -> Finding | None:
         await asyncio.to_thread(database.close)
     apart = max(before - theirs, theirs - after, 0.0)
     if apart > SKEW_SECONDS:
-        return Finding(
+        return DoctorFinding(
             "clock",
             "wrong",
             f"The clocks of this machine and of the database are {apart:.1f} s apart.",
             "Run a time service (chrony, systemd-timesyncd) on both.",
         )
-    return Finding("clock", "ok", "It agrees with the database's.")
+    return DoctorFinding("clock", "ok", "It agrees with the database's.")
 
 
 def _times(connection: Any) -> tuple[float, float, float]:
@@ -159,11 +159,11 @@ def _times(connection: Any) -> tuple[float, float, float]:
     return float(theirs), before, time.time()
 
 
-async def _redis(settings: Settings, online: bool) -> Finding | None:
+async def _redis(settings: Settings, online: bool) -> DoctorFinding | None:
     if settings.redis is None:
         if settings.workers == 1:
             return None
-        return Finding(
+        return DoctorFinding(
             "redis",
             "warning",
             f"Without Redis each of the {settings.workers} workers counts requests for itself.",
@@ -173,7 +173,7 @@ async def _redis(settings: Settings, online: bool) -> Finding | None:
         from redis.asyncio import Redis
         from redis.exceptions import RedisError
     except ModuleNotFoundError:
-        return Finding("redis", "wrong", "The Redis client is not installed.", "pip install 'circumspect[redis]'")
+        return DoctorFinding("redis", "wrong", "The Redis client is not installed.", "pip install 'circumspect[redis]'")
     client: Any = Redis.from_url(settings.redis, socket_timeout=3, socket_connect_timeout=3)
     try:
         await client.ping()
@@ -181,44 +181,48 @@ async def _redis(settings: Settings, online: bool) -> Finding | None:
         fix = (
             "Check that it runs, and the host, port and password in the URL. Without it each worker counts for itself."
         )
-        return Finding("redis", "wrong", f"Redis cannot be used: {type(error).__name__}.", fix)
+        return DoctorFinding("redis", "wrong", f"Redis cannot be used: {type(error).__name__}.", fix)
     finally:
         await client.aclose()
-    return Finding("redis", "ok", "It answers.")
+    return DoctorFinding("redis", "ok", "It answers.")
 
 
-async def _model(settings: Settings, online: bool) -> Finding:
+async def _model(settings: Settings, online: bool) -> DoctorFinding:
     from circumspect.models import ProviderSettings, open_model
-    from circumspect.values import ModelRequest, Said
+    from circumspect.values import ChatMessage, ModelRequest
 
     model = open_model(settings.model, settings=ProviderSettings(timeout=settings.model_seconds))
     if settings.model == "offline":
         said = "The offline demo model answers. It is no language model."
-        return Finding("model", "warning" if not settings.demo else "ok", said, "Name one with --model openai:gpt-4o.")
+        return DoctorFinding(
+            "model", "warning" if not settings.demo else "ok", said, "Name one with --model openai:gpt-4o."
+        )
     if not online:
-        return Finding("model", "ok", f"{model.name} is configured; --online asks it something.")
-    question = ModelRequest("draft", "doctor", "Answer with one word.", (Said("user", "Say ok."),), max_tokens=16)
+        return DoctorFinding("model", "ok", f"{model.name} is configured; --online asks it something.")
+    question = ModelRequest(
+        "draft", "doctor", "Answer with one word.", (ChatMessage("user", "Say ok."),), max_tokens=16
+    )
     try:
         reply = await model.complete(question)
     except ModelUnavailable as problem:
         longer = f"If it only needs longer than {settings.model_seconds:g} s, raise model_seconds."
-        return Finding("model", "wrong", problem.problem, f"{problem.fix} {longer}")
-    return Finding("model", "ok", f"{reply.usage.model or model.name} answers.")
+        return DoctorFinding("model", "wrong", problem.problem, f"{problem.fix} {longer}")
+    return DoctorFinding("model", "ok", f"{reply.usage.model or model.name} answers.")
 
 
-async def _embeddings(settings: Settings, online: bool) -> Finding | None:
+async def _embeddings(settings: Settings, online: bool) -> DoctorFinding | None:
     if settings.embeddings is None:
         return None
     from circumspect.knowledge.semantic import open_embedder
 
     embedder = open_embedder(settings.embeddings)
     if not online:
-        return Finding("embeddings", "ok", f"{embedder.name} is configured; --online asks for one.")
+        return DoctorFinding("embeddings", "ok", f"{embedder.name} is configured; --online asks for one.")
     (vector,) = await embedder.embed(["ok"])
-    return Finding("embeddings", "ok", f"{embedder.name} answers with vectors of {len(vector)} numbers.")
+    return DoctorFinding("embeddings", "ok", f"{embedder.name} answers with vectors of {len(vector)} numbers.")
 
 
-async def _search(settings: Settings, online: bool) -> Finding | None:
+async def _search(settings: Settings, online: bool) -> DoctorFinding | None:
     if settings.search in ("documents", "none"):
         return None
     from circumspect.web.search.opening import open_search
@@ -227,40 +231,42 @@ async def _search(settings: Settings, online: bool) -> Finding | None:
     key = given.get_secret_value() if given else os.environ.get("TAVILY_API_KEY")
     search = open_search(settings.search, key=key, allow=settings.allow_addresses)
     if not online:
-        return Finding("search", "ok", f"{search.name} is set up.")
+        return DoctorFinding("search", "ok", f"{search.name} is set up.")
     await search.find("opening hours", limit=1)
-    return Finding("search", "ok", f"{search.name} answers.")
+    return DoctorFinding("search", "ok", f"{search.name} answers.")
 
 
-async def _secret_key(settings: Settings, online: bool) -> Finding:
+async def _secret_key(settings: Settings, online: bool) -> DoctorFinding:
     from circumspect.server.vault import key_path, open_to_others, open_vault
 
     if settings.secret_key is not None:
         open_vault(settings)
-        return Finding("secret key", "ok", "It is set.")
+        return DoctorFinding("secret key", "ok", "It is set.")
     path = key_path(settings.database)
     if path is None:
         fix = f"Set CIRCUMSPECT_SECRET_KEY, the same for every worker; make one with: {MAKE_KEY}"
-        return Finding("secret key", "wrong", "There is none, and the server does not start without one.", fix)
+        return DoctorFinding("secret key", "wrong", "There is none, and the server does not start without one.", fix)
     if not path.exists():
-        return Finding(
+        return DoctorFinding(
             "secret key", "ok", f"{path} is made when the server starts. Back it up, apart from the database."
         )
     if open_to_others(path):
-        return Finding("secret key", "wrong", f"Others on this machine can read {path}.", f"chmod 600 {path}")
+        return DoctorFinding("secret key", "wrong", f"Others on this machine can read {path}.", f"chmod 600 {path}")
     open_vault(settings)
-    return Finding("secret key", "ok", f"It is in {path}, and only its owner can read it.")
+    return DoctorFinding("secret key", "ok", f"It is in {path}, and only its owner can read it.")
 
 
-async def _mail(settings: Settings, online: bool) -> Finding | None:
+async def _mail(settings: Settings, online: bool) -> DoctorFinding | None:
     if settings.smtp_url is None:
         return None
     if settings.mail_from is None:
-        return Finding("mail", "wrong", "There is no sender for e-mails.", "Set mail_from, e.g. shop@example.org.")
+        return DoctorFinding(
+            "mail", "wrong", "There is no sender for e-mails.", "Set mail_from, e.g. shop@example.org."
+        )
     return await asyncio.to_thread(_mail_server, settings.smtp_url.get_secret_value())
 
 
-def _mail_server(url: str) -> Finding:
+def _mail_server(url: str) -> DoctorFinding:
     import smtplib
 
     parts = urlsplit(url)
@@ -281,14 +287,14 @@ def _mail_server(url: str) -> Finding:
             server.noop()
     except smtplib.SMTPAuthenticationError:
         fix = "Check the user and the password in smtp_url (special characters percent-encoded)."
-        return Finding("mail", "wrong", f"{host} does not let us in.", fix)
+        return DoctorFinding("mail", "wrong", f"{host} does not let us in.", fix)
     except (OSError, smtplib.SMTPException) as error:
         fix = "Check the host and the port in smtp_url; smtps:// is for servers that speak TLS from the start."
-        return Finding("mail", "wrong", f"{host} cannot be used: {type(error).__name__}.", fix)
-    return Finding("mail", "ok", f"{host} takes mail from us.")
+        return DoctorFinding("mail", "wrong", f"{host} cannot be used: {type(error).__name__}.", fix)
+    return DoctorFinding("mail", "ok", f"{host} takes mail from us.")
 
 
-async def _port(settings: Settings, online: bool) -> Finding:
+async def _port(settings: Settings, online: bool) -> DoctorFinding:
     where = f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
@@ -299,15 +305,15 @@ async def _port(settings: Settings, online: bool) -> Finding:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             if await asyncio.to_thread(_answers, settings):
-                return Finding("port", "ok", f"A server answers at {where} already.")
-            return Finding("port", "wrong", f"Something else listens on {where}.", "Choose another with --port.")
+                return DoctorFinding("port", "ok", f"A server answers at {where} already.")
+            return DoctorFinding("port", "wrong", f"Something else listens on {where}.", "Choose another with --port.")
         if error.errno == errno.EACCES:
-            return Finding(
+            return DoctorFinding(
                 "port", "wrong", f"This user may not listen on {where}.", "Choose one above 1023 with --port."
             )
         fix = "Set host to an address of this machine; 127.0.0.1 is for this machine only, 0.0.0.0 is for all."
-        return Finding("port", "wrong", f"{where} cannot be listened on: {error.strerror}.", fix)
-    return Finding("port", "ok", f"{where} is free.")
+        return DoctorFinding("port", "wrong", f"{where} cannot be listened on: {error.strerror}.", fix)
+    return DoctorFinding("port", "ok", f"{where} is free.")
 
 
 def _answers(settings: Settings) -> bool:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from circumspect.cli.batch_options import Division, dividing, engine_of
+from circumspect.cli.batch_options import Division, add_division_options, engine_of
 from circumspect.cli.input_files import read_text
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.lab.batch.evaluations import Progress
-    from circumspect.lab.batch.reviews import Elsewhere
+    from circumspect.lab.batch.evaluations import BatchProgress
+    from circumspect.lab.batch.reviews import ReviewWorkers
     from circumspect.ports import Model
     from circumspect.prompts import Prompt
     from circumspect.review.case_files import Criteria
     from circumspect.review.outline import SummaryCache
     from circumspect.review.reviewing import Reviewing
     from circumspect.review.shelf import Shelf
-    from circumspect.review.values import Case, Result
+    from circumspect.review.values import CriterionResult, ReviewCase
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -59,7 +59,7 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
     type=click.IntRange(1, 512),
     help="Batch with a model: criteria at a time, in each process. [default: 8]",
 )
-@dividing(keeps=False)
+@add_division_options(keeps=False)
 def evaluate(
     cases: Path,
     policies: tuple[Path, ...],
@@ -96,26 +96,26 @@ def evaluate(
     circumspect evaluate cases/ policies/ --criteria criteria.yaml --out results.db --engine ray --address head:6379
     """
     from circumspect.review.case_files import read_cases, read_criteria, read_documents
-    from circumspect.review.controller import Limits
+    from circumspect.review.controller import ReviewLimits
     from circumspect.review.reviewing import Reviewing
     from circumspect.review.shelf import Shelf
 
     if out is None and (budget_tokens or budget_usd):
         raise ConfigError("A budget is for a batch.", fix="Add --out results.db, or use --tokens for one criterion.")
-    if out is None and division.said:
+    if out is None and division.has_engine_choice:
         raise ConfigError("An engine is for a batch.", fix="Add --out results.db, or leave --engine and --jobs out.")
     if out is not None and html_path:
         raise ConfigError("A batch writes no page.", fix="Evaluate one case with --html.")
-    criteria = _chosen(read_criteria(criteria_path), only)
+    criteria = _pick_criteria(read_criteria(criteria_path), only)
     given = list(read_cases(cases))
     documents = [document for path in policies for document in read_documents(path)]
     twice = next((one.id for index, one in enumerate(documents) if one.id in {two.id for two in documents[:index]}), "")
     if twice:
         raise ConfigError(f"Two documents are called {twice}.", fix="Rename one: results name documents by file name.")
-    named = _named(controller, model)
+    named = _pick_model_name(controller, model)
     reviewing = Reviewing(
         _model(named),
-        Limits(tokens=tokens, budget="hard" if hard else "soft", seconds=seconds),
+        ReviewLimits(tokens=tokens, budget="hard" if hard else "soft", seconds=seconds),
         not no_fallback,
         _prompt(prompt_path),
     )
@@ -140,7 +140,7 @@ def evaluate(
     sys.exit(0 if ended.complete else 4)
 
 
-def _chosen(criteria: Criteria, only: tuple[str, ...]) -> Criteria:
+def _pick_criteria(criteria: Criteria, only: tuple[str, ...]) -> Criteria:
     from dataclasses import replace
 
     known = {one.id for one in criteria.items}
@@ -161,7 +161,7 @@ def _prompt(path: Path | None) -> Prompt | None:
     return Words(path.stem, text)
 
 
-def _named(controller: str, name: str | None) -> str | None:
+def _pick_model_name(controller: str, name: str | None) -> str | None:
     """None is the heuristic controller. The offline demo model chats; it does not review."""
     from circumspect.models.opening import OFFLINE, VARIABLE
 
@@ -181,18 +181,18 @@ def _model(named: str | None) -> Model | None:
     return open_model(named) if named else None
 
 
-def _elsewhere(division: Division, model: str | None) -> Elsewhere | None:
+def _elsewhere(division: Division, model: str | None) -> ReviewWorkers | None:
     """None where the batch decides for itself."""
-    from circumspect.lab.batch.reviews import Elsewhere
+    from circumspect.lab.batch.reviews import ReviewWorkers
 
     # Reviews that wait for a model need no second process to run side by side.
-    if not (division.elsewhere if model else division.said):
+    if not (division.is_elsewhere if model else division.has_engine_choice):
         return None
-    return Elsewhere(engine_of(division), model)
+    return ReviewWorkers(engine_of(division), model)
 
 
 async def _singly(
-    cases: list[Case],
+    cases: list[ReviewCase],
     criteria: Criteria,
     shelf: Shelf,
     reviewing: Reviewing,
@@ -208,7 +208,7 @@ async def _singly(
     names = shelf.names
     wanted = [(case, one, criteria.document_of(one, names)) for case in cases for one in criteria.of(case, names)]
     prepared = await prepare(shelf, reviewing, _cache(), about={document for *_, document in wanted})
-    results: list[Result] = []
+    results: list[CriterionResult] = []
     for case, criterion, document in wanted:
         results.append(await review(case, criterion, prepared, reviewing, document=document))
         if as_json:
@@ -237,12 +237,12 @@ async def _singly(
     return exit_code(results)
 
 
-def exit_code(results: list[Result]) -> int:
+def exit_code(results: list[CriterionResult]) -> int:
     statuses = {result.status for result in results}
     return NOT_MET if "NOT_MET" in statuses else UNCERTAIN if "UNCERTAIN" in statuses else MET
 
 
-def _summary(results: list[Result]) -> dict[str, object]:
+def _summary(results: list[CriterionResult]) -> dict[str, object]:
     from circumspect.review.values import STATUSES
 
     counts: dict[str, object] = {status: sum(result.status == status for result in results) for status in STATUSES}
@@ -283,20 +283,20 @@ class _Shown:
         if self._bar:
             self._bar.stop()
 
-    def update(self, now: Progress) -> None:
+    def update(self, now: BatchProgress) -> None:
         if self._bar:
             spent = f" · {now.tokens:,} tokens · ${now.cost_usd:.2f}" if now.tokens else ""
-            self._bar.update(self._task, completed=now.done, description=f"{now.rate:.1f}/s{spent}")
+            self._bar.update(self._task, completed=now.done_count, description=f"{now.rate:.1f}/s{spent}")
 
 
-def _tell(ended: Progress, as_json: bool, out: str) -> None:
+def _tell(ended: BatchProgress, as_json: bool, out: str) -> None:
     import orjson
 
     if as_json:
         click.echo(orjson.dumps({"summary": ended.to_json()}))
         return
     counts = ", ".join(f"{count:,} {status}" for status, count in ended.statuses.items())
-    click.echo(f"{ended.done:,} of {ended.total:,} results in {out}: {counts}.")
+    click.echo(f"{ended.done_count:,} of {ended.total:,} results in {out}: {counts}.")
     click.echo(
         f"{ended.made:,} made now in {ended.seconds:.1f} s ({ended.rate:.1f} a second), {ended.kept:,} were there"
         + (f"; {ended.tokens:,} tokens, ${ended.cost_usd:.4f}." if ended.tokens else ".")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from circumspect.cli.store_options import iso, login, need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import add_store_options, iso, login, need_packages, say, table, with_store
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.lab.trials.experiments import Experiment
     from circumspect.server.services import Services
     from circumspect.stores import SqlStore
-    from circumspect.stores.shadows import ShadowRow, Summary
+    from circumspect.stores.shadows import ShadowRow, ShadowSummary
 
 T = TypeVar("T")
 _SHOWN = ("acted", "asked", "escalated", "failed", "wrong", "cost", "tokens", "seconds")
@@ -42,21 +42,21 @@ def experiments() -> None:
 
 @experiments.command("list")
 @click.option("--tenant", help="Only this tenant's.")
-@stored
+@add_store_options
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """All of them, the newest first."""
-    from circumspect.lab.trials.experiments import of_row
+    from circumspect.lab.trials.experiments import from_row
     from circumspect.stores import experiments as rows
     from circumspect.values import TenantId
 
     async def body(store: SqlStore) -> list[Experiment]:
         seen = None if tenant is None else frozenset({TenantId(tenant)})
-        return [of_row(row) for row in await store.tx(rows.listed, seen, None, 200)]
+        return [from_row(row) for row in await store.tx(rows.list_experiments, seen, None, 200)]
 
     found = with_store(body, database, config)
     lines = [(one.id, one.tenant, one.name, one.kind, one.state, _percent(one.share)) for one in found]
     text = table(lines, ("id", "tenant", "name", "kind", "state", "share")) if found else "There are no experiments."
-    say(as_json, [_shown(one) for one in found], text)
+    say(as_json, [_describe_experiment(one) for one in found], text)
 
 
 @experiments.command()
@@ -70,7 +70,7 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
 @click.option("--unit", type=click.Choice(["conversation", "case"]), default="conversation", help="What is drawn.")
 @click.option("--plan", metavar="{JSON}", default="{}", help="What is compared: metric, method, horizon, guards, …")
 @click.option("--note", default="", help="For those who look at it later.")
-@stored
+@add_store_options
 def create(
     name: str,
     tenant: str,
@@ -95,17 +95,21 @@ def create(
             at=now.timestamp(),
         )  # fmt: skip
         await _check(services, made)
-        written = conducting.logged("create_experiment", login(), services.ids.new("act"), now, {"name": name})
+        written = conducting.make_log_writer("create_experiment", login(), services.ids.new("act"), now, {"name": name})
         return await services.store.tx(conducting.create, made, written)
 
     made = _with_services(body, database, config)
-    say(as_json, _shown(made), f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1")
+    say(
+        as_json,
+        _describe_experiment(made),
+        f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1",
+    )
 
 
 @experiments.command()
 @click.argument("experiment")
 @click.option("--share", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Of new conversations.")
-@stored
+@add_store_options
 def start(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Start it, or start it again after it was stopped."""
     from circumspect.lab.trials import experiments as words
@@ -119,7 +123,7 @@ def start(experiment: str, share: float, database: str | None, config: Path | No
 @experiments.command()
 @click.argument("experiment")
 @click.argument("share", type=click.FloatRange(0, 1))
-@stored
+@add_store_options
 def share(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Give it this share of the conversations that begin from now on."""
     from circumspect.lab.trials import experiments as words
@@ -133,7 +137,7 @@ def share(experiment: str, share: float, database: str | None, config: Path | No
 @experiments.command()
 @click.argument("experiment")
 @click.option("--why", default="", help="For those who look at it later.")
-@stored
+@add_store_options
 def stop(experiment: str, why: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Switch back: everybody has what the tenant has, at once."""
     from circumspect.lab.trials import experiments as words
@@ -148,7 +152,7 @@ def stop(experiment: str, why: str, database: str | None, config: Path | None, a
 @click.argument("experiment")
 @click.option("--winner", required=True, help="The arm that is better.")
 @click.option("--roll-out", is_flag=True, help="Every conversation that begins from now on gets it.")
-@stored
+@add_store_options
 def finish(
     experiment: str, winner: str, roll_out: bool, database: str | None, config: Path | None, as_json: bool
 ) -> None:
@@ -163,7 +167,7 @@ def finish(
 
 @experiments.command()
 @click.argument("experiment")
-@stored
+@add_store_options
 def show(experiment: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """What its arms came to so far; of a shadow, how often it would have done the same."""
     from circumspect.clock import SystemClock
@@ -172,12 +176,12 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
 
     now = SystemClock().now().timestamp()
 
-    async def body(store: SqlStore) -> tuple[Any, Any, Summary | None, list[ShadowRow]]:
-        id_ = await store.tx(conducting.identified, None, experiment)
-        one, sums = await store.tx(conducting.found, None, id_, now)
+    async def body(store: SqlStore) -> tuple[Any, Any, ShadowSummary | None, list[ShadowRow]]:
+        id_ = await store.tx(conducting.find_experiment_id, None, experiment)
+        one, sums = await store.tx(conducting.load_experiment, None, id_, now)
         if one.kind == "ab":
             return one, sums, None, []
-        rows = await store.tx(shadows.listed, None, None, 20, experiment=id_, different=True)
+        rows = await store.tx(shadows.list_shadows, None, None, 20, experiment=id_, different=True)
         return one, sums, await store.tx(shadows.summary, one.tenant, id_), list(rows)
 
     one, sums, summary, rows = with_store(body, database, config)
@@ -187,9 +191,9 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
         found: dict[str, Any] = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
         lines = [f"{row.turn}  {row.live.get('outcome')} -> {row.shadow.get('outcome')}  {_all(row)}" for row in rows]  # type: ignore[union-attr]
         told = f"{summary.turns} turns, {summary.same} the same, {summary.failed} failed, {one.dropped} left out"
-        say(as_json, {**_shown(one), "summary": found}, "\n".join((head, told, *lines)))
+        say(as_json, {**_describe_experiment(one), "summary": found}, "\n".join((head, told, *lines)))
         return
-    report = conducting.reported(one, sums)
+    report = conducting.make_report(one, sums)
     assert report is not None
     steps = conducting.next_steps(one, sums, now)
     document = {
@@ -199,9 +203,11 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
     text = [head, *stopped, "", _table(report.arms), ""]
     for name, said in report.comparisons.items():
         first = said[0]
-        text.append(f"{name}: {first.metric.name} {_signed(first.difference)} against control, {first.decision}")
+        text.append(
+            f"{name}: {first.metric.name} {_format_difference(first.difference)} against control, {first.decision}"
+        )
         text.append(f"  next: {steps[name].move}. {steps[name].why}")
-    say(as_json, {**_shown(one), "results": document}, "\n".join(text))
+    say(as_json, {**_describe_experiment(one), "results": document}, "\n".join(text))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -221,14 +227,14 @@ def _change(
 
     async def body(services: Services) -> Experiment:
         store, now = services.store, services.clock.now()
-        id_ = await store.tx(conducting.identified, None, experiment)
+        id_ = await store.tx(conducting.find_experiment_id, None, experiment)
         if check:
-            await _check(services, (await store.tx(conducting.found, None, id_, now.timestamp()))[0])
-        written = conducting.logged(name, login(), services.ids.new("act"), now, detail)
+            await _check(services, (await store.tx(conducting.load_experiment, None, id_, now.timestamp()))[0])
+        written = conducting.make_log_writer(name, login(), services.ids.new("act"), now, detail)
         return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
 
     after = _with_services(body, database, config)
-    say(as_json, _shown(after), f"{after.name} is {_state(after)}.")
+    say(as_json, _describe_experiment(after), f"{after.name} is {_state(after)}.")
 
 
 async def _check(services: Services, experiment: Experiment) -> None:
@@ -252,7 +258,7 @@ def _json(text: str, where: str) -> dict[str, Any]:
     return found
 
 
-def _shown(one: Experiment) -> dict[str, Any]:
+def _describe_experiment(one: Experiment) -> dict[str, Any]:
     return {
         "id": one.id,
         "tenant": one.tenant,
@@ -291,7 +297,7 @@ def _state(one: Experiment) -> str:
     return f"running, on {_percent(one.share)} of {what}" if one.live else one.state
 
 
-def _signed(value: float) -> str:
+def _format_difference(value: float) -> str:
     return f"{value:+.3g}"
 
 

@@ -32,17 +32,17 @@ def read_from(database: str, body: Callable[[sa.Connection], T]) -> T:
     file = database.removeprefix("sqlite:///")
     if "://" not in file and not Path(file).is_file():
         raise ConfigError(f"There is no database {file}.", fix="Name the one with your conversations with --database.")
-    from circumspect.lab.replay.stored_turns import reading
-    from circumspect.stores.engine import explained
+    from circumspect.lab.replay.stored_turns import open_for_reading
+    from circumspect.stores.engine import explain_error
     from circumspect.stores.schema import prepare
 
-    opened = reading(database)
+    opened = open_for_reading(database)
     try:
         prepare(opened, migrate=False)
         with opened.engine.connect() as connection, connection.begin():
             return body(connection)
     except Exception as error:
-        if ours := explained(error, opened.name):
+        if ours := explain_error(error, opened.name):
             raise ours from error
         raise
     finally:

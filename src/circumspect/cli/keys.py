@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.store_options import WHO, iso, need_packages, say, span, stored, table, with_store
+from circumspect.cli.store_options import WHO, add_store_options, iso, need_packages, say, span, table, with_store
 from circumspect.clock import RandomIds
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.server.stores.access import KeyRow, Scope
+    from circumspect.server.stores.access import KeyRow, KeyScope
     from circumspect.stores import SqlStore
 
 SCOPES = ("chat", "read", "manage", "admin", "widget")
@@ -39,11 +39,11 @@ def keys() -> None:
     "admin (configuration); or widget alone, for a key that stands in web pages. Can be given several times.",
 )
 @click.option("--expires", metavar="TIME", callback=span, help="Ends after so long: 90d, 24h. Without it, never.")
-@stored
+@add_store_options
 def create(
     tenant: str,
     name: str,
-    scopes: tuple[Scope, ...],
+    scopes: tuple[KeyScope, ...],
     expires: float | None,
     database: str | None,
     config: Path | None,
@@ -55,32 +55,32 @@ def create(
     circumspect keys create --tenant shop
     circumspect keys create --tenant shop --name dashboard --scope read --scope manage --expires 90d
     """
-    from circumspect.server.credentials import checked_scopes, hashed, new_key
+    from circumspect.server.credentials import hash_token, new_key, validate_scopes
     from circumspect.server.stores import access
     from circumspect.server.stores.access import KeyRow
     from circumspect.values import TenantId
 
     now = time()
     id_, key = new_key()
-    wanted = checked_scopes(scopes) or ("chat",)
+    wanted = validate_scopes(scopes) or ("chat",)
     row = KeyRow(id_, TenantId(tenant), name, wanted, now, None if expires is None else now + expires)
 
-    def made(connection: sa.Connection) -> None:
-        access.add_key(connection, row, hashed(key))
+    def add_and_log(connection: sa.Connection) -> None:
+        access.add_key(connection, row, hash_token(key))
         _log(connection, row, "key.created", now)
 
     async def body(store: SqlStore) -> None:
-        await store.tx(made)
+        await store.tx(add_and_log)
 
     with_store(body, database, config)
     if not as_json:
         click.echo("Keep it now; it is not shown again.", err=True)
-    say(as_json, {"key": key, **_shown(row, now)}, key)
+    say(as_json, {"key": key, **_describe_key(row, now)}, key)
 
 
 @keys.command("list")
 @click.option("--tenant", help="Only this tenant's.")
-@stored
+@add_store_options
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """Every key: whose, what it may do, when it was last used (to the minute) and whether it still works."""
     from circumspect.server.stores import access
@@ -103,31 +103,31 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
         for row in found
     ]
     text = table(rows, ("ID", "TENANT", "NAME", "SCOPES", "STATE", "EXPIRES", "USED")) if rows else "There are no keys."
-    say(as_json, [_shown(row, now) for row in found], text)
+    say(as_json, [_describe_key(row, now) for row in found], text)
 
 
 @keys.command()
 @click.argument("key_id", metavar="ID")
-@stored
+@add_store_options
 def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """End a key. Servers that are running refuse it within five seconds."""
     from circumspect.server.stores import access
 
     now = time()
 
-    def revoked(connection: sa.Connection) -> KeyRow | None:
+    def revoke_and_log(connection: sa.Connection) -> KeyRow | None:
         row = access.revoke_key(connection, _id(key_id), now)
         if row is not None:
             _log(connection, row, "key.revoked", now)
         return row
 
     async def body(store: SqlStore) -> KeyRow | None:
-        return await store.tx(revoked)
+        return await store.tx(revoke_and_log)
 
     row = with_store(body, database, config)
     if row is None:
         raise _no_such_key()
-    say(as_json, _shown(row, now), f"The key {row.id} of {row.tenant} is revoked.")
+    say(as_json, _describe_key(row, now), f"The key {row.id} of {row.tenant} is revoked.")
 
 
 @keys.command()
@@ -140,23 +140,25 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
     callback=span,
     help="How long the old one still works.",
 )
-@stored
+@add_store_options
 def rotate(key_id: str, overlap: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Make a new key with the same scopes and print it, this once; the old one ends after the overlap."""
-    from circumspect.server.credentials import hashed, new_key
+    from circumspect.server.credentials import hash_token, new_key
     from circumspect.server.stores import access
 
     now = time()
     new_id, key = new_key()
 
-    def rotated(connection: sa.Connection) -> tuple[KeyRow, KeyRow] | None:
-        both = access.rotate_key(connection, _id(key_id), new_id=new_id, new_hash=hashed(key), at=now, overlap=overlap)
+    def rotate_and_log(connection: sa.Connection) -> tuple[KeyRow, KeyRow] | None:
+        both = access.rotate_key(
+            connection, _id(key_id), new_id=new_id, new_hash=hash_token(key), at=now, overlap=overlap
+        )
         if both is not None:
             _log(connection, both[1], "key.rotated", now, old=both[0].id)
         return both
 
     async def body(store: SqlStore) -> tuple[KeyRow, KeyRow] | None:
-        return await store.tx(rotated)
+        return await store.tx(rotate_and_log)
 
     both = with_store(body, database, config)
     if both is None:
@@ -164,7 +166,7 @@ def rotate(key_id: str, overlap: float, database: str | None, config: Path | Non
     old, new = both
     if not as_json:
         click.echo(f"The old key {old.id} works until {iso(old.expires_at)}. Keep the new one now:", err=True)
-    say(as_json, {"key": key, **_shown(new, now), "old": _shown(old, now)}, key)
+    say(as_json, {"key": key, **_describe_key(new, now), "old": _describe_key(old, now)}, key)
 
 
 def _id(text: str) -> str:
@@ -182,7 +184,7 @@ def _state(row: KeyRow, now: float) -> str:
     return "valid" if row.valid(now) else "expired"
 
 
-def _shown(row: KeyRow, now: float) -> dict[str, Any]:
+def _describe_key(row: KeyRow, now: float) -> dict[str, Any]:
     return {
         "id": row.id,
         "tenant": row.tenant,

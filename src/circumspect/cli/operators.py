@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.store_options import WHO, iso, need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import WHO, add_store_options, iso, need_packages, say, table, with_store
 from circumspect.clock import RandomIds
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.server.stores.access import OperatorRow, Role
+    from circumspect.server.stores.access import OperatorRole, OperatorRow
     from circumspect.stores import SqlStore
 
 ROLES = ("operator", "reviewer", "admin")
@@ -44,10 +44,10 @@ def operators() -> None:
     "--tenant", "tenants", multiple=True, help="Only this tenant's conversations. Can be given several times."
 )
 @_STDIN
-@stored
+@add_store_options
 def add(
     name: str,
-    role: Role,
+    role: OperatorRole,
     tenants: tuple[str, ...],
     password_stdin: bool,
     database: str | None,
@@ -72,19 +72,19 @@ def add(
     allowed = tuple(TenantId(tenant) for tenant in dict.fromkeys(tenants)) or None
     row = OperatorRow(RandomIds().new("opr"), name, role, allowed, now)
 
-    def added(connection: sa.Connection) -> None:
+    def add_and_log(connection: sa.Connection) -> None:
         access.add_operator(connection, row, hashed)
         _log(connection, row, "operator.added", now, role=role)
 
     async def body(store: SqlStore) -> None:
-        await store.tx(added)
+        await store.tx(add_and_log)
 
     with_store(body, database, config)
-    say(as_json, _shown(row, now), f"{name} may sign in as {role}.")
+    say(as_json, _describe_operator(row, now), f"{name} may sign in as {role}.")
 
 
 @operators.command("list")
-@stored
+@add_store_options
 def list_(database: str | None, config: Path | None, as_json: bool) -> None:
     """Every operator: role, tenants, and whether they may sign in."""
     from circumspect.server.stores import access
@@ -98,46 +98,52 @@ def list_(database: str | None, config: Path | None, as_json: bool) -> None:
         for row in found
     ]
     text = table(rows, ("NAME", "ROLE", "STATE", "TENANTS", "ID")) if rows else "There are no operators."
-    say(as_json, [_shown(row, now) for row in found], text)
+    say(as_json, [_describe_operator(row, now) for row in found], text)
 
 
 @operators.command()
 @click.argument("name")
-@stored
+@add_store_options
 def disable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Sign an operator out everywhere, and let them in no more."""
     from circumspect.server.stores import access
 
-    row = _changed(name, "operator.disabled", lambda one, id_: access.set_disabled(one, id_, time()), database, config)
-    say(as_json, _shown(row, time()), f"{name} may not sign in any more.")
+    row = _change_operator(
+        name, "operator.disabled", lambda one, id_: access.set_disabled(one, id_, time()), database, config
+    )
+    say(as_json, _describe_operator(row, time()), f"{name} may not sign in any more.")
 
 
 @operators.command()
 @click.argument("name")
-@stored
+@add_store_options
 def enable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Let a disabled operator in again."""
     from circumspect.server.stores import access
 
-    row = _changed(name, "operator.enabled", lambda one, id_: access.set_disabled(one, id_, None), database, config)
-    say(as_json, _shown(row, time()), f"{name} may sign in again.")
+    row = _change_operator(
+        name, "operator.enabled", lambda one, id_: access.set_disabled(one, id_, None), database, config
+    )
+    say(as_json, _describe_operator(row, time()), f"{name} may sign in again.")
 
 
 @operators.command()
 @click.argument("name")
 @_STDIN
-@stored
+@add_store_options
 def passwd(name: str, password_stdin: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """Set an operator's password. Signs them out everywhere and ends a lock."""
     from circumspect.server.credentials import hash_password
     from circumspect.server.stores import access
 
     hashed = hash_password(_password(password_stdin))
-    row = _changed(name, "operator.password", lambda one, id_: access.set_password(one, id_, hashed), database, config)
-    say(as_json, _shown(row, time()), f"The password of {name} is changed.")
+    row = _change_operator(
+        name, "operator.password", lambda one, id_: access.set_password(one, id_, hashed), database, config
+    )
+    say(as_json, _describe_operator(row, time()), f"The password of {name} is changed.")
 
 
-def _changed(
+def _change_operator(
     name: str,
     action: str,
     change: Callable[[sa.Connection, str], None],
@@ -146,7 +152,7 @@ def _changed(
 ) -> OperatorRow:
     from circumspect.server.stores import access
 
-    def changed(connection: sa.Connection) -> OperatorRow | None:
+    def change_and_log(connection: sa.Connection) -> OperatorRow | None:
         row = access.operator_named(connection, name)
         if row is None:
             return None
@@ -155,7 +161,7 @@ def _changed(
         return access.operator_named(connection, name)
 
     async def body(store: SqlStore) -> OperatorRow | None:
-        return await store.tx(changed)
+        return await store.tx(change_and_log)
 
     row = with_store(body, database, config)
     if row is None:
@@ -164,11 +170,11 @@ def _changed(
 
 
 def _password(from_stdin: bool) -> str:
-    from circumspect.server.credentials import checked_password
+    from circumspect.server.credentials import validate_password
 
     if from_stdin or not sys.stdin.isatty():
-        return checked_password(sys.stdin.readline().rstrip("\r\n"))
-    return checked_password(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
+        return validate_password(sys.stdin.readline().rstrip("\r\n"))
+    return validate_password(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
 
 
 def _state(row: OperatorRow, now: float) -> str:
@@ -177,7 +183,7 @@ def _state(row: OperatorRow, now: float) -> str:
     return f"locked until {iso(row.locked_until)}" if row.locked_until > now else "active"
 
 
-def _shown(row: OperatorRow, now: float) -> dict[str, Any]:
+def _describe_operator(row: OperatorRow, now: float) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,

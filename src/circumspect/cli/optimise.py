@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.batch_options import Division, dividing, engine_held
+from circumspect.cli.batch_options import Division, add_division_options, hold_engine
 from circumspect.cli.input_files import read_from, read_text
 from circumspect.cli.optimise_forget import forget
 from circumspect.cli.time_options import moment
@@ -22,12 +22,12 @@ from circumspect.errors import ConfigError, UnknownTenant
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.lab.batch.reviews import Elsewhere
+    from circumspect.lab.batch.reviews import ReviewWorkers
     from circumspect.lab.optimise.dataset import Dataset
-    from circumspect.lab.optimise.from_store import Gathered
-    from circumspect.lab.optimise.optimise_report import Report
-    from circumspect.lab.optimise.run import Progress
-    from circumspect.lab.optimise.watch import Due, Seen
+    from circumspect.lab.optimise.from_store import JudgedVerdicts
+    from circumspect.lab.optimise.optimise_report import OptimisationReport
+    from circumspect.lab.optimise.run import OptimisationProgress
+    from circumspect.lab.optimise.watch import Due, StoredScores
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -82,7 +82,7 @@ optimise.add_command(forget)
 @click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@dividing(keeps=False)
+@add_division_options(keeps=False)
 def review(
     folder: Path | None,
     budget: int | None,
@@ -131,7 +131,7 @@ def review(
     if from_store:
         if tenant is None or made is None or folder is not None:
             raise click.UsageError("--from-store needs --tenant NAME and --write DIR, and no --dataset.")
-        found = read_from(_database(database, config), lambda connection: _gathered(connection, tenant, since))
+        found = read_from(_database(database, config), lambda connection: _gather_labels(connection, tenant, since))
         _write(found, tenant, made, as_json)
         return
     if made is not None or since is not None:
@@ -141,7 +141,7 @@ def review(
 
     from circumspect.lab.optimise.dataset import read_dataset
     from circumspect.lab.optimise.metric import find_metric
-    from circumspect.lab.optimise.run import Plan, check, default_folder, need_gepa
+    from circumspect.lab.optimise.run import OptimisationPlan, check, default_folder, need_gepa
     from circumspect.lab.optimise.run import optimise as run
     from circumspect.models import open_model
 
@@ -150,7 +150,7 @@ def review(
         sys.path.insert(0, str(Path.cwd()))
     find_metric(metric)
     text = read_text(start) if start else ""
-    plan = Plan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency, seconds)
+    plan = OptimisationPlan(budget, prompt_name, text, metric, minibatch, seed, tokens, concurrency, seconds)
     dataset = read_dataset(folder)
     check(plan, dataset)
     if watch:
@@ -159,9 +159,9 @@ def review(
             _say(as_json, {"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
             return
         click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
-    named = _named(model)
+    named = _pick_model_name(model)
     reviewer = open_model(named)
-    writer = open_model(_named(reflection_model)) if reflection_model else reviewer
+    writer = open_model(_pick_model_name(reflection_model)) if reflection_model else reviewer
     path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
     if watch and (path / "report.json").exists():
         _say(as_json, {"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
@@ -173,12 +173,12 @@ def review(
     except KeyboardInterrupt:
         click.echo(f"\nStopped. What is done is in {path}; the same command goes on.", err=True)
         raise
-    kept = _store(report, tenant, _database(database, config)) if tenant and report.improved else False
+    kept = _store(report, tenant, _database(database, config)) if tenant and report.has_improved else False
     _tell(report, tenant if kept else None, as_json)
-    sys.exit(BETTER if report.improved else NO_BETTER)
+    sys.exit(BETTER if report.has_improved else NO_BETTER)
 
 
-def _named(name: str | None) -> str:
+def _pick_model_name(name: str | None) -> str:
     from circumspect.models.opening import OFFLINE, VARIABLE
 
     named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
@@ -191,15 +191,15 @@ def _named(name: str | None) -> str:
 
 
 @contextmanager
-def _elsewhere(division: Division, model: str) -> Iterator[Elsewhere | None]:
+def _elsewhere(division: Division, model: str) -> Iterator[ReviewWorkers | None]:
     """None where this process reviews."""
-    from circumspect.lab.batch.reviews import Elsewhere
+    from circumspect.lab.batch.reviews import ReviewWorkers
 
-    if not division.elsewhere:
+    if not division.is_elsewhere:
         yield None
         return
-    with engine_held(division) as engine:
-        yield Elsewhere(engine, model)
+    with hold_engine(division) as engine:
+        yield ReviewWorkers(engine, model)
 
 
 def _database(database: str | None, config: Path | None) -> str:
@@ -211,7 +211,7 @@ def _database(database: str | None, config: Path | None) -> str:
 # --- from the store -------------------------------------------------------------------------------------------------
 
 
-def _gathered(connection: sa.Connection, tenant: str, since: datetime | None) -> Gathered:
+def _gather_labels(connection: sa.Connection, tenant: str, since: datetime | None) -> JudgedVerdicts:
     from circumspect.lab.optimise.from_store import gather
     from circumspect.stores import admin
     from circumspect.values import TenantId
@@ -222,7 +222,7 @@ def _gathered(connection: sa.Connection, tenant: str, since: datetime | None) ->
     return found
 
 
-def _write(found: Gathered, tenant: str, folder: Path, as_json: bool) -> None:
+def _write(found: JudgedVerdicts, tenant: str, folder: Path, as_json: bool) -> None:
     from circumspect.lab.optimise.from_store import write
 
     told, left_out = found.to_json(), [f"{count} left out: {why}." for why, count in found.left_out.items()]
@@ -238,8 +238,8 @@ def _write(found: Gathered, tenant: str, folder: Path, as_json: bool) -> None:
         f"Cases: {train} to train, {validation} to validate, {held} held out.",
         *left_out,
     ]
-    if found.widened:
-        lines.append(f"{found.widened} had several documents, and will be read against all that are there.")
+    if found.widened_count:
+        lines.append(f"{found.widened_count} had several documents, and will be read against all that are there.")
     _say(as_json, {**told, "dataset": str(folder)}, "\n".join(lines))
     click.echo(NOTE, err=True)
 
@@ -249,11 +249,11 @@ def _write(found: Gathered, tenant: str, folder: Path, as_json: bool) -> None:
 
 def _look(
     dataset: Dataset, metric: str, below: float, last: int, at_least: int, tenant: str | None, database: str
-) -> tuple[Due, Seen]:
+) -> tuple[Due, StoredScores]:
     from sqlalchemy import make_url
 
     from circumspect.lab.optimise.metric import find_metric
-    from circumspect.lab.optimise.watch import due, latest, seen
+    from circumspect.lab.optimise.watch import check_due, read_latest, score_stored
     from circumspect.stores.engine import connect
 
     url = make_url(database) if "://" in database else None
@@ -262,14 +262,14 @@ def _look(
         raise ConfigError(f"There is no database {file} to look at.", fix="Name it with --database.")
     opened = connect(database)
     try:
-        stored = opened.transaction(latest, last, tenant)
+        stored = opened.transaction(read_latest, last, tenant)
     finally:
         opened.close()
-    saw = seen(stored, dataset.examples, find_metric(metric))
-    return due(saw.scores, below, at_least), saw
+    saw = score_stored(stored, dataset.examples, find_metric(metric))
+    return check_due(saw.scores, below, at_least), saw
 
 
-def _of(saw: Seen) -> str:
+def _of(saw: StoredScores) -> str:
     versions = ", ".join(f"{name} ({count})" for name, count in saw.prompts.items())
     return f" {saw.labelled} of them have a label. Prompts: {versions}." if versions else ""
 
@@ -277,7 +277,7 @@ def _of(saw: Seen) -> str:
 # --- what came of it ------------------------------------------------------------------------------------------------
 
 
-def _store(report: Report, tenant: str, database: str) -> bool:
+def _store(report: OptimisationReport, tenant: str, database: str) -> bool:
     """As a version that an experiment can name. Nothing uses it until one does."""
     import asyncio
 
@@ -302,14 +302,14 @@ def _store(report: Report, tenant: str, database: str) -> bool:
     return True
 
 
-def _tell(report: Report, tenant: str | None, as_json: bool) -> None:
+def _tell(report: OptimisationReport, tenant: str | None, as_json: bool) -> None:
     following = _following(report, tenant)
     if as_json:
-        _say(True, {**report.to_json(), "stored_for": tenant, "next": following if report.improved else None}, "")
+        _say(True, {**report.to_json(), "stored_for": tenant, "next": following if report.has_improved else None}, "")
         return
     for line in report.lines():
         click.echo(line)
-    if not report.improved:
+    if not report.has_improved:
         why = (
             "no candidate beat the start" if not report.best else "the winner does not beat the start on held-out cases"
         )
@@ -321,7 +321,7 @@ def _tell(report: Report, tenant: str | None, as_json: bool) -> None:
         click.echo(f"Next: {line}")
 
 
-def _following(report: Report, tenant: str | None) -> list[str]:
+def _following(report: OptimisationReport, tenant: str | None) -> list[str]:
     """What to do with a winner: have it stored, where it is not yet, and try it on a share of the cases."""
     import shlex
 
@@ -367,7 +367,7 @@ class _Shown:
         if self._bar:
             self._bar.stop()
 
-    def update(self, now: Progress) -> None:
+    def update(self, now: OptimisationProgress) -> None:
         best = f"best {now.best:.3f}" if now.best is not None else "validating the start"
         if self._bar:
             said = f"{now.candidates} candidates · round {now.rounds} · {best}"

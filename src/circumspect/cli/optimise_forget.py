@@ -50,7 +50,7 @@ def forget(
     held = [one for one in holdings(folders) if tenant is None or one.tenant == tenant]
     wanted = frozenset(cases)
     if tenant is not None and not cases:
-        wanted = _gone(tenant, frozenset().union(*(one.cases for one in held)), database, config)
+        wanted = _find_deleted(tenant, frozenset().union(*(one.cases for one in held)), database, config)
     found = [one for one in held if one.cases & wanted]
     for one in found:
         count = f"{one.path}: {len(one.cases & wanted)} of {len(one.cases)} cases."
@@ -60,7 +60,7 @@ def forget(
         click.confirm("Delete this?", abort=True, err=as_json)
     for one in found:
         forget_in(one, wanted)
-    read = [str(file) for one in found if one.learnt_from(wanted) for file in one.results]
+    read = [str(file) for one in found if one.has_learnt_from(wanted) for file in one.results]
     if as_json:
         import orjson
 
@@ -72,14 +72,14 @@ def forget(
         click.echo(f"Read {file}: it was written by a model that had seen such a case, and may repeat it.")
 
 
-def _gone(tenant: str, cases: frozenset[str], database: str | None, config: Path | None) -> frozenset[str]:
-    from circumspect.lab.optimise.forgetting import gone
+def _find_deleted(tenant: str, cases: frozenset[str], database: str | None, config: Path | None) -> frozenset[str]:
+    from circumspect.lab.optimise.forgetting import find_deleted
     from circumspect.server.config import load_settings
     from circumspect.stores import admin
     from circumspect.values import TenantId
 
     def look(connection: sa.Connection) -> frozenset[str]:
-        found = gone(connection, tenant, cases)
+        found = find_deleted(connection, tenant, cases)
         # A database that has never heard of the tenant would call all of its cases deleted.
         if found == cases and admin.get_tenant(connection, TenantId(tenant)) is None:
             raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="Name another with --database.")

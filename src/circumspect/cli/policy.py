@@ -46,7 +46,7 @@ def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
     else:
         for one in findings:
             click.secho(f"{one.level}: ", fg="red" if one.level == "error" else "yellow", nl=False)
-            click.echo(one.said(str(path)))
+            click.echo(one.describe(str(path)))
         if not broken:
             silent = found is not None and not (found.tools or found.patterns or found.tenants)
             but = ", and says nothing about any tool: each is held to what it declares itself" if silent else ""
@@ -107,11 +107,11 @@ def schema() -> None:
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
     from circumspect.audit.draft_policy import draft
-    from circumspect.audit.transcript_files import Problem, Transcript, read
+    from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read
 
     found: list[Transcript] = []
     for one in read(paths):
-        if isinstance(one, Problem):
+        if isinstance(one, TranscriptProblem):
             click.echo(f"skipped: {one}", err=True)
         else:
             found.append(one)

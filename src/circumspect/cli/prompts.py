@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.input_files import read_text
-from circumspect.cli.store_options import login, need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_store
 from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def prompts() -> None:
 @prompts.command("list")
 @click.argument("name", required=False)
 @tenant_option
-@stored
+@add_store_options
 def list_(name: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """All prompts, or the versions of one."""
-    from circumspect.prompts import FIXED, names, shipped
+    from circumspect.prompts import FIXED, list_prompt_names, load_default_prompt
 
-    if name is not None and name not in names():
+    if name is not None and name not in list_prompt_names():
         raise _unknown(name)
-    found = [_ours(shipped(one)) for one in names() if one not in FIXED and name in (None, one)]
+    found = [_ours(load_default_prompt(one)) for one in list_prompt_names() if one not in FIXED and name in (None, one)]
     if tenant is not None:
         found += [_theirs(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)]
     lines = [(str(one["id"]), str(one["created_at"] or "with the package"), str(one["note"])) for one in found]
@@ -55,13 +55,13 @@ def list_(name: str | None, tenant: str | None, database: str | None, config: Pa
 @click.argument("prompt")
 @tenant_option
 @click.option("--uses", is_flag=True, help="Also the newest turns that used it.")
-@stored
+@add_store_options
 def show(prompt: str, tenant: str | None, uses: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """The text of a version, by its id; by name, what comes with the package."""
     one = _text(prompt, tenant, database, config)
     turns = []
     if uses:
-        found = with_store(lambda store: _uses(store, _needed(tenant), one.id), database, config)
+        found = with_store(lambda store: _uses(store, _require_tenant(tenant), one.id), database, config)
         turns = [{"turn": use.turn, "conversation": use.conversation, "outcome": use.outcome} for use in found]
     lines = [f"{use['turn']}  {use['conversation']}  {use['outcome']}" for use in turns]
     text = "\n".join((one.text, "", f"{len(turns)} turns used it:", *lines)) if uses else one.text
@@ -72,17 +72,17 @@ def show(prompt: str, tenant: str | None, uses: bool, database: str | None, conf
 @click.argument("prompt")
 @click.argument("against", required=False)
 @tenant_option
-@stored
+@add_store_options
 def diff(
     prompt: str, against: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool
 ) -> None:
     """What a version changes, against another or against what comes with the package."""
     import difflib
 
-    from circumspect.prompts import shipped
+    from circumspect.prompts import load_default_prompt
 
     new = _text(prompt, tenant, database, config)
-    old = _text(against, tenant, database, config) if against else shipped(new.name)
+    old = _text(against, tenant, database, config) if against else load_default_prompt(new.name)
     lines = list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), old.id, new.id, lineterm=""))
     text = "\n".join(lines) or "They are the same."
     say(as_json, {"old": old.id, "new": new.id, "lines": lines}, text)
@@ -93,26 +93,26 @@ def diff(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--tenant", required=True, help="Who may use it.")
 @click.option("--note", default="", help="What it is for.")
-@stored
+@add_store_options
 def add(
     name: str, file: Path, tenant: str, note: str, database: str | None, config: Path | None, as_json: bool
 ) -> None:
     """Add a version. Nothing uses it before an experiment chooses it."""
     from circumspect.clock import RandomIds, SystemClock
-    from circumspect.prompts import shipped, version
+    from circumspect.prompts import load_default_prompt, make_prompt_version
     from circumspect.stores import action_log
     from circumspect.stores import prompts as rows
     from circumspect.values import TenantId
 
-    made = version(name, read_text(file))
-    if made.id == shipped(name).id:
+    made = make_prompt_version(name, read_text(file))
+    if made.id == load_default_prompt(name).id:
         raise ConfigError("This is the text that comes with the package.", fix="Change it first.")
     now, log = SystemClock().now(), RandomIds().new("act")
 
     def body(connection: Any) -> PromptRow:
         row = rows.put(
-            connection, TenantId(tenant), made.id, name, made.text, at=now, parent=shipped(name).id, note=note,
-            created_by=login(),
+            connection, TenantId(tenant), made.id, name, made.text, at=now,
+            parent=load_default_prompt(name).id, note=note, created_by=login(),
         )  # fmt: skip
         action_log.log_action(
             connection, id=log, at=now, operator=login(), action="add_prompt", tenant=tenant, subject=made.id,
@@ -132,15 +132,15 @@ def add(
 
 
 def _text(id_: str, tenant: str | None, database: str | None, config: Path | None) -> Prompt:
-    from circumspect.prompts import Prompt, names, shipped
+    from circumspect.prompts import Prompt, list_prompt_names, load_default_prompt
 
     name = id_.rpartition("@")[0] or id_
-    if name not in names():
+    if name not in list_prompt_names():
         raise _unknown(name)
-    ours = shipped(name)
+    ours = load_default_prompt(name)
     if id_ in (name, ours.id):
         return ours
-    row = with_store(lambda store: _row(store, _needed(tenant), id_), database, config)
+    row = with_store(lambda store: _row(store, _require_tenant(tenant), id_), database, config)
     if row is None:
         raise ConfigError(f"'{tenant}' has no version {id_}.", fix="`circumspect prompts list --tenant …` shows them.")
     return Prompt(row.name, row.text)
@@ -150,7 +150,7 @@ def _unknown(name: str) -> ConfigError:
     return ConfigError(f"There is no prompt '{name}'.", fix="`circumspect prompts list` shows them.")
 
 
-def _needed(tenant: str | None) -> str:
+def _require_tenant(tenant: str | None) -> str:
     if tenant is None:
         raise ConfigError("Versions belong to a tenant.", fix="Say whose: --tenant NAME.")
     return tenant
@@ -162,7 +162,7 @@ async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[Prom
 
     if await store.get_tenant(TenantId(tenant)) is None:
         raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
-    return await store.tx(rows.listed, TenantId(tenant), name)
+    return await store.tx(rows.list_prompts, TenantId(tenant), name)
 
 
 async def _row(store: SqlStore, tenant: str, id_: str) -> PromptRow | None:

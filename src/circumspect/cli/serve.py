@@ -76,7 +76,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         sys.path.insert(0, str(Path.cwd()))
     settings = load_settings(config, **options)
     configure_logs(settings.log_level)
-    demo = asyncio.run(_prepared(settings))
+    demo = asyncio.run(_prepare(settings))
     with ExitStack() as stack:
         listening = stack.enter_context(_listening(settings))
         _hand_on(options, config, stack)
@@ -85,7 +85,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
             stack.callback(os.environ.pop, "PROMETHEUS_MULTIPROC_DIR", None)
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         _welcome(settings, listening, demo)
-        _run(_configured(settings), settings, listening)
+        _run(_build_config(settings), settings, listening)
     click.echo("Stopped.")
 
 
@@ -100,7 +100,7 @@ class Demo:
     password: str
 
 
-async def _prepared(settings: Settings) -> Demo | None:
+async def _prepare(settings: Settings) -> Demo | None:
     """The database is up to date and the demo is in it when this returns."""
     from circumspect.knowledge.semantic import open_embedder
     from circumspect.models import open_model
@@ -152,11 +152,11 @@ async def _demo_key(store: SqlStore, settings: Settings, tenant: Any, now: float
     kept = path.read_text("utf-8").strip() if path and path.is_file() else ""
     id_ = credentials.key_id(kept)
     known = await store.tx(access.key_by_id, id_) if id_ else None
-    if known and credentials.same(known.hash, credentials.hashed(kept)) and known.row.valid(now):
+    if known and credentials.same(known.hash, credentials.hash_token(kept)) and known.row.valid(now):
         return kept
     id_, key = credentials.new_key()
     row = access.KeyRow(id_, tenant, "demo", ("chat", "read", "manage", "admin"), now)
-    await store.tx(access.add_key, row, credentials.hashed(key))
+    await store.tx(access.add_key, row, credentials.hash_token(key))
     _keep(path, key)
     return key
 
@@ -279,7 +279,7 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) ->
 # --- the workers ----------------------------------------------------------------------------------------------------
 
 
-def _configured(settings: Settings) -> Config:
+def _build_config(settings: Settings) -> Config:
     from uvicorn import Config
 
     from circumspect.server.http_protocol import Wire

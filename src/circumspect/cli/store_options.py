@@ -23,7 +23,7 @@ WHO = "command line"
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-def stored(command: Callable[..., None]) -> Callable[..., None]:
+def add_store_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that they all have."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),

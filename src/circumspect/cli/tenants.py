@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.store_options import need_packages, say, stored, table, with_store
+from circumspect.cli.store_options import add_store_options, need_packages, say, table, with_store
 from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def tenants() -> None:
 
 
 @tenants.command("list")
-@stored
+@add_store_options
 def list_(database: str | None, config: Path | None, as_json: bool) -> None:
     """All tenants. Those without a configuration were made by a program that brings its own tools."""
     from circumspect.server.stores import tenants as rows
@@ -53,19 +53,19 @@ def list_(database: str | None, config: Path | None, as_json: bool) -> None:
 
 @tenants.command()
 @click.argument("tenant")
-@stored
+@add_store_options
 def show(tenant: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """A tenant as a file that could be applied. Secrets are not in it, only their names."""
 
     async def body(store: SqlStore) -> str:
-        return await store.tx(_shown, tenant)
+        return await store.tx(_render_file, tenant)
 
     text = with_store(body, database, config)
     value: Any = {"tenant": tenant, "yaml": text} if as_json else None
     say(as_json, value, text.rstrip())
 
 
-def _shown(connection: sa.Connection, tenant: str) -> str:
+def _render_file(connection: sa.Connection, tenant: str) -> str:
     from circumspect.server.stores import access, policies
     from circumspect.server.stores import tenants as rows
     from circumspect.server.tenants.write_tenant_file import as_file
@@ -75,7 +75,7 @@ def _shown(connection: sa.Connection, tenant: str) -> str:
     row = rows.get(connection, id_)
     if row is None:
         raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
-    return as_file(row, policies.current(connection, id_), access.sealed_secrets(connection, id_))
+    return as_file(row, policies.current(connection, id_), access.get_sealed_secrets(connection, id_))
 
 
 def _yes(value: object) -> str:

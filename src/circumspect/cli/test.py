@@ -18,7 +18,7 @@ from circumspect.errors import ConfigError, UnknownTenant
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from circumspect.lab.learning.fixtures import Checked
+    from circumspect.lab.learning.fixtures import FixtureResult
     from circumspect.lab.learning.overrides import Counted, Written
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -89,13 +89,13 @@ def test(
     if not results:
         raise ConfigError(f"None of the fixtures in {root} is for --split {split}.", fix="Leave --split out.")
     _show(results, as_json)
-    sys.exit(0 if all(one.passed for one in results) else 1)
+    sys.exit(0 if all(one.has_passed for one in results) else 1)
 
 
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def _run(root: Path, policy_path: Path | None, split: str) -> list[Checked]:
+def _run(root: Path, policy_path: Path | None, split: str) -> list[FixtureResult]:
     from circumspect.lab.learning.fixtures import Bench, files_of
     from circumspect.policy.load import load
 
@@ -105,13 +105,13 @@ def _run(root: Path, policy_path: Path | None, split: str) -> list[Checked]:
     return [one for one in results if split == "all" or one.held == (split == "held")]
 
 
-def _show(results: Sequence[Checked], as_json: bool) -> None:
+def _show(results: Sequence[FixtureResult], as_json: bool) -> None:
     from circumspect.wording import compact
 
     for one in results:
         click.echo(compact(one.to_json()) if as_json else _line(one))
     summary = {
-        name: {"passed": sum(one.passed for one in some), "failed": sum(not one.passed for one in some)}
+        name: {"passed": sum(one.has_passed for one in some), "failed": sum(not one.has_passed for one in some)}
         for name, some in (
             ("train", [one for one in results if not one.held]),
             ("held", [one for one in results if one.held]),
@@ -126,10 +126,10 @@ def _show(results: Sequence[Checked], as_json: bool) -> None:
             click.echo(f"{title:10} {summary[name]['passed']:5} passed  {summary[name]['failed']:5} failed")
 
 
-def _line(one: Checked) -> str:
-    mark = "pass" if one.passed else "FAIL"
+def _line(one: FixtureResult) -> str:
+    mark = "pass" if one.has_passed else "FAIL"
     apart = " (held out)" if one.held else ""
-    if one.passed:
+    if one.has_passed:
         return f"{mark}  {one.file}{apart}: {one.verdict}"
     wanted = f", expected {' or '.join(one.expect)}" if one.expect else ""
     codes = f" ({', '.join(one.reason_codes)})" if one.reason_codes else ""

@@ -40,14 +40,14 @@ from circumspect.values import (
     Language,
     ModelReply,
     ModelRequest,
-    Proposed,
+    OutsideCall,
     Tenant,
     TenantId,
     ToolCall,
     ToolSpec,
     TurnId,
 )
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 if TYPE_CHECKING:
     from circumspect.server.config import Settings
@@ -102,7 +102,7 @@ async def seed_demo(
 ) -> int:
     """Add the demo's conversations; none when they are there already. How many were added. The sample shops have to be
     there (`serve --demo`). `share` makes fewer of them."""
-    if await store.tx(_marked):
+    if await store.tx(_find_demo_conversations):
         return 0
     now, dice, made = now or SystemClock().now(), random.Random(seed), 0
     scripts = yaml.safe_load(resources.files("circumspect.demo").joinpath("demo_data.yaml").read_text("utf-8"))
@@ -111,7 +111,7 @@ async def seed_demo(
         if tenant is None:
             continue
         trials = await demo_experiments.begin(store, MARK, OPERATOR, now - SPAN) if name == "shop" else None
-        stage = await _staged(store, tenant, trials)
+        stage = await _build_stage(store, tenant, trials)
         wanted = max(1, round(many * share))
         moments = sorted(now - SPAN * (dice.random() ** 1.3) - timedelta(minutes=20) for _ in range(wanted))
         for number, at in enumerate(moments):
@@ -130,7 +130,7 @@ async def seed_demo(
 
 async def remove_demo(store: SqlStore) -> int:
     """Take all of it away, its usage included. How many conversations there were."""
-    marked = await store.tx(_marked)
+    marked = await store.tx(_find_demo_conversations)
     await demo_reviews.remove_reviews(store, MARK)
     await demo_experiments.remove(store, MARK)
     for tenant, conversation in marked:
@@ -153,7 +153,7 @@ class _Stage:
 
     def setup(
         self, clock: FixedClock, *, silent: bool = False, outage: bool = False, rules: tuple[Rule, ...] = RULES
-    ) -> Setup:
+    ) -> TurnSetup:
         """As a worker would have it, with a back end of its own as it was at that time."""
         shop = samples.load(self.tenant.id, directory=None, now=clock.now())
         tools: Tools = _Silent(shop.tools) if silent else shop.tools
@@ -161,7 +161,7 @@ class _Stage:
         policy = load(self.policy_text, specs=tools.specs(), name="policy")
         tenant = replace(self.tenant, adaptive_share=1.0 if silent else ADAPTIVE_SHARE)
         profiles = {mode: replace(one, escalate_failures=outage) for mode, one in PROFILES.items()}
-        return Setup(tenant, policy, profiles, Ports(model, tools, self.store, clock, self.ids), rules)
+        return TurnSetup(tenant, policy, profiles, Ports(model, tools, self.store, clock, self.ids), rules)
 
     async def play(
         self,
@@ -174,7 +174,7 @@ class _Stage:
         silent: bool = False,
         outage: bool = False,
     ) -> None:
-        clock, filled = FixedClock(at), _filled(at, dice)
+        clock, filled = FixedClock(at), _pick_values(at, dice)
         setup = self.setup(clock, silent=silent, outage=outage)
         for line in script:
             if isinstance(line, int):
@@ -190,7 +190,7 @@ class _Stage:
         clock = FixedClock(at)
         incoming = self._incoming(conversation, clock, number, "")
         setup = self.setup(clock, rules=RULES_FOR_BARE_CALLS)
-        await run_turn(replace(incoming, errand=Proposed(call), principal="crm-assistant"), setup)
+        await run_turn(replace(incoming, errand=OutsideCall(call), principal="crm-assistant"), setup)
 
     def _incoming(self, conversation: ConversationId, clock: FixedClock, number: int, text: str) -> Incoming:
         person = f"{MARK}{self.tenant.language}-{number % 17 + 1:02}"
@@ -198,13 +198,13 @@ class _Stage:
         return Incoming(self.tenant.id, conversation, turn, text, clock.now(), person=person)
 
 
-async def _staged(store: SqlStore, tenant: Tenant, trials: Trials | None) -> _Stage:
+async def _build_stage(store: SqlStore, tenant: Tenant, trials: Trials | None) -> _Stage:
     current = await store.tx(policies.current, tenant.id)
     text = f"{current.text}\n" if current else "version: 1\n"
     return _Stage(store, tenant, text, open_model("offline"), RandomIds(), trials)
 
 
-def _filled(at: datetime, dice: random.Random) -> dict[str, str]:
+def _pick_values(at: datetime, dice: random.Random) -> dict[str, str]:
     """What the scripts leave open, as it is at that time."""
     name, email, phone = dice.choice(_PEOPLE)
     day = at.astimezone(UTC).date() + timedelta(days=3)
@@ -261,12 +261,12 @@ async def _people_at_work(store: SqlStore, now: datetime) -> None:
     ]
     oldest = sorted(rows, key=lambda row: row.created_at)
     for row in oldest[: len(oldest) // 2]:
-        await store.tx(_worked_on, row.id, row.created_at + timedelta(minutes=25), resolve=True)
+        await store.tx(_work_on, row.id, row.created_at + timedelta(minutes=25), resolve=True)
     if len(oldest) > 3:
-        await store.tx(_worked_on, oldest[-2].id, now - timedelta(minutes=12), resolve=False)
+        await store.tx(_work_on, oldest[-2].id, now - timedelta(minutes=12), resolve=False)
 
 
-def _worked_on(connection: sa.Connection, escalation: str, at: datetime, *, resolve: bool) -> None:
+def _work_on(connection: sa.Connection, escalation: str, at: datetime, *, resolve: bool) -> None:
     people.take_over(connection, None, escalation, OPERATOR, at)
     if resolve:
         people.resolve(connection, None, escalation, OPERATOR, at + timedelta(minutes=6))
@@ -279,7 +279,7 @@ def _is_demo(conversation: str) -> bool:
 # --- removing -------------------------------------------------------------------------------------------------------
 
 
-def _marked(connection: sa.Connection) -> list[tuple[TenantId, ConversationId]]:
+def _find_demo_conversations(connection: sa.Connection) -> list[tuple[TenantId, ConversationId]]:
     """Both marks are asked for: nobody's own conversation is taken away because of its name."""
     query = sa.select(conversations.c.tenant, conversations.c.id).where(
         conversations.c.id.startswith(MARK, autoescape=True), conversations.c.person.startswith(MARK, autoescape=True)

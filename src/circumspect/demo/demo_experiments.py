@@ -17,7 +17,7 @@ from circumspect.lab.trials import conducting
 from circumspect.lab.trials import experiments as words
 from circumspect.lab.trials.experiments import Experiment
 from circumspect.pipeline import run_turn
-from circumspect.prompts import shipped, version
+from circumspect.prompts import load_default_prompt, make_prompt_version
 from circumspect.server.experiment_resources import StoredResources
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.shadow_turns import Shadowing
@@ -25,7 +25,7 @@ from circumspect.stores import SqlStore, prompts
 from circumspect.stores.experiment_tables import experiments, exposures, prompt_versions, shadows
 from circumspect.stores.tables import operator_log
 from circumspect.values import Incoming, JsonObject, TenantId
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 TENANT = TenantId("shop")
 PROMPT = "critique"
@@ -51,14 +51,14 @@ class Trials:
     experimenting: Experimenting
     shadowing: Shadowing
 
-    async def run(self, incoming: Incoming, setup: Setup) -> None:
+    async def run(self, incoming: Incoming, setup: TurnSetup) -> None:
         trial = await self.experimenting.begin(incoming, setup)
         if trial is None:
             await run_turn(incoming, setup)
             return
         began = perf_counter()
         result = await trial.run(run_turn, None)
-        trial.ended(result, perf_counter() - began)
+        trial.note_result(result, perf_counter() - began)
         await self.shadowing.idle()
 
     async def close(self, mark: str, by: str, now: datetime) -> None:
@@ -75,11 +75,11 @@ async def begin(store: SqlStore, mark: str, by: str, at: datetime) -> Trials:
     """An experiment and a shadow that were made and started at that time, and run since. Their ids are always the same,
     so that the same conversations get the same arms in every demo."""
     ids, clock = RandomIds(), SystemClock()
-    text = f"{shipped(PROMPT).text}\n\n{ADDED}"
-    made = version(PROMPT, text)
+    text = f"{load_default_prompt(PROMPT).text}\n\n{ADDED}"
+    made = make_prompt_version(PROMPT, text)
     await store.tx(
-        prompts.put, TENANT, made.id, PROMPT, made.text, at=at, parent=shipped(PROMPT).id, note="say what is missing",
-        created_by=by,
+        prompts.put, TENANT, made.id, PROMPT, made.text, at=at,
+        parent=load_default_prompt(PROMPT).id, note="say what is missing", created_by=by,
     )  # fmt: skip
     overlay = {"thresholds": {"critique_below": 0.95}, "prompts": {PROMPT: made.id}}
     careful = conducting.draft(
@@ -92,7 +92,7 @@ async def begin(store: SqlStore, mark: str, by: str, at: datetime) -> Trials:
         by=by,
         at=at.timestamp(),
     )
-    await _started(store, ids, careful, by, at, FIRST)
+    await _create_and_start(store, ids, careful, by, at, FIRST)
     await _set_share(store, careful.id, THEN, by, at + AFTER)
     beside = conducting.draft(
         TENANT,
@@ -103,23 +103,27 @@ async def begin(store: SqlStore, mark: str, by: str, at: datetime) -> Trials:
         by=by,
         at=at.timestamp(),
     )
-    await _started(store, ids, beside, by, at, 1.0)
+    await _create_and_start(store, ids, beside, by, at, 1.0)
     resources = StoredResources(store)
     experimenting = Experimenting(store, resources, clock)
     return Trials(store, resources, experimenting, Shadowing(store, experimenting, clock, ids))
 
 
-async def _started(store: SqlStore, ids: RandomIds, made: Experiment, by: str, at: datetime, share: float) -> None:
-    log = conducting.logged("create_experiment", by, ids.new("act"), at, {"name": made.name})
+async def _create_and_start(
+    store: SqlStore, ids: RandomIds, made: Experiment, by: str, at: datetime, share: float
+) -> None:
+    log = conducting.make_log_writer("create_experiment", by, ids.new("act"), at, {"name": made.name})
     await store.tx(conducting.create, made, log)
-    started = conducting.logged("start_experiment", by, ids.new("act"), at + timedelta(minutes=4), {"share": share})
+    started = conducting.make_log_writer(
+        "start_experiment", by, ids.new("act"), at + timedelta(minutes=4), {"share": share}
+    )
     await store.tx(
         conducting.change, frozenset({TENANT}), made.id, lambda one: words.start(one, share, at.timestamp()), started
     )
 
 
 async def _set_share(store: SqlStore, id_: str, share: float, by: str, at: datetime) -> None:
-    log = conducting.logged("set_share", by, RandomIds().new("act"), at, {"share": share})
+    log = conducting.make_log_writer("set_share", by, RandomIds().new("act"), at, {"share": share})
     await store.tx(
         conducting.change, frozenset({TENANT}), id_, lambda one: words.set_share(one, share, at.timestamp()), log
     )

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import yaml
 
 from circumspect.clock import FixedClock, RandomIds
-from circumspect.review.service import Running, read_request
+from circumspect.review.service import EvaluationRunner, read_request
 from circumspect.stores import SqlStore, reviews
 from circumspect.stores.review_tables import evaluations
 from circumspect.values import TenantId
@@ -45,7 +45,7 @@ async def seed_reviews(store: SqlStore, mark: str, now: datetime) -> int:
             request=request,
             at=clock.now().timestamp(),
         )
-        await Running(store, clock, ids, one_at_a_time).run(TENANT, id_)
+        await EvaluationRunner(store, clock, ids, one_at_a_time).run(TENANT, id_)
     return len(given["cases"])
 
 

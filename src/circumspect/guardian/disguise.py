@@ -39,10 +39,10 @@ def plain(text: str) -> tuple[str, ...]:
     if _SPACED.search(text):
         readings += [_SPACED.sub(lambda hit: re.sub(r"[^\w]|_", "", hit[0]), one) for one in readings]
     if _LEET_SIGN.search(text):
-        readings += [_unleeted(one, table) for one in tuple(readings) for table in (_LEET, _LEET_L)]
+        readings += [_undo_leet(one, table) for one in tuple(readings) for table in (_LEET, _LEET_L)]
     if any(_DRAWN.search(one) for one in readings):
         readings += [_DRAWN.sub(way, one) for one in tuple(readings) for way in (r"\1", r"\1\1")]
-    readings += _decoded(text)
+    readings += _decode_base64(text)
     return tuple(dict.fromkeys(readings))[:_MOST_READINGS]
 
 
@@ -50,10 +50,10 @@ def one_script(text: str) -> str:
     """Words that mix alphabets, written in the one that most of their letters are of."""
     if text.isascii():
         return text
-    return _WORD.sub(lambda hit: _unmixed(hit[0]), text)
+    return _WORD.sub(lambda hit: _unmix_word(hit[0]), text)
 
 
-def _unmixed(word: str) -> str:
+def _unmix_word(word: str) -> str:
     latin, cyrillic = len(_LATIN.findall(word)), len(_CYRILLIC.findall(word))
     if not latin or not cyrillic:
         # Greek look-alikes hide in Latin words too.
@@ -61,7 +61,7 @@ def _unmixed(word: str) -> str:
     return word.lower().translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
 
 
-def _unleeted(text: str, table: dict[int, int]) -> str:
+def _undo_leet(text: str, table: dict[int, int]) -> str:
     """Digits and signs as the letters they stand for, in words that have letters too. "10!" stays what it is."""
 
     def word(hit: re.Match[str]) -> str:
@@ -72,7 +72,7 @@ def _unleeted(text: str, table: dict[int, int]) -> str:
     return _RUN.sub(word, text)
 
 
-def _decoded(text: str) -> list[str]:
+def _decode_base64(text: str) -> list[str]:
     found = []
     for hit in _BASE64.finditer(text):
         try:

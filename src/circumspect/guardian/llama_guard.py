@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from circumspect.guardian.port import Category, Screening, screening
-from circumspect.guardian.remote import Answer, Remote, ask, count, garbled
+from circumspect.guardian.port import HarmCategory, Screening, screening
+from circumspect.guardian.remote import GuardianAnswer, Remote, ask, count, make_garbled_error
 from circumspect.values import Json, Language, ModelUsage
 
-TAXONOMY: Mapping[str, Category] = {
+TAXONOMY: Mapping[str, HarmCategory] = {
     "S1": "violence",
     "S2": "crime",
     "S3": "sex_crime",
@@ -38,7 +38,7 @@ _CODES = re.compile(r"[A-Z]+\d+(?:\s*,\s*[A-Z]+\d+)*,?")
 @dataclass(frozen=True, slots=True)
 class LlamaGuard:
     remote: Remote
-    taxonomy: Mapping[str, Category] = field(default_factory=lambda: TAXONOMY)
+    taxonomy: Mapping[str, HarmCategory] = field(default_factory=lambda: TAXONOMY)
 
     async def screen(self, text: str, language: Language) -> Screening:
         body: dict[str, Json] = {
@@ -70,20 +70,20 @@ class LlamaGuard:
                 return ("?",)
             case "unsafe" if _CODES.fullmatch(codes):
                 return tuple(code.strip() for code in codes.split(",") if code.strip())
-        raise garbled(self.remote, "neither safe nor unsafe")
+        raise make_garbled_error(self.remote, "neither safe nor unsafe")
 
 
-def _words(remote: Remote, answer: Answer) -> str:
+def _words(remote: Remote, answer: GuardianAnswer) -> str:
     try:
         said = answer.body["choices"][0]["message"]["content"]
     except (LookupError, TypeError):
-        raise garbled(remote, "no choice") from None
+        raise make_garbled_error(remote, "no choice") from None
     if not isinstance(said, str):
-        raise garbled(remote, "no text")
+        raise make_garbled_error(remote, "no text")
     return said
 
 
-def _usage(remote: Remote, answer: Answer) -> ModelUsage:
+def _usage(remote: Remote, answer: GuardianAnswer) -> ModelUsage:
     usage = answer.body.get("usage")
     spent = usage if isinstance(usage, dict) else {}
     return ModelUsage(

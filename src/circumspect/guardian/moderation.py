@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from circumspect.guardian.port import Category, Screening, screening
-from circumspect.guardian.remote import Answer, Remote, ask, garbled
+from circumspect.guardian.port import HarmCategory, Screening, screening
+from circumspect.guardian.remote import GuardianAnswer, Remote, ask, make_garbled_error
 from circumspect.values import Language
 
-CATEGORIES: Mapping[str, tuple[Category, ...]] = {
+CATEGORIES: Mapping[str, tuple[HarmCategory, ...]] = {
     "harassment": ("harassment",),
     "harassment/threatening": ("harassment", "violence"),
     "hate": ("hate",),
@@ -42,7 +42,7 @@ class Moderation:
         answer = await ask(self.remote, "/moderations", {"model": self.remote.model, "input": text})
         result = _result(self.remote, answer)
         scores = _scores(result)
-        found: list[Category] = []
+        found: list[HarmCategory] = []
         for name, verdict in result["categories"].items():
             limit = self.thresholds.get(name)
             if verdict is True if limit is None else scores.get(name, 0.0) >= limit:
@@ -57,14 +57,14 @@ class Moderation:
         return screening(tuple(found), source=source, ignore=self.remote.ignore, scores=ours)
 
 
-def _result(remote: Remote, answer: Answer) -> Mapping[str, Any]:
+def _result(remote: Remote, answer: GuardianAnswer) -> Mapping[str, Any]:
     results = answer.body.get("results")
     first = results[0] if isinstance(results, list) and results else None
     if not isinstance(first, dict) or not isinstance(first.get("categories"), dict):
-        raise garbled(remote, "no result")
+        raise make_garbled_error(remote, "no result")
     # A verdict that is neither yes nor no would otherwise read as "nothing found".
     if any(verdict not in (True, False, None) for verdict in first["categories"].values()):
-        raise garbled(remote, "categories are not yes or no")
+        raise make_garbled_error(remote, "categories are not yes or no")
     return first
 
 

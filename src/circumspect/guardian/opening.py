@@ -11,7 +11,7 @@ import os
 from circumspect.errors import ConfigError
 from circumspect.guardian.llama_guard import LlamaGuard
 from circumspect.guardian.moderation import Moderation
-from circumspect.guardian.port import CATEGORIES, Category, Guardian
+from circumspect.guardian.port import CATEGORIES, Guardian, HarmCategory
 from circumspect.guardian.remote import Remote
 from circumspect.guardian.rules import RuleGuardian
 from circumspect.guardian.together import Together
@@ -21,7 +21,7 @@ _FORMS = "Use rules, llama-guard:MODEL@URL, moderation:MODEL or moderation:MODEL
 
 
 def open_guardian(
-    name: str, *, api_key: str | None = None, timeout: float = 8.0, ignore: frozenset[Category] = frozenset()
+    name: str, *, api_key: str | None = None, timeout: float = 8.0, ignore: frozenset[HarmCategory] = frozenset()
 ) -> Guardian:
     """Raises `ConfigError` for a name that is none, a category that is none, or a key that is missing."""
     if strange := sorted(ignore - set(CATEGORIES)):
@@ -30,7 +30,7 @@ def open_guardian(
     return guardians[0] if len(guardians) == 1 else Together(guardians)
 
 
-def _one(name: str, api_key: str | None, timeout: float, ignore: frozenset[Category]) -> Guardian:
+def _one(name: str, api_key: str | None, timeout: float, ignore: frozenset[HarmCategory]) -> Guardian:
     if name == "rules":
         return RuleGuardian(ignore)
     kind, _, rest = name.partition(":")

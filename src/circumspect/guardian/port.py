@@ -13,7 +13,7 @@ from typing import Literal, Protocol, get_args
 from circumspect.errors import ModelError
 from circumspect.values import Language, ModelUsage
 
-Category = Literal[
+HarmCategory = Literal[
     "violence",
     "weapons",
     "crime",
@@ -32,14 +32,14 @@ Category = Literal[
     "injection",
     "other",
 ]
-CATEGORIES: tuple[Category, ...] = get_args(Category)
+CATEGORIES: tuple[HarmCategory, ...] = get_args(HarmCategory)
 
 
 @dataclass(frozen=True, slots=True)
 class Screening:
     """What a guardian found. `scores` are 0 to 1, by category, and `spam`, which is no category: it is not harm."""
 
-    categories: tuple[Category, ...] = ()
+    categories: tuple[HarmCategory, ...] = ()
     flagged: bool = False
     """True when at least one category counts. Categories that the tenant chose to ignore are listed and do not."""
     source: str = ""
@@ -64,10 +64,10 @@ class Guardian(Protocol):
 
 
 def screening(
-    categories: tuple[Category, ...],
+    categories: tuple[HarmCategory, ...],
     *,
     source: str,
-    ignore: frozenset[Category] = frozenset(),
+    ignore: frozenset[HarmCategory] = frozenset(),
     scores: Mapping[str, float] | None = None,
     usage: ModelUsage | None = None,
 ) -> Screening:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from circumspect.errors import ConfigError
-from circumspect.guardian.port import Category, GuardianUnavailable
+from circumspect.guardian.port import GuardianUnavailable, HarmCategory
 from circumspect.values import Json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Remote:
     tries: int = 3
     first_wait: float = 0.2
     longest_wait: float = 2.0
-    ignore: frozenset[Category] = frozenset()
+    ignore: frozenset[HarmCategory] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.base_url.startswith(("http://", "https://")):
@@ -50,13 +50,13 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GuardianAnswer:
     body: Mapping[str, Any]
     seconds: float
     attempts: int
 
 
-async def ask(remote: Remote, path: str, body: Mapping[str, Json]) -> Answer:
+async def ask(remote: Remote, path: str, body: Mapping[str, Json]) -> GuardianAnswer:
     """POST the body; try again after what may pass: timeouts, broken connections, 429 and 5xx."""
     try:
         import httpx2
@@ -80,11 +80,11 @@ async def ask(remote: Remote, path: str, body: Mapping[str, Json]) -> Answer:
                     why = "the connection failed"
                 else:
                     if response.status_code == 200:
-                        return Answer(_object(remote, response), time.monotonic() - started, attempt)
+                        return GuardianAnswer(_object(remote, response), time.monotonic() - started, attempt)
                     why = f"HTTP {response.status_code}"
                     if response.status_code not in _WORTH_ANOTHER_TRY:
                         break
-                    wait = min(_asked_for(response) or wait, remote.longest_wait)
+                    wait = min(_read_retry_after(response) or wait, remote.longest_wait)
                 if attempt < remote.tries:
                     await asyncio.sleep(wait)
     except TimeoutError:
@@ -95,7 +95,7 @@ async def ask(remote: Remote, path: str, body: Mapping[str, Json]) -> Answer:
     )
 
 
-def garbled(remote: Remote, what: str) -> GuardianUnavailable:
+def make_garbled_error(remote: Remote, what: str) -> GuardianUnavailable:
     return GuardianUnavailable(
         f"The guardian {remote.model} answered something that cannot be read ({what}).",
         fix="Check that the model is a guardian and that its address is right.",
@@ -106,13 +106,13 @@ def _object(remote: Remote, response: httpx2.Response) -> Mapping[str, Any]:
     try:
         body = json.loads(response.content)
     except ValueError:
-        raise garbled(remote, "no JSON") from None
+        raise make_garbled_error(remote, "no JSON") from None
     if not isinstance(body, dict):
-        raise garbled(remote, "no JSON object")
+        raise make_garbled_error(remote, "no JSON object")
     return body
 
 
-def _asked_for(response: httpx2.Response) -> float | None:
+def _read_retry_after(response: httpx2.Response) -> float | None:
     """The seconds of `Retry-After`; a date there is not worth reading for waits this short."""
     try:
         return max(0.0, float(response.headers.get("retry-after", "")))

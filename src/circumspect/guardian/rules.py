@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from circumspect.guardian.disguise import LONGEST, plain
-from circumspect.guardian.port import CATEGORIES, Category, Screening, screening
+from circumspect.guardian.port import CATEGORIES, HarmCategory, Screening, screening
 from circumspect.guardian.spam import spam_score
-from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Language
 
 SOURCE = "rules"
@@ -23,7 +23,7 @@ SOURCE = "rules"
 class RuleGuardian:
     """`ignore` lists categories that are reported and do not flag the message."""
 
-    ignore: frozenset[Category] = frozenset()
+    ignore: frozenset[HarmCategory] = frozenset()
 
     async def screen(self, text: str, language: Language) -> Screening:
         found = evidence(text, language)
@@ -32,12 +32,12 @@ class RuleGuardian:
         return screening(tuple(found), source=SOURCE, ignore=self.ignore, scores=scores)
 
 
-def evidence(text: str, language: Language) -> dict[Category, tuple[str, ...]]:
+def evidence(text: str, language: Language) -> dict[HarmCategory, tuple[str, ...]]:
     """The categories that the lists find, each with the words that were found. For the record; users never see it."""
-    found: dict[Category, dict[str, None]] = {}
+    found: dict[HarmCategory, dict[str, None]] = {}
     for reading in plain(_ends(text)):
-        heard = said(reading)
-        for one in spoken(reading, language):
+        heard = as_matchable(reading)
+        for one in pick_languages(reading, language):
             lists = patterns("guardian", one)
             for category in CATEGORIES:
                 if category in lists and (hits := lists[category].findall(heard)):

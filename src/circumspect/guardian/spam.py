@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 
-from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Language
 
 LONGEST = 20_000
@@ -67,25 +67,27 @@ def signs(text: str, language: Language) -> dict[str, float]:
         "promo": _promises(text, language),
         "links": len(_LINK.findall(text)),
         "handle": len(_HANDLE.findall(text)),
-        "capitals": int(_shouted(text)),
+        "capitals": int(_is_mostly_capitals(text)),
         "shouting": len(_SHOUT.findall(text)),
-        "repetition": int(_repeated(text)),
-        "gibberish": int(_mashed(text)),
+        "repetition": int(_is_repetitive(text)),
+        "gibberish": int(_is_gibberish(text)),
     }
     return {name: WEIGHTS[name][min(seen, len(WEIGHTS[name])) - 1] for name, seen in counts.items() if seen}
 
 
 def _promises(text: str, language: Language) -> int:
-    heard = said(text)
-    return len({hit[0] for one in spoken(text, language) for hit in patterns("guardian", one)["promo"].finditer(heard)})
+    heard = as_matchable(text)
+    return len(
+        {hit[0] for one in pick_languages(text, language) for hit in patterns("guardian", one)["promo"].finditer(heard)}
+    )
 
 
-def _shouted(text: str) -> bool:
+def _is_mostly_capitals(text: str) -> bool:
     letters = [letter for letter in _LETTER.findall(text) if letter.lower() != letter.upper()]
     return len(letters) >= 15 and sum(map(str.isupper, letters)) > 0.7 * len(letters)
 
 
-def _repeated(text: str) -> bool:
+def _is_repetitive(text: str) -> bool:
     words = [word.lower() for word in _WORD.findall(text)]
     if len(words) >= 8 and Counter(words).most_common(1)[0][1] > 0.6 * len(words):
         return True
@@ -96,7 +98,7 @@ def _repeated(text: str) -> bool:
     return len(words) >= 30 and len(set(words)) < 0.2 * len(words)
 
 
-def _mashed(text: str) -> bool:
+def _is_gibberish(text: str) -> bool:
     plain = " ".join(part for part in text.split() if not any(sign in part for sign in _ADDRESS))
     words = [word.lower() for word in _WORD.findall(plain) if len(word) >= 4]
     odd = sum(map(_odd, words))

@@ -14,7 +14,7 @@ from functools import cached_property
 from circumspect.knowledge import ranking
 from circumspect.knowledge.ranking import Candidate
 from circumspect.knowledge.terms import terms
-from circumspect.knowledge.tree import Span
+from circumspect.knowledge.tree import TextSpan
 from circumspect.values import Business
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
@@ -29,7 +29,7 @@ class BusinessPassage:
     section: str
     path: tuple[str, ...]
     page: None
-    span: Span
+    span: TextSpan
     text: str
     score: float
 
@@ -44,14 +44,14 @@ class BusinessTexts:
         wanted = ranking.query(query)
         if not wanted:
             return ()
-        scores = ranking.scores(wanted, [candidate for _, candidate in self._indexed])
+        scores = ranking.scores(wanted, [candidate for _, candidate in self._index])
         found = [
-            replace(passage, score=score) for (passage, _), score in zip(self._indexed, scores, strict=True) if score
+            replace(passage, score=score) for (passage, _), score in zip(self._index, scores, strict=True) if score
         ]
         return sorted(found, key=lambda one: (-one.score, one.document, one.span.start))[:limit]
 
     @cached_property
-    def _indexed(self) -> list[tuple[BusinessPassage, Candidate]]:
+    def _index(self) -> list[tuple[BusinessPassage, Candidate]]:
         return [
             (passage, Candidate(number, " ".join(terms(head)), " ".join(terms(body)), " ".join(_grams(head, body))))
             for number, (passage, head, body) in enumerate(_passages(self.business))
@@ -83,4 +83,4 @@ def _paragraphs(document: str, title: str, text: str) -> Iterator[tuple[Business
 
 
 def _passage(document: str, title: str, section: str, text: str, start: int) -> BusinessPassage:
-    return BusinessPassage(document, title, section, (title,), None, Span(start, start + len(text)), text, 0.0)
+    return BusinessPassage(document, title, section, (title,), None, TextSpan(start, start + len(text)), text, 0.0)

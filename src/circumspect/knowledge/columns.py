@@ -32,7 +32,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LayoutLine:
     """`row` is a table's; `gapped` lines have cells of their own making."""
 
     text: str
@@ -50,15 +50,15 @@ class Line:
         return max(self.bottom - self.top, 1.0)
 
 
-Row = list[Word]
+LayoutRow = list[Word]
 
 
-def lines_of(words: Sequence[Word]) -> list[Line]:
+def lines_of(words: Sequence[Word]) -> list[LayoutLine]:
     """The lines, columns read one after the other."""
-    return [_line(row) for row in _ordered(_rows(words), depth=0)]
+    return [_line(row) for row in _order_rows(_rows(words), depth=0)]
 
 
-def in_reading_order(lines: Sequence[Line], rows: Sequence[Line]) -> list[Line]:
+def in_reading_order(lines: Sequence[LayoutLine], rows: Sequence[LayoutLine]) -> list[LayoutLine]:
     """A table's rows put where they stand: before the first line of their own column that is below them."""
     found = list(lines)
     for row in rows:
@@ -77,9 +77,9 @@ def in_reading_order(lines: Sequence[Line], rows: Sequence[Line]) -> list[Line]:
     return found
 
 
-def _rows(words: Sequence[Word]) -> list[Row]:
+def _rows(words: Sequence[Word]) -> list[LayoutRow]:
     """Words on one height, from the top; in each from the left."""
-    rows: list[Row] = []
+    rows: list[LayoutRow] = []
     for word in sorted(words, key=lambda word: word.bottom):
         # Against the row's first word, not its last: small steps would add up to the next line.
         if rows and word.bottom - rows[-1][0].bottom < 0.45 * min(word.size, rows[-1][0].size):
@@ -89,16 +89,16 @@ def _rows(words: Sequence[Word]) -> list[Row]:
     return [sorted(row, key=lambda word: word.x0) for row in rows]
 
 
-def _ordered(rows: list[Row], depth: int) -> list[Row]:
+def _order_rows(rows: list[LayoutRow], depth: int) -> list[LayoutRow]:
     gutter = _gutter(rows) if depth < 3 else None
     if gutter is None:
         return rows
-    found: list[Row] = []
-    left: list[Row] = []
-    right: list[Row] = []
+    found: list[LayoutRow] = []
+    left: list[LayoutRow] = []
+    right: list[LayoutRow] = []
 
     def flush() -> None:
-        first, second = _ordered(left, depth + 1), _ordered(right, depth + 1)
+        first, second = _order_rows(left, depth + 1), _order_rows(right, depth + 1)
         hebrew = sum(bool(_HEBREW.search(word.text)) for row in left + right for word in row)
         if hebrew * 2 > sum(len(row) for row in left + right):
             first, second = second, first
@@ -119,7 +119,7 @@ def _ordered(rows: list[Row], depth: int) -> list[Row]:
     return found
 
 
-def _crosses(row: Row, x: float) -> bool:
+def _crosses(row: LayoutRow, x: float) -> bool:
     return any(word.x0 < x < word.x1 for word in row) or any(
         # Words a mere space apart are one line, even if the space lies on the gutter.
         before.x1 <= x <= after.x0 and after.x0 - before.x1 < 0.6 * after.size
@@ -127,7 +127,7 @@ def _crosses(row: Row, x: float) -> bool:
     )
 
 
-def _gutter(rows: list[Row]) -> float | None:
+def _gutter(rows: list[LayoutRow]) -> float | None:
     if len(rows) < 6:
         return None
     start, end = min(row[0].x0 for row in rows), max(word.x1 for row in rows for word in row)
@@ -147,7 +147,7 @@ def _gutter(rows: list[Row]) -> float | None:
     return best[2] if best else None
 
 
-def _words_together(rows: list[Row]) -> float:
+def _words_together(rows: list[LayoutRow]) -> float:
     """How many words stand side by side on average; in the cells of a table they are few."""
     return mean(len(cell) for row in rows for cell in _cells(row))
 
@@ -155,7 +155,7 @@ def _words_together(rows: list[Row]) -> float:
 # --- a line's text --------------------------------------------------------------------------------------------------
 
 
-def _line(row: Row) -> Line:
+def _line(row: LayoutRow) -> LayoutLine:
     hebrew = sum(bool(_HEBREW.search(word.text)) for word in row)
     latin = sum(any(letter.isalpha() for letter in word.text) for word in row) - hebrew
     cells = _cells(row)
@@ -163,7 +163,7 @@ def _line(row: Row) -> Line:
     if hebrew and hebrew >= latin:
         texts.reverse()
     size = max((word.size for word in row), key=lambda size: sum(len(w.text) for w in row if w.size == size))
-    return Line(
+    return LayoutLine(
         " | ".join(texts),
         row[0].x0,
         max(word.x1 for word in row),
@@ -175,8 +175,8 @@ def _line(row: Row) -> Line:
     )
 
 
-def _cells(row: Row) -> list[Row]:
-    cells: list[Row] = [[row[0]]]
+def _cells(row: LayoutRow) -> list[LayoutRow]:
+    cells: list[LayoutRow] = [[row[0]]]
     for before, word in itertools.pairwise(row):
         # A list's number stands apart from its item as well.
         if word.x0 - before.x1 > 2 * word.size and not (
@@ -187,7 +187,7 @@ def _cells(row: Row) -> list[Row]:
     return cells
 
 
-def _right_to_left(words: Row) -> str:
+def _right_to_left(words: LayoutRow) -> str:
     """From the order in which it is painted to the order in which it is read."""
     found: list[str] = []
     run: list[str] = []
@@ -195,7 +195,7 @@ def _right_to_left(words: Row) -> str:
         if _HEBREW.search(word.text) or not any(letter.isalnum() for letter in word.text):
             found.extend(reversed(run))
             run.clear()
-            found.append(_turned(word.text))
+            found.append(_reverse_word(word.text))
         elif word.text[0].isdigit() or word.text[-1].isdigit():
             found.extend(reversed(run))
             run.clear()
@@ -206,7 +206,7 @@ def _right_to_left(words: Row) -> str:
     return " ".join(found)
 
 
-def _turned(word: str) -> str:
+def _reverse_word(word: str) -> str:
     backwards = word[::-1].translate(_MIRRORED)
     return _LEFT_TO_RIGHT.sub(lambda run: run[0][::-1].translate(_MIRRORED), backwards)
 

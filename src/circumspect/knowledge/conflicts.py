@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Protocol
 
 from circumspect.knowledge.passages import cut, sentences
-from circumspect.knowledge.stated_values import Kind, Value, values
-from circumspect.knowledge.terms import reduced, telling_words, words
-from circumspect.knowledge.tree import Document, Span
+from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, values
+from circumspect.knowledge.terms import stem_word, telling_words, words
+from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
 
 
 class Quoted(Protocol):
@@ -32,18 +32,18 @@ class Quoted(Protocol):
     @property
     def path(self) -> tuple[str, ...]: ...
     @property
-    def span(self) -> Span: ...
+    def span(self) -> TextSpan: ...
     @property
     def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ConflictEvidence:
     """`quote` is the whole sentence, at `span` of the document; `value` is the value as written."""
 
     document: str
     section: str
-    span: Span
+    span: TextSpan
     quote: str
     value: str
 
@@ -52,16 +52,16 @@ class Evidence:
 class Conflict:
     """`subject` is the words that both sides share, for a person to read."""
 
-    kind: Kind
+    kind: StatedValueKind
     subject: str
-    left: Evidence
-    right: Evidence
+    left: ConflictEvidence
+    right: ConflictEvidence
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    evidence: Evidence
-    value: Value
+    evidence: ConflictEvidence
+    value: StatedValue
     near: frozenset[str]
     first: str
     wording: tuple[str, ...]
@@ -81,7 +81,7 @@ def find_conflicts(passages: Iterable[Quoted]) -> list[Conflict]:
     """Every pair, in the order of the passages. One section does not contradict itself: a list of cases looks so."""
     claims = [claim for passage in passages for claim in _claims(passage)]
     found: list[Conflict] = []
-    seen: set[tuple[Evidence, Evidence]] = set()
+    seen: set[tuple[ConflictEvidence, ConflictEvidence]] = set()
     for index, left in enumerate(claims):
         for right in claims[index + 1 :]:
             key = (left.evidence, right.evidence)
@@ -97,11 +97,11 @@ class _Piece:
     document: str
     section: str
     path: tuple[str, ...]
-    span: Span
+    span: TextSpan
     text: str
 
 
-def conflicts_among(documents: Iterable[Document]) -> list[Conflict]:
+def conflicts_among(documents: Iterable[KnowledgeDocument]) -> list[Conflict]:
     """Conflicts anywhere in a set of documents; compares everything with everything, so for checking, not for turns."""
     return find_conflicts(
         _Piece(one.id, piece.section.id, piece.section.path, piece.span, one.quote(piece.span))
@@ -152,18 +152,18 @@ def _claims(passage: Quoted) -> Iterable[_Claim]:
         text = passage.text[sentence.start : sentence.end]
         if text.startswith("#") or _SUPPOSED.search(text):
             continue
-        span = Span(passage.span.start + sentence.start, passage.span.start + sentence.end)
+        span = TextSpan(passage.span.start + sentence.start, passage.span.start + sentence.end)
         inside = values(text)
         wording = tuple(words(text)) if inside else ()
         for value in inside:
-            evidence = Evidence(passage.document, passage.section, span, text, value.written)
+            evidence = ConflictEvidence(passage.document, passage.section, span, text, value.written)
             yield _claim(evidence, value, inside, title, above, wording)
 
 
 def _claim(
-    evidence: Evidence,
-    value: Value,
-    inside: Sequence[Value],
+    evidence: ConflictEvidence,
+    value: StatedValue,
+    inside: Sequence[StatedValue],
     title: frozenset[str],
     above: frozenset[str],
     wording: tuple[str, ...],
@@ -178,29 +178,29 @@ def _claim(
     after = text[value.end : end]
     before = text[max(0, value.start - 40) : value.start]
     telling = _telling(clause)
-    names = frozenset(reduced(name.casefold()) for name in _NAME.findall(text[start:end]))
+    names = frozenset(stem_word(name.casefold()) for name in _NAME.findall(text[start:end]))
     conditions = frozenset(term for what in _CONDITION.findall(clause) for term in _telling(what))
     side = "before" if _BEFORE.match(after) else "after" if _AFTER.match(after) else ""
     return _Claim(
         evidence,
         value,
         near=telling,
-        first=next(iter(_ordered(clause)), ""),
+        first=next(iter(_list_subject_terms(clause)), ""),
         wording=wording,
         title=title,
         above=above,
         telling=(telling & _differing()) | names,
         condition=conditions,
         numbers=frozenset((other.kind, other.unit, other.amount) for other in inside if other is not value),
-        units=frozenset(term for word in words(clause) if (term := reduced(word)) in _units()),
-        anchor=frozenset([reduced(word) for word in telling_words(after.split(",")[0])][:2]) if side else frozenset(),
+        units=frozenset(term for word in words(clause) if (term := stem_word(word)) in _units()),
+        anchor=frozenset([stem_word(word) for word in telling_words(after.split(",")[0])][:2]) if side else frozenset(),
         side=side,
-        bound=_bound(before, after),
+        bound=_read_bound(before, after),
         strict=listed,
     )
 
 
-def _clause(text: str, value: Value) -> tuple[int, int]:
+def _clause(text: str, value: StatedValue) -> tuple[int, int]:
     marks = [(mark.start(), mark.end()) for mark in _CLAUSE.finditer(text)]
     start = max((end for _, end in marks if end <= value.start), default=0)
     return start, min((start_ for start_, _ in marks if start_ >= value.end), default=len(text))
@@ -210,7 +210,7 @@ def _clause_head(head: str) -> str:
     return re.split(r"[,;:]\s", head)[0]
 
 
-def _without(text: str, inside: Sequence[Value], start: int, end: int) -> str:
+def _without(text: str, inside: Sequence[StatedValue], start: int, end: int) -> str:
     """The clause less its values, whose numbers and units are no subject."""
     pieces, at = [], start
     for value in inside:
@@ -220,44 +220,44 @@ def _without(text: str, inside: Sequence[Value], start: int, end: int) -> str:
     return " ".join((*pieces, text[at:end]))
 
 
-def _bound(before: str, after: str) -> str:
+def _read_bound(before: str, after: str) -> str:
     if _LEAST.search(before) or _LEAST_AFTER.match(after):
         return "least"
     return "most" if _MOST.search(before) else ""
 
 
-def _ordered(text: str) -> Iterable[str]:
+def _list_subject_terms(text: str) -> Iterable[str]:
     return dict.fromkeys(
-        term for word in telling_words(text) if not word[0].isdigit() and (term := reduced(word)) not in _general()
+        term for word in telling_words(text) if not word[0].isdigit() and (term := stem_word(word)) not in _general()
     )
 
 
 def _telling(text: str) -> frozenset[str]:
-    return frozenset(_ordered(text))
+    return frozenset(_list_subject_terms(text))
 
 
 @cache
-def _listed_words() -> dict[str, frozenset[str]]:
+def _read_word_lists() -> dict[str, frozenset[str]]:
     lists: dict[str, set[str]] = {}
     name = ""
     for line in (Path(__file__).parent / "conflict_words.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             name = line.strip("[]")
         elif line and not line.startswith("#"):
-            lists.setdefault(name, set()).update(reduced(word) for word in words(line))
+            lists.setdefault(name, set()).update(stem_word(word) for word in words(line))
     return {name: frozenset(found) for name, found in lists.items()}
 
 
 def _general() -> frozenset[str]:
-    return _listed_words()["says nothing"] - _listed_words()["makes a difference"]
+    return _read_word_lists()["says nothing"] - _read_word_lists()["makes a difference"]
 
 
 def _differing() -> frozenset[str]:
-    return _listed_words()["makes a difference"]
+    return _read_word_lists()["makes a difference"]
 
 
 def _units() -> frozenset[str]:
-    return _listed_words()["units"]
+    return _read_word_lists()["units"]
 
 
 # --- whether two claims contradict each other -----------------------------------------------------------------------
@@ -269,16 +269,16 @@ def _contradict(left: _Claim, right: _Claim) -> bool:
     here, there = left.evidence, right.evidence
     if (here.document, here.section) == (there.document, there.section) or left.wording == right.wording:
         return False
-    return _differ(left.value, right.value) and _same_thing(left, right) and not _explained(left, right)
+    return _differ(left.value, right.value) and _same_thing(left, right) and not _is_explained(left, right)
 
 
-def _differ(left: Value, right: Value) -> bool:
+def _differ(left: StatedValue, right: StatedValue) -> bool:
     """Different amounts of the same measure, near enough to measure the same thing."""
     if left.kind != right.kind:
         return False
     if left.kind == "count":
         return (
-            reduced(left.unit) == reduced(right.unit)
+            stem_word(left.unit) == stem_word(right.unit)
             and left.amount != right.amount
             and _near(left.amount, right.amount)
         )
@@ -322,7 +322,7 @@ def _same_thing(left: _Claim, right: _Claim) -> bool:
     return len(common) >= 4 and len(common) >= 0.5 * min(len(left.near), len(right.near))
 
 
-def _explained(left: _Claim, right: _Claim) -> bool:
+def _is_explained(left: _Claim, right: _Claim) -> bool:
     for one, other in ((left, right), (right, left)):
         known = other.near | other.title
         if one.telling - known:
@@ -353,5 +353,5 @@ def _explained(left: _Claim, right: _Claim) -> bool:
 
 def _subject(left: _Claim, right: _Claim) -> str:
     shared = (left.near | left.title) & (right.near | right.title)
-    said = [word for word in words(left.evidence.quote) if reduced(word) in shared]
+    said = [word for word in words(left.evidence.quote) if stem_word(word) in shared]
     return " ".join(dict.fromkeys(said)) or " ".join(sorted(shared))

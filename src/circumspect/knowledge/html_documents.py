@@ -14,7 +14,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from circumspect.knowledge.parsed import Parsed, clean
-from circumspect.knowledge.tree import Heading
+from circumspect.knowledge.tree import SectionHeading
 
 _DROPPED = frozenset(
     ("head", "script", "style", "template", "noscript", "nav", "svg", "math", "iframe", "object", "embed", "canvas",
@@ -39,7 +39,7 @@ _AT_BLOCK = re.compile(r"@[^{};]+\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
 
 def read_html(source: str) -> Parsed:
     page = LexborHTMLParser(source)
-    hidden = _hidden_by_sheet(page)
+    hidden = _find_hidden_by_sheet(page)
     writer = _Writer()
     root = page.body or page.root
     if root is not None:
@@ -56,7 +56,7 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _hidden_by_sheet(page: LexborHTMLParser) -> set[int]:
+def _find_hidden_by_sheet(page: LexborHTMLParser) -> set[int]:
     found: set[int] = set()
     for sheet in page.css("style"):
         rules = _AT_BLOCK.sub("", re.sub(r"/\*.*?\*/", "", sheet.text(), flags=re.DOTALL))
@@ -70,7 +70,7 @@ def _hidden_by_sheet(page: LexborHTMLParser) -> set[int]:
     return found
 
 
-def _hidden(node: LexborNode, by_sheet: set[int]) -> bool:
+def _is_hidden(node: LexborNode, by_sheet: set[int]) -> bool:
     if node.tag in _DROPPED or node.mem_id in by_sheet:
         return True
     attributes = node.attributes
@@ -96,7 +96,7 @@ def _walk(root: LexborNode, hidden: set[int], writer: _Writer) -> None:
         if node.tag == "-text":
             writer.write(node.text_content or "")
             continue
-        if (node.tag or "-").startswith("-") or _hidden(node, hidden):
+        if (node.tag or "-").startswith("-") or _is_hidden(node, hidden):
             continue
         writer.enter(node.tag or "")
         stack.append((node, True))
@@ -120,7 +120,7 @@ class _Writer:
     """Gathers the text; whitespace collapses as in a browser, and breaks wait until something follows them."""
 
     def __init__(self) -> None:
-        self.headings: list[Heading] = []
+        self.headings: list[SectionHeading] = []
         self._pieces: list[str] = []
         self._length = 0
         self._break = 0
@@ -177,7 +177,7 @@ class _Writer:
         if tag in _HEADINGS:
             if self._heading is not None and self._heading.piece >= 0:
                 words = "".join(self._pieces[self._heading.piece :]).split()
-                self.headings.append(Heading(self._heading.start, self._heading.level, " ".join(words)))
+                self.headings.append(SectionHeading(self._heading.start, self._heading.level, " ".join(words)))
             self._heading = None
             self._breaks(2)
         elif tag in _BLOCKS:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from circumspect.knowledge.parsed import Parsed
-from circumspect.knowledge.tree import Heading
+from circumspect.knowledge.tree import SectionHeading
 
 _FRONT = re.compile(r"\A---[ \t]*\n(?P<yaml>(?:[^\n]*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(?P<title>[^\n]+)$", re.MULTILINE)
@@ -41,11 +41,11 @@ def _tokens(text: str) -> Sequence[Token]:
     return MarkdownIt("commonmark").enable("table").parse(text)
 
 
-def _headings(text: str) -> list[Heading]:
+def _headings(text: str) -> list[SectionHeading]:
     starts = _line_starts(text)
     tokens = _tokens(text)
     return [
-        Heading(starts[token.map[0]], int(token.tag[1:]), _words(inline))
+        SectionHeading(starts[token.map[0]], int(token.tag[1:]), _words(inline))
         for token, inline in pairwise(tokens)
         # A heading inside a quotation or a list item divides that, not the document.
         if token.type == "heading_open" and token.level == 0 and token.map

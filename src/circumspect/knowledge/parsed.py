@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from circumspect.errors import ConfigError
-from circumspect.knowledge.tree import Heading, Span
+from circumspect.knowledge.tree import SectionHeading, TextSpan
 
 
 class DocumentRefused(ConfigError):
@@ -25,8 +25,8 @@ class Parsed:
     """`title` is empty where the format does not name one."""
 
     text: str
-    headings: tuple[Heading, ...]
-    pages: tuple[Span, ...] = ()
+    headings: tuple[SectionHeading, ...]
+    pages: tuple[TextSpan, ...] = ()
     title: str = ""
 
 

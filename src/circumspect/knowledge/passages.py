@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 
 MOST_WORDS = 200
 ENOUGH_WORDS = 120
@@ -21,52 +21,52 @@ _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”»)]*\s+(?=[\w\"'“«(])|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    section: Section
-    span: Span
+class DocumentPiece:
+    section: DocumentSection
+    span: TextSpan
 
 
-def cut(document: Document) -> Iterator[Piece]:
+def cut(document: KnowledgeDocument) -> Iterator[DocumentPiece]:
     """Every piece of the document, in reading order. A heading with nothing below it is no piece."""
     for section in document.sections():
         text = document.quote(section.own)
         if len(_WORD.findall(text)) <= len(_WORD.findall(section.title)) and section.id:
             continue
-        for span in _packed(text, section.own.start):
-            yield Piece(section, span)
+        for span in _pack_units(text, section.own.start):
+            yield DocumentPiece(section, span)
 
 
-def sentences(text: str, offset: int = 0) -> Iterator[Span]:
+def sentences(text: str, offset: int = 0) -> Iterator[TextSpan]:
     """The sentences, table rows and list items of a text, without the white space around them."""
     start = 0
     for mark in (*_SENTENCE.finditer(text), None):
         end = len(text) if mark is None else mark.start() + len(mark[0].rstrip())
-        if span := _stripped(text, start, end, offset):
+        if span := _strip_span(text, start, end, offset):
             yield span
         start = len(text) if mark is None else mark.end()
 
 
-def _packed(text: str, offset: int) -> Iterator[Span]:
+def _pack_units(text: str, offset: int) -> Iterator[TextSpan]:
     """Units are gathered until there are enough words; one that would make too many begins the next piece."""
-    held: Span | None = None
+    held: TextSpan | None = None
     words = 0
     for unit in _units(text, offset):
         count = _count(text, unit, offset)
         if held is not None and (words >= ENOUGH_WORDS or words + count > MOST_WORDS):
             yield held
             held, words = None, 0
-        held = unit if held is None else Span(held.start, unit.end)
+        held = unit if held is None else TextSpan(held.start, unit.end)
         words += count
     if held is not None:
         yield held
 
 
-def _units(text: str, offset: int) -> Iterator[Span]:
+def _units(text: str, offset: int) -> Iterator[TextSpan]:
     """Paragraphs; a long one by sentence; a sentence that is longer still, by words."""
     start = 0
     for mark in (*_PARAGRAPH.finditer(text), None):
         end = len(text) if mark is None else mark.start()
-        paragraph = _stripped(text, start, end, offset)
+        paragraph = _strip_span(text, start, end, offset)
         start = end if mark is None else mark.end()
         if paragraph is None:
             continue
@@ -77,7 +77,7 @@ def _units(text: str, offset: int) -> Iterator[Span]:
             yield from _by_words(text, sentence, offset)
 
 
-def _by_words(text: str, span: Span, offset: int) -> Iterator[Span]:
+def _by_words(text: str, span: TextSpan, offset: int) -> Iterator[TextSpan]:
     words = list(_WORD.finditer(text, span.start - offset, span.end - offset))
     if len(words) <= MOST_WORDS:
         yield span
@@ -88,18 +88,18 @@ def _by_words(text: str, span: Span, offset: int) -> Iterator[Span]:
         span.end,
     ]
     for first, last in itertools.pairwise(edges):
-        if found := _stripped(text, first - offset, last - offset, offset):
+        if found := _strip_span(text, first - offset, last - offset, offset):
             yield found
 
 
-def _stripped(text: str, start: int, end: int, offset: int) -> Span | None:
+def _strip_span(text: str, start: int, end: int, offset: int) -> TextSpan | None:
     inside = text[start:end]
     kept = inside.strip()
     if not kept:
         return None
     first = start + len(inside) - len(inside.lstrip())
-    return Span(offset + first, offset + first + len(kept))
+    return TextSpan(offset + first, offset + first + len(kept))
 
 
-def _count(text: str, span: Span, offset: int) -> int:
+def _count(text: str, span: TextSpan, offset: int) -> int:
     return len(_WORD.findall(text, span.start - offset, span.end - offset))

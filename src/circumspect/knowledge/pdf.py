@@ -18,9 +18,9 @@ import pdfplumber
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
-from circumspect.knowledge.columns import Line, Word, in_reading_order, lines_of
+from circumspect.knowledge.columns import LayoutLine, Word, in_reading_order, lines_of
 from circumspect.knowledge.parsed import CONTENTS, DocumentRefused, Parsed, clean, numbering
-from circumspect.knowledge.tree import Heading, Span
+from circumspect.knowledge.tree import SectionHeading, TextSpan
 
 MAX_PAGES = 2_000
 _BOLD = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
@@ -36,7 +36,7 @@ _UNDECODED = re.compile(r"\(cid:\d+\)")
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    lines: tuple[Line, ...]
+    lines: tuple[LayoutLine, ...]
     height: float
     pictured: bool
 
@@ -62,7 +62,7 @@ def read_pdf(data: bytes, name: str) -> Parsed:
         raise DocumentRefused(f"{name} is damaged and cannot be read as a PDF.", fix="Export it again.") from error
     _check_text(pages, name)
     pages = _without_running(pages)
-    return _assembled(pages, clean(title).strip())
+    return _assemble(pages, clean(title).strip())
 
 
 def _check_text(pages: Sequence[_Page], name: str) -> None:
@@ -106,7 +106,7 @@ def _inside(word: Word, box: Sequence[float]) -> bool:
     return box[0] <= across <= box[2] and box[1] <= down <= box[3]
 
 
-def _rows(table: Any, words: Sequence[Word]) -> Iterable[Line]:
+def _rows(table: Any, words: Sequence[Word]) -> Iterable[LayoutLine]:
     """A row is a line. Its cells are made of the page's words, so that Hebrew comes out right in them too."""
     words = [word for word in words if _inside(word, table.bbox)]
     for row in table.rows:
@@ -117,20 +117,20 @@ def _rows(table: Any, words: Sequence[Word]) -> Iterable[Line]:
             if hebrew * 2 > sum(letter.isalpha() for text in texts for letter in text):
                 texts.reverse()
             x0, top, x1, bottom = row.bbox
-            yield Line(" | ".join(texts), x0, x1, top, bottom, 0.0, bold=False, row=True)
+            yield LayoutLine(" | ".join(texts), x0, x1, top, bottom, 0.0, bold=False, row=True)
 
 
 def _without_running(pages: list[_Page]) -> list[_Page]:
     """Lines at the edge, set apart from the text, that many pages repeat, digits aside; and page numbers."""
 
-    def shape(line: Line) -> str:
+    def shape(line: LayoutLine) -> str:
         return re.sub(r"\d+", "#", line.text).strip()
 
     edges = [_at_edge(page) for page in pages]
     seen = Counter(text for edge in edges for text in {shape(line) for line in edge})
     often = max(2, len(pages) * 2 // 5)
 
-    def running(line: Line) -> bool:
+    def running(line: LayoutLine) -> bool:
         numbered = len(pages) > 1 and _PAGE_NUMBER.fullmatch(shape(line)) is not None
         return numbered or seen[shape(line)] >= often
 
@@ -140,12 +140,12 @@ def _without_running(pages: list[_Page]) -> list[_Page]:
     ]
 
 
-def _at_edge(page: _Page) -> set[Line]:
+def _at_edge(page: _Page) -> set[LayoutLine]:
     """Up to three lines above the first wide gap, or below the last one."""
-    found: set[Line] = set()
+    found: set[LayoutLine] = set()
     for top in (True, False):
         lines = sorted(page.lines, key=lambda line: line.top, reverse=not top)
-        block: list[Line] = []
+        block: list[LayoutLine] = []
         for line in lines:
             outside = line.bottom < page.height * 0.15 if top else line.top > page.height * 0.85
             gap = 0.0
@@ -174,10 +174,10 @@ class _Block:
     tight: bool = False
 
 
-def _assembled(pages: Sequence[_Page], title: str) -> Parsed:
+def _assemble(pages: Sequence[_Page], title: str) -> Parsed:
     blocks = _blocks(pages)
     pieces: list[str] = []
-    headings: list[Heading] = []
+    headings: list[SectionHeading] = []
     starts = [0] * len(pages)
     length = page = 0
     before: _Block | None = None
@@ -191,12 +191,12 @@ def _assembled(pages: Sequence[_Page], title: str) -> Parsed:
             page += 1
             starts[page] = length
         if block.level:
-            headings.append(Heading(length, block.level, block.text))
+            headings.append(SectionHeading(length, block.level, block.text))
         pieces.append(block.text)
         length += len(block.text)
         before = block
     starts[page + 1 :] = [length] * (len(pages) - page - 1)
-    spans = tuple(Span(start, end) for start, end in zip(starts, [*starts[1:], length], strict=True))
+    spans = tuple(TextSpan(start, end) for start, end in zip(starts, [*starts[1:], length], strict=True))
     first = [heading for heading in headings if spans and heading.start < spans[0].end and heading.level == 1]
     return Parsed("".join(pieces), tuple(headings), spans, first[0].title if first else title)
 
@@ -205,7 +205,7 @@ def _blocks(pages: Sequence[_Page]) -> list[_Block]:
     levels = _Levels(pages)
     found: list[_Block] = []
     for number, page in enumerate(pages):
-        before: Line | None = None
+        before: LayoutLine | None = None
         level = 0
         for line in page.lines:
             text = clean(line.text).strip()
@@ -236,12 +236,12 @@ def _blocks(pages: Sequence[_Page]) -> list[_Block]:
                 tight = adjacent and not level and before is not None and not before.row
                 found.append(_Block(text, number, tight=tight))
             else:
-                found[-1] = replace(found[-1], text=_joined(found[-1].text, text))
+                found[-1] = replace(found[-1], text=_join_lines(found[-1].text, text))
             before, level = line, own
     return found
 
 
-def _joined(text: str, more: str) -> str:
+def _join_lines(text: str, more: str) -> str:
     if re.search(r"[^\W\d_]-$", text) and more[0].islower():
         return text[:-1] + more
     return f"{text} {more}"
@@ -261,28 +261,28 @@ class _Levels:
         sizes = {_half(line.size) for line in lines if self._larger(line) and len(line.text) < 200}
         self._ranks = {size: rank for rank, size in enumerate(sorted(sizes, reverse=True), 1)}
         tops = [
-            self._styled(line)
+            self._rank_by_size(line)
             for line in lines
             if numbering(line.text) == 1 and (self._larger(line) or self._bold(line))
         ]
         self._numbered_from = min(tops, default=len(self._ranks) + 1)
 
-    def of(self, line: Line, *, alone: bool) -> int:
+    def of(self, line: LayoutLine, *, alone: bool) -> int:
         text = line.text.strip()
         if line.row or line.gapped or len(text) > 150 or CONTENTS.search(text) or not re.search(r"[^\W\d_]", text):
             return 0
         depth = numbering(text)
         if self._larger(line) or (self._bold(line) and (depth or not text.endswith((".", ",", ";")))):
-            return self._numbered_from + depth - 1 if depth else self._styled(line)
+            return self._numbered_from + depth - 1 if depth else self._rank_by_size(line)
         return self._numbered_from + depth - 1 if depth and alone and len(text) < 80 and "  " not in text else 0
 
-    def _styled(self, line: Line) -> int:
+    def _rank_by_size(self, line: LayoutLine) -> int:
         return self._ranks.get(_half(line.size), len(self._ranks) + 1)
 
-    def _larger(self, line: Line) -> bool:
+    def _larger(self, line: LayoutLine) -> bool:
         return line.size >= self._body * 1.1
 
-    def _bold(self, line: Line) -> bool:
+    def _bold(self, line: LayoutLine) -> bool:
         return line.bold and self._bold_tells and line.size >= self._body * 0.95
 
 

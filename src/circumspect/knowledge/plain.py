@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from circumspect.knowledge.parsed import NUMBERED, Parsed, numbering
-from circumspect.knowledge.tree import Heading
+from circumspect.knowledge.tree import SectionHeading
 
 _UNDERLINE = re.compile(r"(=|-|~|\*)\1{2,}")
 _SHORT = 80
@@ -13,11 +13,11 @@ _SHORT = 80
 
 def read_plain(text: str) -> Parsed:
     lines = text.split("\n")
-    headings: list[Heading] = []
+    headings: list[SectionHeading] = []
     start = 0
     for index, line in enumerate(lines):
         if level := _level(lines, index):
-            headings.append(Heading(start, level, " ".join(line.split())))
+            headings.append(SectionHeading(start, level, " ".join(line.split())))
         start += len(line) + 1
     return Parsed(text, tuple(headings))
 

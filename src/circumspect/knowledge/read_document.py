@@ -15,7 +15,7 @@ import re
 from pathlib import PurePath
 
 from circumspect.knowledge.parsed import DocumentRefused, Parsed, clean
-from circumspect.knowledge.tree import Document, grow
+from circumspect.knowledge.tree import KnowledgeDocument, grow
 
 MAX_BYTES = 25_000_000
 MAX_CHARACTERS = 5_000_000
@@ -43,7 +43,9 @@ _ENCODINGS = ["cp1251", "cp1255", "cp1252", "koi8_r", "cp866", "iso8859_8", "mac
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]{2,40})", re.IGNORECASE)
 
 
-def read_document(data: bytes, name: str, *, media_type: str | None = None, max_bytes: int = MAX_BYTES) -> Document:
+def read_document(
+    data: bytes, name: str, *, media_type: str | None = None, max_bytes: int = MAX_BYTES
+) -> KnowledgeDocument:
     """The document in `data`. `name` is its id; `media_type` is worth more than the name's ending."""
     if len(data) > max_bytes:
         raise DocumentRefused(
@@ -51,7 +53,7 @@ def read_document(data: bytes, name: str, *, media_type: str | None = None, max_
             fix="Split it into parts, or raise the limit.",
         )
     kind = _kind(data, name, media_type)
-    parsed = _parsed(data, name, kind)
+    parsed = _parse(data, name, kind)
     if not parsed.text.strip():
         raise DocumentRefused(f"{name} has no text in it.", fix="Check that it is the right file.")
     if len(parsed.text) > MAX_CHARACTERS:
@@ -61,7 +63,7 @@ def read_document(data: bytes, name: str, *, media_type: str | None = None, max_
         )
     title = parsed.title or PurePath(name).stem.replace("_", " ").replace("-", " ").strip() or name
     root = grow(parsed.text, title, parsed.headings, parsed.pages)
-    return Document(name, title, parsed.text, root, parsed.pages, kind, hashlib.sha256(data).hexdigest())
+    return KnowledgeDocument(name, title, parsed.text, root, parsed.pages, kind, hashlib.sha256(data).hexdigest())
 
 
 def _kind(data: bytes, name: str, media_type: str | None) -> str:
@@ -84,13 +86,13 @@ def _kind(data: bytes, name: str, media_type: str | None) -> str:
     return HTML if re.match(rb"\s*(<!doctype html|<html)", data[:1024], re.IGNORECASE) else PLAIN
 
 
-def _parsed(data: bytes, name: str, kind: str) -> Parsed:
+def _parse(data: bytes, name: str, kind: str) -> Parsed:
     # The parsers are imported where they are needed: a reader of Markdown should not wait for a PDF library.
     if kind == PDF:
         from circumspect.knowledge.pdf import read_pdf
 
         return read_pdf(data, name)
-    text = decoded(data, name, declared=_DECLARED.search(data[:4096]) if kind == HTML else None)
+    text = decode_text(data, name, declared=_DECLARED.search(data[:4096]) if kind == HTML else None)
     if kind == HTML:
         from circumspect.knowledge.html_documents import read_html
 
@@ -104,7 +106,7 @@ def _parsed(data: bytes, name: str, kind: str) -> Parsed:
     return read_plain(clean(text))
 
 
-def decoded(data: bytes, name: str, declared: re.Match[bytes] | None = None) -> str:
+def decode_text(data: bytes, name: str, declared: re.Match[bytes] | None = None) -> str:
     """The text of the bytes: UTF-8, UTF-16, what an HTML page declares, or one of the old encodings by its letters."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8-sig"),

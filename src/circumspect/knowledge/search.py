@@ -19,24 +19,24 @@ import sqlalchemy as sa
 
 from circumspect.errors import ModelError, ModelRefused
 from circumspect.knowledge import ranking
-from circumspect.knowledge.semantic import AT_ONCE, Embedder, nearest, packed
-from circumspect.knowledge.tree import Document, Span
+from circumspect.knowledge.semantic import AT_ONCE, Embedder, nearest, pack_vector
+from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
 from circumspect.stores import knowledge as rows
-from circumspect.stores.knowledge import DocumentRow, Found
+from circumspect.stores.knowledge import DocumentRow, PassageRow
 
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Method = Literal["words", "meaning", "both"]
+SearchMethod = Literal["words", "meaning", "both"]
 
 _DEPTH = 30
 LONGEST_QUERY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LibraryPassage:
     """`document` and `section` are ids; `text` is the document's text at `span`. `score` is between 0 and 1."""
 
     document: str
@@ -44,20 +44,20 @@ class Passage:
     section: str
     path: tuple[str, ...]
     page: int | None
-    span: Span
+    span: TextSpan
     text: str
     score: float
-    method: Method
+    method: SearchMethod
 
 
-class Transactions(Protocol):
+class LibraryStore(Protocol):
     """What is asked of a store: `SqlStore` has it."""
 
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 class Library:
-    def __init__(self, store: Transactions, *, embedder: Embedder | None = None) -> None:
+    def __init__(self, store: LibraryStore, *, embedder: Embedder | None = None) -> None:
         self._store = store
         self._embedder = embedder
 
@@ -65,7 +65,7 @@ class Library:
     def embedder(self) -> Embedder | None:
         return self._embedder
 
-    async def put(self, tenant: str, document: Document) -> None:
+    async def put(self, tenant: str, document: KnowledgeDocument) -> None:
         """Make it findable. A document of the same id is replaced, at once and whole."""
         ids = await self._store.tx(rows.put, tenant, document, language_of(document.text))
         if self._embedder is None:
@@ -85,11 +85,11 @@ class Library:
         return done
 
     async def _embed(self, embedder: Embedder, tenant: str, ids: Sequence[int]) -> None:
-        found = await self._store.tx(rows.found, tenant, ids)
+        found = await self._store.tx(rows.get_passages, tenant, ids)
         texts = {id_: " › ".join((*one.path, one.text)) for id_, one in found.items()}
         try:
             stored = [
-                (id_, packed(vector))
+                (id_, pack_vector(vector))
                 for id_, vector in zip(texts, await embedder.embed([*texts.values()]), strict=True)
             ]
         except ModelRefused:
@@ -109,26 +109,28 @@ class Library:
         return await self._store.tx(rows.remove, tenant, document)
 
     async def documents(self, tenant: str) -> Sequence[DocumentRow]:
-        return await self._store.tx(rows.listed, tenant)
+        return await self._store.tx(rows.list_documents, tenant)
 
-    async def document(self, tenant: str, document: str) -> Document | None:
+    async def document(self, tenant: str, document: str) -> KnowledgeDocument | None:
         return await self._store.tx(rows.get, tenant, document)
 
-    async def search(self, tenant: str, query: str, limit: int = 5, language: str | None = None) -> Sequence[Passage]:
+    async def search(
+        self, tenant: str, query: str, limit: int = 5, language: str | None = None
+    ) -> Sequence[LibraryPassage]:
         """The best passages, the best first; none where nothing like the query's words occurs.
 
         `language` (en, he, ru) prefers documents in it: others are asked only where those have none of the words."""
         query = query[:LONGEST_QUERY]
-        meant = await self._meant(query)
-        ordered = await self._store.tx(_ranked, tenant, query, meant, language)
+        meant = await self._embed_query(query)
+        ordered = await self._store.tx(_rank_pieces, tenant, query, meant, language)
         if language is not None and all(method == "meaning" for _, _, method in ordered):
-            ordered = await self._store.tx(_ranked, tenant, query, meant, None)
+            ordered = await self._store.tx(_rank_pieces, tenant, query, meant, None)
         ordered = ordered[:limit]
-        found = await self._store.tx(rows.found, tenant, [id_ for id_, _, _ in ordered])
+        found = await self._store.tx(rows.get_passages, tenant, [id_ for id_, _, _ in ordered])
         # One that was replaced between the two transactions is not there any more.
         return [_passage(found[id_], score, method) for id_, score, method in ordered if id_ in found]
 
-    async def _meant(self, query: str) -> _Meant | None:
+    async def _embed_query(self, query: str) -> _Meant | None:
         if self._embedder is None or not query.strip():
             return None
         try:
@@ -167,9 +169,9 @@ def _by_words(connection: sa.Connection, tenant: str, query: str, language: str 
     return ranked[:_DEPTH]
 
 
-def _ranked(
+def _rank_pieces(
     connection: sa.Connection, tenant: str, query: str, meant: _Meant | None, language: str | None
-) -> list[tuple[int, float, Method]]:
+) -> list[tuple[int, float, SearchMethod]]:
     """By the sum of both scores, which are on one scale. In the store's thread, because comparing with thousands of
     vectors takes its time."""
     words = dict(_by_words(connection, tenant, query, language))
@@ -180,14 +182,14 @@ def _ranked(
 
     scores = {id_: words.get(id_, 0.0) + meaning.get(id_, 0.0) for id_ in (*words, *meaning)}
 
-    def method(id_: int) -> Method:
+    def method(id_: int) -> SearchMethod:
         return "both" if id_ in words and id_ in meaning else "words" if id_ in words else "meaning"
 
     ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))
     return [(id_, min(1.0, scores[id_]), method(id_)) for id_ in ranked]
 
 
-def _passage(found: Found, score: float, method: Method) -> Passage:
-    return Passage(
+def _passage(found: PassageRow, score: float, method: SearchMethod) -> LibraryPassage:
+    return LibraryPassage(
         found.document, found.title, found.section, found.path, found.page, found.span, found.text, score, method
     )

@@ -109,14 +109,14 @@ def _vectors(status: int, content: bytes, expected: int) -> list[Sequence[float]
     return list(vectors)
 
 
-def packed(vector: Sequence[float]) -> bytes:
+def pack_vector(vector: Sequence[float]) -> bytes:
     """Of length one, as 32-bit floats: comparing is then a sum of products."""
     size = math.sqrt(sum(number * number for number in vector)) or 1.0
     return array("f", [number / size for number in vector]).tobytes()
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    (found,) = _cosines(packed(one), [packed(other)])
+    (found,) = _cosines(pack_vector(one), [pack_vector(other)])
     return found
 
 
@@ -126,7 +126,7 @@ def nearest(query: Sequence[float], stored: Sequence[tuple[int, str, bytes]], li
 
     What a cosine is worth differs from model to model and language to language: 0.6 is much in English, and less than
     chance in Hebrew for a model that has never seen Hebrew."""
-    wanted = packed(query)
+    wanted = pack_vector(query)
     languages: dict[str, list[tuple[int, bytes]]] = {}
     for id_, language, vector in stored:
         if len(vector) == len(wanted):

@@ -13,15 +13,15 @@ from typing import Literal
 
 from circumspect.knowledge.terms import stop_words
 
-Kind = Literal["money", "duration", "percentage", "date", "count"]
+StatedValueKind = Literal["money", "duration", "percentage", "date", "count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StatedValue:
     """`unit` is the currency, "hours" or "working days", "day.month" or "date", or a count's noun; `written` is the
     text at [start, end)."""
 
-    kind: Kind
+    kind: StatedValueKind
     unit: str
     amount: float
     start: int
@@ -105,9 +105,9 @@ _DATES = (
 _COUNT = re.compile(rf"{_ANY_NUMBER}[\s\u00a0]+(?P<noun>[^\W\d_]{{3,}})", re.IGNORECASE)
 
 
-def values(text: str) -> list[Value]:
+def values(text: str) -> list[StatedValue]:
     """Every value, in the order of the text; none overlaps another."""
-    found: list[Value] = []
+    found: list[StatedValue] = []
     for reader in (_dates, _money, _percentages, _durations, _counts):
         taken = [(value.start, value.end) for value in found]
         found.extend(
@@ -128,7 +128,7 @@ def number(written: str) -> float:
     return float(re.sub(r"[.,]", "", whole) + ("." + rest if sign else ""))
 
 
-def _dates(text: str) -> Iterator[Value]:
+def _dates(text: str) -> Iterator[StatedValue]:
     for pattern in _DATES:
         for match in pattern.finditer(text):
             groups = match.groupdict()
@@ -136,7 +136,7 @@ def _dates(text: str) -> Iterator[Value]:
             day, year = int(groups["day"]), int(groups["year"] or 0)
             if 1 <= month <= 12 and 1 <= day <= 31:
                 unit = "date" if year else "day.month"
-                yield Value("date", unit, year * 10_000 + month * 100 + day, match.start(), match.end(), match[0])
+                yield StatedValue("date", unit, year * 10_000 + month * 100 + day, match.start(), match.end(), match[0])
 
 
 def _month(name: str) -> int:
@@ -146,19 +146,19 @@ def _month(name: str) -> int:
     return 5 if name.startswith(("май", "мая")) else _MONTHS[name[:3]]
 
 
-def _money(text: str) -> Iterator[Value]:
+def _money(text: str) -> Iterator[StatedValue]:
     for match in _MONEY.finditer(text):
         code = next(name[:3] for name, group in match.groupdict().items() if group and name[:3] in _CURRENCIES)
         amount = number(match["before"] or match["after"])
-        yield Value("money", code, amount, match.start(), match.end(), match[0])
+        yield StatedValue("money", code, amount, match.start(), match.end(), match[0])
 
 
-def _percentages(text: str) -> Iterator[Value]:
+def _percentages(text: str) -> Iterator[StatedValue]:
     for match in _PERCENT.finditer(text):
-        yield Value("percentage", "%", number(match["number"]), match.start(), match.end(), match[0])
+        yield StatedValue("percentage", "%", number(match["number"]), match.start(), match.end(), match[0])
 
 
-def _durations(text: str) -> Iterator[Value]:
+def _durations(text: str) -> Iterator[StatedValue]:
     for match in _DURATION.finditer(text):
         unit = next(name for name in _UNITS if match[name.replace(" ", "_")])
         yield _duration(unit, number(match["number"]), match)
@@ -167,17 +167,17 @@ def _durations(text: str) -> Iterator[Value]:
         yield _duration(unit, amount, match)
 
 
-def _duration(unit: str, amount: float, match: re.Match[str]) -> Value:
+def _duration(unit: str, amount: float, match: re.Match[str]) -> StatedValue:
     if unit == "working days":
-        return Value("duration", unit, amount, match.start(), match.end(), match[0])
-    return Value("duration", "hours", amount * _HOURS[unit], match.start(), match.end(), match[0])
+        return StatedValue("duration", unit, amount, match.start(), match.end(), match[0])
+    return StatedValue("duration", "hours", amount * _HOURS[unit], match.start(), match.end(), match[0])
 
 
-def _counts(text: str) -> Iterator[Value]:
+def _counts(text: str) -> Iterator[StatedValue]:
     for match in _COUNT.finditer(text):
         # A number with a point in it, or at a line's beginning, is likelier to number than to count.
         if match["noun"].casefold() in stop_words() or re.search(r"[.,]\d{1,2}$", match["number"]) or not match.start():
             continue
-        yield Value(
+        yield StatedValue(
             "count", match["noun"].casefold(), number(match["number"]), match.start(), match.end("number"), match[0]
         )

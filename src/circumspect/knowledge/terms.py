@@ -58,7 +58,7 @@ def _plain(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Every word, reduced; for the index."""
-    return [reduced(word) for word in words(text)]
+    return [stem_word(word) for word in words(text)]
 
 
 def telling_words(text: str) -> list[str]:
@@ -69,11 +69,11 @@ def telling_words(text: str) -> list[str]:
 
 def query_terms(text: str) -> list[str]:
     """The words that say what is asked for, reduced, each once."""
-    return list(dict.fromkeys(reduced(word) for word in telling_words(text)))
+    return list(dict.fromkeys(stem_word(word) for word in telling_words(text)))
 
 
 @lru_cache(maxsize=50_000)
-def reduced(word: str) -> str:
+def stem_word(word: str) -> str:
     if _HEBREW.match(word):
         return _hebrew(word)
     if _CYRILLIC.match(word):

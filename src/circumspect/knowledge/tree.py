@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """Characters [start, end) of a document's text."""
 
     start: int
@@ -25,24 +25,24 @@ class Span:
     def __contains__(self, offset: int) -> bool:
         return self.start <= offset < self.end
 
-    def covers(self, other: Span) -> bool:
+    def covers(self, other: TextSpan) -> bool:
         return self.start <= other.start and other.end <= self.end
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """`span` is the section with everything below it, `own` its heading and text before the first child."""
 
     id: str
     title: str
     path: tuple[str, ...]
     level: int
-    span: Span
-    own: Span
+    span: TextSpan
+    own: TextSpan
     page: int | None
-    children: tuple[Section, ...]
+    children: tuple[DocumentSection, ...]
 
-    def walk(self) -> Iterator[Section]:
+    def walk(self) -> Iterator[DocumentSection]:
         """This section and all below it, in reading order."""
         yield self
         for child in self.children:
@@ -50,7 +50,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class KnowledgeDocument:
     """`pages` is empty for formats without pages; otherwise the spans follow each other and cover the text.
 
     `hash` is of the file's bytes: the same file read again is the same document.
@@ -59,19 +59,19 @@ class Document:
     id: str
     title: str
     text: str
-    root: Section
-    pages: tuple[Span, ...]
+    root: DocumentSection
+    pages: tuple[TextSpan, ...]
     media_type: str
     hash: str
 
-    def section(self, section_id: str) -> Section | None:
+    def section(self, section_id: str) -> DocumentSection | None:
         return next((section for section in self.sections() if section.id == section_id), None)
 
-    def sections(self) -> Iterator[Section]:
+    def sections(self) -> Iterator[DocumentSection]:
         """Every section, the root first, in reading order."""
         return self.root.walk()
 
-    def section_at(self, offset: int) -> Section:
+    def section_at(self, offset: int) -> DocumentSection:
         """The deepest section around an offset; the root for offsets outside the text."""
         here = self.root
         while below := next((child for child in here.children if offset in child.span), None):
@@ -82,12 +82,12 @@ class Document:
         """The page, counted from 1."""
         return page_of(self.pages, offset)
 
-    def quote(self, span: Span) -> str:
+    def quote(self, span: TextSpan) -> str:
         return self.text[span.start : span.end]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class SectionHeading:
     """Where a section begins: what a reader of some format hands to `grow`. `level` counts from 1."""
 
     start: int
@@ -95,20 +95,22 @@ class Heading:
     title: str
 
 
-def page_of(pages: tuple[Span, ...], offset: int) -> int | None:
+def page_of(pages: tuple[TextSpan, ...], offset: int) -> int | None:
     if not pages:
         return None
     return max(1, bisect_right(pages, offset, key=lambda page: page.start))
 
 
-def grow(text: str, title: str, headings: Iterable[Heading], pages: tuple[Span, ...] = ()) -> Section:
+def grow(
+    text: str, title: str, headings: Iterable[SectionHeading], pages: tuple[TextSpan, ...] = ()
+) -> DocumentSection:
     """The tree of a text from its headings in reading order. Levels may skip: an h4 right under an h1 is its child."""
     marks = sorted(headings, key=lambda heading: heading.start)
     ends = [_end(marks, index, len(text)) for index in range(len(marks))]
 
-    def below(first: int, last: int, level: int, parent: str, path: tuple[str, ...]) -> tuple[Section, ...]:
+    def below(first: int, last: int, level: int, parent: str, path: tuple[str, ...]) -> tuple[DocumentSection, ...]:
         """The sections of `marks[first:last]`; whatever a section's end leaves out is the next one's."""
-        found: list[Section] = []
+        found: list[DocumentSection] = []
         index = first
         while index < last:
             mark, end = marks[index], ends[index]
@@ -116,17 +118,19 @@ def grow(text: str, title: str, headings: Iterable[Heading], pages: tuple[Span, 
             own_id = f"{parent}.{len(found) + 1}" if parent else str(len(found) + 1)
             own_path = (*path, mark.title)
             children = below(index + 1, after, level + 1, own_id, own_path)
-            own = Span(mark.start, children[0].span.start if children else end)
+            own = TextSpan(mark.start, children[0].span.start if children else end)
             page = page_of(pages, mark.start)
-            found.append(Section(own_id, mark.title, own_path, level, Span(mark.start, end), own, page, children))
+            found.append(
+                DocumentSection(own_id, mark.title, own_path, level, TextSpan(mark.start, end), own, page, children)
+            )
             index = after
         return tuple(found)
 
     children = below(0, len(marks), 1, "", ())
-    own = Span(0, children[0].span.start if children else len(text))
-    return Section("", title, (), 0, Span(0, len(text)), own, 1 if pages else None, children)
+    own = TextSpan(0, children[0].span.start if children else len(text))
+    return DocumentSection("", title, (), 0, TextSpan(0, len(text)), own, 1 if pages else None, children)
 
 
-def _end(marks: list[Heading], index: int, length: int) -> int:
+def _end(marks: list[SectionHeading], index: int, length: int) -> int:
     level = marks[index].level
     return next((mark.start for mark in marks[index + 1 :] if mark.level <= level), length)

@@ -68,7 +68,7 @@ def _same() -> Mapping[str, tuple[str, ...]]:
     return {written: tuple(meant.split()) for written, _, meant in lines}
 
 
-def alike(text: str) -> str:
+def normalise_text(text: str) -> str:
     """The text without what does not change its meaning: case, vowel points, marks of direction, ё, apostrophes."""
     if text.isascii():
         text = text.lower()
@@ -96,7 +96,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def shortened(word: str) -> Iterator[str]:
+def shorten_word(word: str) -> Iterator[str]:
     """What a word with drawn-out letters may stand for: "yesss" for "yes"."""
     if _TWICE.search(word):
         yield _RUN.sub(r"\1\1", word)

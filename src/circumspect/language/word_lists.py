@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 
 from circumspect.errors import ConfigError
-from circumspect.language.phrases import alike, words
+from circumspect.language.phrases import normalise_text, words
 from circumspect.values import Language
 
 _IN_WORD = r"[^|\s]"
@@ -28,12 +28,12 @@ _SCRIPTS: tuple[tuple[Language, re.Pattern[str]], ...] = (
 )
 
 
-def said(text: str) -> str:
+def as_matchable(text: str) -> str:
     """The text as the patterns read it: words in one spelling, a space around each, `|` between clauses."""
-    return f" {' '.join(words(alike(text)))} "
+    return f" {' '.join(words(normalise_text(text)))} "
 
 
-def spoken(text: str, language: Language) -> tuple[Language, ...]:
+def pick_languages(text: str, language: Language) -> tuple[Language, ...]:
     """The languages whose lists apply: the conversation's, and every one whose letters occur. People mix them."""
     return tuple(one for one, letters in _SCRIPTS if one == language or letters.search(text))
 
@@ -44,11 +44,13 @@ def patterns(name: str, language: Language) -> Mapping[str, re.Pattern[str]]:
     headings = _headings(name, language)
     parts = {heading[1:]: lines for heading, lines in headings.items() if heading.startswith("=")}
     return {
-        heading: compiled(lines, parts) for heading, lines in headings.items() if lines and not heading.startswith("=")
+        heading: compile_phrases(lines, parts)
+        for heading, lines in headings.items()
+        if lines and not heading.startswith("=")
     }
 
 
-def compiled(phrases: tuple[str, ...], parts: Mapping[str, tuple[str, ...]] | None = None) -> re.Pattern[str]:
+def compile_phrases(phrases: tuple[str, ...], parts: Mapping[str, tuple[str, ...]] | None = None) -> re.Pattern[str]:
     """One pattern that finds any of the phrases in a text from `said`."""
     ways = (_phrase(phrase, parts or {}) for phrase in sorted(set(phrases), key=len, reverse=True))
     return re.compile(rf"(?<= )(?:{'|'.join(ways)})")
@@ -93,6 +95,6 @@ def _headings(name: str, language: Language) -> Mapping[str, tuple[str, ...]]:
         elif line and not line.startswith("#"):
             # Read like a message, so that a list may be written as people write.
             found.setdefault(heading, []).append(
-                " ".join(word if word == "..." else alike(word) for word in line.split())
+                " ".join(word if word == "..." else normalise_text(word) for word in line.split())
             )
     return {title: tuple(lines) for title, lines in found.items()}

@@ -18,11 +18,11 @@ from pydantic_ai.providers import infer_provider_class
 
 from circumspect.errors import ConfigError
 from circumspect.models.http_client import http_client
-from circumspect.models.provider_errors import Named
+from circumspect.models.provider_errors import ModelIdentity
 from circumspect.models.provider_settings import ProviderSettings
 from circumspect.models.providers import Connection, ProviderModel
-from circumspect.models.spec import Spec, checked_url
-from circumspect.models.traits import Facts, known_facts
+from circumspect.models.spec import Spec, check_url
+from circumspect.models.traits import ModelTraits, find_traits
 
 _KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _NO_KEY = "not-needed"
@@ -32,17 +32,17 @@ _NO_KEY = "not-needed"
 def connect(spec: Spec, settings: ProviderSettings) -> ProviderModel:
     """The model that `spec` names. Raises `ConfigError` when it cannot be reached as configured."""
     if settings.base_url is not None and spec.base_url is None:
-        spec = replace(spec, base_url=checked_url(settings.base_url))
+        spec = replace(spec, base_url=check_url(settings.base_url))
     if spec.timeout is not None:
         settings = replace(settings, timeout=spec.timeout)
     facts = spec.facts.or_else(settings.facts).or_else(
-        known_facts(spec.provider, spec.model, own_url=spec.base_url is not None)
+        find_traits(spec.provider, spec.model, own_url=spec.base_url is not None)
     )
     key, hint = _key(spec, settings)
     patience = min(settings.try_timeout or settings.timeout, settings.timeout)
-    named = Named(spec.name, hint, key, own_server=spec.base_url is not None, patience=patience)
+    named = ModelIdentity(spec.name, hint, key, own_server=spec.base_url is not None, patience=patience)
 
-    def opened() -> Connection:
+    def open_connection() -> Connection:
         match spec.provider:
             case "openai":
                 return _openai(spec, settings, facts, key)
@@ -50,7 +50,7 @@ def connect(spec: Spec, settings: ProviderSettings) -> ProviderModel:
                 return _anthropic(spec, settings, facts, key)
         return _other(spec, key)
 
-    return ProviderModel(opened, named=named, facts=facts, settings=settings)
+    return ProviderModel(open_connection, named=named, facts=facts, settings=settings)
 
 
 def _key(spec: Spec, settings: ProviderSettings) -> tuple[str | None, str]:
@@ -69,7 +69,7 @@ def _key(spec: Spec, settings: ProviderSettings) -> tuple[str | None, str]:
     return key, variable
 
 
-def _openai(spec: Spec, settings: ProviderSettings, facts: Facts, key: str | None) -> Connection:
+def _openai(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str | None) -> Connection:
     from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -93,7 +93,7 @@ def _openai(spec: Spec, settings: ProviderSettings, facts: Facts, key: str | Non
     return Connection(model, client.close, any_schema=True)
 
 
-def _anthropic(spec: Spec, settings: ProviderSettings, facts: Facts, key: str | None) -> Connection:
+def _anthropic(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str | None) -> Connection:
     from anthropic import AsyncAnthropic
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider

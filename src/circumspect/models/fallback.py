@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from circumspect.errors import ModelError, ModelUnavailable
-from circumspect.models.pricing import added, with_usage
+from circumspect.models.pricing import combine_usage, with_usage
 from circumspect.ports import Model
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
@@ -60,7 +60,7 @@ class FallbackModel:
 def _with_earlier(reply: ModelReply, failed: Sequence[ModelError]) -> ModelReply:
     usage = reply.usage
     for error in failed:
-        usage = added(usage, error.usage or ModelUsage(usage.model))
+        usage = combine_usage(usage, error.usage or ModelUsage(usage.model))
     return replace(reply, usage=usage)
 
 
@@ -72,5 +72,5 @@ def _all_failed(failed: Sequence[ModelError]) -> ModelError:
     spent = [error.usage for error in failed if error.usage is not None]
     total = spent[0] if spent else None
     for usage in spent[1:]:
-        total = added(total, usage) if total else usage
+        total = combine_usage(total, usage) if total else usage
     return with_usage(error, total) if total else error

@@ -18,15 +18,15 @@ _BYTES_PER_TOKEN = 4
 """In UTF-8. English has about four letters to a token, Russian and Hebrew about two, of two bytes each."""
 
 
-def estimated_tokens(*texts: str) -> int:
+def estimate_tokens(*texts: str) -> int:
     return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts if text)
 
 
 def request_tokens(request: ModelRequest) -> int:
     """What a request is about to cost, roughly."""
-    said = (text for message in request.messages for text in (message.text, _written(message.calls)))
+    said = (text for message in request.messages for text in (message.text, _render_calls(message.calls)))
     tools = (f"{tool.name} {tool.description} {compact(tool.parameters)}" for tool in request.tools)
-    return estimated_tokens(request.system, *said, *tools, compact(request.schema) if request.schema else "")
+    return estimate_tokens(request.system, *said, *tools, compact(request.schema) if request.schema else "")
 
 
 def price(*, provider: str, url: str | None, models: tuple[str, ...], usage: ModelUsage) -> float:
@@ -48,19 +48,19 @@ def price(*, provider: str, url: str | None, models: tuple[str, ...], usage: Mod
 
 
 @dataclass(slots=True)
-class Tally:
+class UsageTally:
     """What all tries of one call have cost so far. A try that was answered but could not be read was paid for too."""
 
     usage: ModelUsage
 
-    def tried(self) -> None:
+    def count_attempt(self) -> None:
         self.usage = replace(self.usage, attempts=self.usage.attempts + 1)
 
-    def paid(self, usage: ModelUsage) -> None:
-        self.usage = added(self.usage, replace(usage, attempts=0, seconds=0.0))
+    def add_usage(self, usage: ModelUsage) -> None:
+        self.usage = combine_usage(self.usage, replace(usage, attempts=0, seconds=0.0))
 
 
-def added(one: ModelUsage, other: ModelUsage) -> ModelUsage:
+def combine_usage(one: ModelUsage, other: ModelUsage) -> ModelUsage:
     """Two usages as one, under the name of the first."""
     return replace(
         one,
@@ -74,7 +74,7 @@ def added(one: ModelUsage, other: ModelUsage) -> ModelUsage:
     )
 
 
-def _written(calls: tuple[ToolCall, ...]) -> str:
+def _render_calls(calls: tuple[ToolCall, ...]) -> str:
     return " ".join(f"{call.tool} {compact(call.arguments)}" for call in calls)
 
 

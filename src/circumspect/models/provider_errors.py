@@ -38,7 +38,7 @@ class Failure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ModelIdentity:
     """Who failed, for the message; `secret` is what must never be in it."""
 
     name: str
@@ -50,7 +50,7 @@ class Named:
     """How many seconds one try may take."""
 
 
-def failure_of(error: Exception, named: Named) -> Failure:
+def failure_of(error: Exception, named: ModelIdentity) -> Failure:
     """Classify whatever a try raised."""
     match error:
         case Failure():
@@ -63,103 +63,105 @@ def failure_of(error: Exception, named: Named) -> Failure:
         case wire.ModelAPIError():
             return _api_failure(error, named)
         case wire.UserError():
-            return _refused(
+            return _make_refusal(
                 named,
                 f"{named.name} cannot take this request.",
-                f"{_words(error.message, named)} Choose another model.",
+                f"{_redact(error.message, named)} Choose another model.",
             )
         case wire.UnexpectedModelBehavior():
-            return _garbled(named)
+            return _make_garbled_failure(named)
         case TimeoutError() | httpx2.HTTPError() | OSError():
             return _unreachable(named)
     # A body of the wrong shape surfaces as whatever the SDK stumbled over.
-    return _garbled(named, type(error).__name__)
+    return _make_garbled_failure(named, type(error).__name__)
 
 
-def _api_failure(error: wire.ModelAPIError, named: Named) -> Failure:
+def _api_failure(error: wire.ModelAPIError, named: ModelIdentity) -> Failure:
     match error:
         case wire.ModelRequestTimeout() | wire.ModelTimeoutError():
             return _too_slow(named)
         case wire.ModelConnectionError():
             return _unreachable(named)
         case wire.ModelQuotaExceededError():
-            return _refused(named, f"The account for {named.name} has used up its quota.", "Check its billing page.")
+            return _make_refusal(
+                named, f"The account for {named.name} has used up its quota.", "Check its billing page."
+            )
         case wire.ModelRateLimitError():
             return _unavailable(named, "too many requests", error.retry_after)
         case wire.ModelAuthenticationError():
-            return _refused(
+            return _make_refusal(
                 named, f"{named.name} does not accept the key.", f"Check {named.key_hint} and what it may be used for."
             )
         case wire.ModelNotFoundError():
             suggested = getattr(error, "suggested_model_id", None)
             fix = f"Did you mean {suggested}?" if suggested else "Check the model's name and address."
-            return _refused(named, f"{named.name} does not exist there.", fix)
+            return _make_refusal(named, f"{named.name} does not exist there.", fix)
         case wire.ModelContextWindowExceededError():
             return _too_long(error, named)
         case wire.ModelHTTPError() if _kind(error) == _LLAMA_TOO_LONG:
             return _too_long(error, named)
         case wire.ModelRequestRejectedError():
-            return _refused(named, f"{named.name} rejected the request.", _said(error, named))
+            return _make_refusal(named, f"{named.name} rejected the request.", _quote_provider(error, named))
         case wire.ModelHTTPError() if error.status_code < 500 and error.status_code not in _WORTH_ANOTHER_TRY:
-            return _refused(
-                named, f"{named.name} rejected the request (HTTP {error.status_code}).", _said(error, named)
+            return _make_refusal(
+                named, f"{named.name} rejected the request (HTTP {error.status_code}).", _quote_provider(error, named)
             )
         case wire.ModelHTTPError():
             return _unavailable(named, f"HTTP {error.status_code}", error.retry_after)
     if isinstance(error.__cause__, (json.JSONDecodeError, UnicodeDecodeError)) or error.message.startswith("Expected"):
-        return _garbled(named)
+        return _make_garbled_failure(named)
     return _unavailable(named, "the answer broke off", error.retry_after)
 
 
-def _unavailable(named: Named, why: str, retry_after: float | None = None, fix: str = _LATER) -> Failure:
+def _unavailable(named: ModelIdentity, why: str, retry_after: float | None = None, fix: str = _LATER) -> Failure:
     error = ModelUnavailable(f"{named.name} did not answer: {why}.", fix=fix)
     return Failure(error, worth=ALWAYS, retry_after=retry_after)
 
 
-def _too_slow(named: Named) -> Failure:
+def _too_slow(named: ModelIdentity) -> Failure:
     waited = f" ({named.patience:g} s)" if named.patience else ""
     fix = "Try again later, add a fallback model, or allow more time with ;timeout=SECONDS after the model's name."
     return _unavailable(named, f"no answer in time{waited}", fix=fix)
 
 
-def _unreachable(named: Named) -> Failure:
+def _unreachable(named: ModelIdentity) -> Failure:
     check = "Check that a server runs at that address, or add a fallback model."
     return _unavailable(named, "the connection failed", fix=check if named.own_server else _LATER)
 
 
-def _too_long(error: wire.ModelAPIError, named: Named) -> Failure:
+def _too_long(error: wire.ModelAPIError, named: ModelIdentity) -> Failure:
     fix = (
         "Choose a larger model, or give the server a larger context." if named.own_server else "Choose a larger model."
     )
-    said = _said(error, named) if named.own_server else ""
-    return _refused(named, f"The conversation is too long for {named.name}.", f"{fix} {said}".strip())
+    said = _quote_provider(error, named) if named.own_server else ""
+    return _make_refusal(named, f"The conversation is too long for {named.name}.", f"{fix} {said}".strip())
 
 
-def _refused(named: Named, problem: str, fix: str) -> Failure:
+def _make_refusal(named: ModelIdentity, problem: str, fix: str) -> Failure:
     return Failure(ModelRefused(problem, fix=fix), worth=NEVER)
 
 
-def _garbled(named: Named, why: str = "no valid body") -> Failure:
+def _make_garbled_failure(named: ModelIdentity, why: str = "no valid body") -> Failure:
     problem = f"{named.name} answered with something that cannot be read ({why})."
     return Failure(ModelGarbled(problem, fix="Check the model's address."), worth=ALWAYS)
 
 
 def _kind(error: wire.ModelHTTPError) -> object:
-    return _told(error).get("type")
+    return _read_error_body(error).get("type")
 
 
-def _told(error: wire.ModelAPIError) -> dict[str, object]:
+def _read_error_body(error: wire.ModelAPIError) -> dict[str, object]:
     body = error.body.get("error", error.body) if isinstance(error.body, dict) else error.body
     return body if isinstance(body, dict) else {}
 
 
-def _said(error: wire.ModelAPIError, named: Named) -> str:
+def _quote_provider(error: wire.ModelAPIError, named: ModelIdentity) -> str:
     """The provider's own explanation."""
-    message = _told(error).get("message")
-    return f"It said: {_words(message, named)}" if isinstance(message, str) else "Check the request and the model."
+    message = _read_error_body(error).get("message")
+    return f"It said: {_redact(message, named)}" if isinstance(message, str) else "Check the request and the model."
 
 
-def _words(message: str, named: Named) -> str:
+def _redact(message: str, named: ModelIdentity) -> str:
     text = clean(message)
     if named.secret:
         text = text.replace(named.secret, "[key]")

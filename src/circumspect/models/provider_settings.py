@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from circumspect.errors import ConfigError
-from circumspect.models.traits import UNKNOWN, Facts
+from circumspect.models.traits import UNKNOWN, ModelTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class ProviderSettings:
     """Address of a server that speaks the provider's language; `provider:model@URL` says the same."""
     api_key: str | None = field(default=None, repr=False)
     """Default: the provider's own environment variable."""
-    facts: Facts = UNKNOWN
+    facts: ModelTraits = UNKNOWN
     """What you know better than our defaults."""
     timeout: float = 60.0
     """Seconds for one call, from the first byte sent to the last one read, all tries and waits included."""

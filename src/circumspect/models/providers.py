@@ -27,10 +27,10 @@ from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, stop_bef
 
 from circumspect.errors import ModelRefused, ModelUnavailable
 from circumspect.models import schema_driven, translate
-from circumspect.models.pricing import Tally, estimated_tokens, price, request_tokens, with_usage
-from circumspect.models.provider_errors import NEVER, Failure, Named, failure_of
+from circumspect.models.pricing import UsageTally, estimate_tokens, price, request_tokens, with_usage
+from circumspect.models.provider_errors import NEVER, Failure, ModelIdentity, failure_of
 from circumspect.models.provider_settings import ProviderSettings
-from circumspect.models.traits import Facts
+from circumspect.models.traits import ModelTraits
 from circumspect.models.wire_text import Unreadable, clean
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
@@ -67,7 +67,7 @@ class ProviderModel:
     """A model of a provider, as the `Model` port has it. Made by `open_model`."""
 
     def __init__(
-        self, connect: Callable[[], Connection], *, named: Named, facts: Facts, settings: ProviderSettings
+        self, connect: Callable[[], Connection], *, named: ModelIdentity, facts: ModelTraits, settings: ProviderSettings
     ) -> None:
         self._connect = connect
         self._named = named
@@ -84,14 +84,14 @@ class ProviderModel:
         return self._named.name
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelTraits:
         """How tools and schemas reach this model."""
         return self._facts
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        started, tally = time.monotonic(), Tally(ModelUsage(self.name, attempts=0))
+        started, tally = time.monotonic(), UsageTally(ModelUsage(self.name, attempts=0))
         try:
-            reply: ModelReply = await self._retrying()(self._once, self._prepared(request), tally)
+            reply: ModelReply = await self._retrying()(self._once, self._prepare(request), tally)
         except Failure as failure:
             raise with_usage(failure.error, _after(tally.usage, started)) from None
         return replace(reply, usage=_after(tally.usage, started))
@@ -104,16 +104,14 @@ class ProviderModel:
                 yield reply.text
             yield reply
             return
-        started, tally = time.monotonic(), Tally(ModelUsage(self.name, attempts=0))
+        started, tally = time.monotonic(), UsageTally(ModelUsage(self.name, attempts=0))
         try:
-            begun: tuple[_Pieces, str | ModelReply] = await self._retrying()(
-                self._begin, self._prepared(request), tally
-            )
+            begun: tuple[_Pieces, str | ModelReply] = await self._retrying()(self._begin, self._prepare(request), tally)
             pieces, first = begun
             async with aclosing(pieces):
-                yield _counted(first, tally, started)
+                yield _attach_usage(first, tally, started)
                 async for piece in pieces:
-                    yield _counted(piece, tally, started)
+                    yield _attach_usage(piece, tally, started)
         except Failure as failure:
             raise with_usage(failure.error, _after(tally.usage, started)) from None
 
@@ -125,8 +123,8 @@ class ProviderModel:
 
     # --- one try ----------------------------------------------------------------------------------------------------
 
-    async def _once(self, prepared: _Prepared, tally: Tally) -> ModelReply:
-        tally.tried()
+    async def _once(self, prepared: _Prepared, tally: UsageTally) -> ModelReply:
+        tally.count_attempt()
         try:
             model = self._connection().model
             response = await model_request(
@@ -139,13 +137,13 @@ class ProviderModel:
         except Exception as error:
             raise failure_of(error, self._named) from None
 
-    async def _begin(self, prepared: _Prepared, tally: Tally) -> tuple[_Pieces, str | ModelReply]:
+    async def _begin(self, prepared: _Prepared, tally: UsageTally) -> tuple[_Pieces, str | ModelReply]:
         """A stream and its first piece: as long as that has not come, another try is possible."""
         pieces = self._pieces(prepared, tally)
         return pieces, await anext(pieces)
 
-    async def _pieces(self, prepared: _Prepared, tally: Tally) -> _Pieces:
-        tally.tried()
+    async def _pieces(self, prepared: _Prepared, tally: UsageTally) -> _Pieces:
+        tally.count_attempt()
         try:
             model = self._connection().model
             async with model_request_stream(
@@ -164,8 +162,8 @@ class ProviderModel:
         except Exception as error:
             raise failure_of(error, self._named) from None
 
-    def _prepared(self, request: ModelRequest) -> _Prepared:
-        sent = schema_driven.driven(request) if self._facts.tools == "json_schema" else request
+    def _prepare(self, request: ModelRequest) -> _Prepared:
+        sent = schema_driven.rewrite_request(request) if self._facts.tools == "json_schema" else request
         try:
             messages = translate.messages(sent)
             parameters = translate.parameters(sent, self._facts, any_schema=self._connection().any_schema)
@@ -174,20 +172,20 @@ class ProviderModel:
             raise Failure(error, worth=NEVER) from None
         return _Prepared(request, sent, messages, parameters, time.monotonic() + self._settings.timeout)
 
-    def _reply(self, response: wire.ModelResponse, prepared: _Prepared, tally: Tally) -> ModelReply:
-        tally.paid(self._usage(response, prepared))
+    def _reply(self, response: wire.ModelResponse, prepared: _Prepared, tally: UsageTally) -> ModelReply:
+        tally.add_usage(self._usage(response, prepared))
         said = translate.read(response)
         reply = ModelReply(said.text, tally.usage, said.calls, said.finish)
         if prepared.sent is not prepared.request and schema_driven.is_driven(prepared.request):
-            return schema_driven.undriven(reply, prepared.request)
-        return translate.checked(reply, prepared.request)
+            return schema_driven.restore_reply(reply, prepared.request)
+        return translate.check_reply(reply, prepared.request)
 
     def _usage(self, response: wire.ModelResponse, prepared: _Prepared) -> ModelUsage:
         counted = response.usage
         usage = ModelUsage(self.name, counted.input_tokens, counted.output_tokens, counted.cache_read_tokens)
         if not (usage.input_tokens or usage.output_tokens):
             calls = "".join(part.args_as_json_str() for part in response.parts if isinstance(part, wire.ToolCallPart))
-            answered = estimated_tokens(response.text or "", calls)
+            answered = estimate_tokens(response.text or "", calls)
             usage = ModelUsage(self.name, request_tokens(prepared.sent), answered, estimated=True)
         cost = price(
             provider=response.provider_name or "",
@@ -245,7 +243,7 @@ def _failure(state: RetryCallState) -> Failure | None:
     return error if isinstance(error, Failure) else None
 
 
-def _counted(piece: str | ModelReply, tally: Tally, started: float) -> str | ModelReply:
+def _attach_usage(piece: str | ModelReply, tally: UsageTally, started: float) -> str | ModelReply:
     return piece if isinstance(piece, str) else replace(piece, usage=_after(tally.usage, started))
 
 
@@ -262,9 +260,9 @@ def _text(event: wire.ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _profile_facts(profile: ModelProfile) -> Facts:
+def _profile_facts(profile: ModelProfile) -> ModelTraits:
     """What pydantic-ai knows about a model."""
-    return Facts(
+    return ModelTraits(
         tools="native" if profile.get("supports_tools", True) else "json_schema",
         schema="native" if profile.get("supports_json_schema_output", False) else "prompted",
     )

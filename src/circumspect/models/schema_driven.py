@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
-from circumspect.models.wire_text import Unreadable, compact, read_object, unfenced
+from circumspect.models.wire_text import Unreadable, compact, read_object, strip_fence
 from circumspect.prompts import prompt
-from circumspect.values import Json, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+from circumspect.values import ChatMessage, Json, ModelReply, ModelRequest, ToolCall, ToolSpec
 
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
 _NAMES: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}, "maxItems": 10}
@@ -54,15 +54,15 @@ def is_driven(request: ModelRequest) -> bool:
     return bool(request.tools) or _is_assessed(request)
 
 
-def driven(request: ModelRequest) -> ModelRequest:
+def rewrite_request(request: ModelRequest) -> ModelRequest:
     """The same request for a server that takes no tools: they are in the instructions, the choice is in the schema."""
     messages = tuple(_plain(said) for said in request.messages)
     if _is_assessed(request):
         how = prompt("wire_assessment").text
         return replace(request, instructions=_with(request, how), messages=messages, schema=_ASSESSED)
     if not request.tools:
-        return replace(request, instructions=_with(request, _form_told(request.schema)), messages=messages)
-    how = prompt("wire_tools").render(tools="\n".join(_described(tool) for tool in request.tools))
+        return replace(request, instructions=_with(request, _describe_form(request.schema)), messages=messages)
+    how = prompt("wire_tools").render(tools="\n".join(_describe_tool(tool) for tool in request.tools))
     schema = choice_schema(request)
     return replace(request, instructions=_with(request, how), messages=messages, tools=(), schema=schema)
 
@@ -85,7 +85,7 @@ def choice_schema(request: ModelRequest) -> Mapping[str, Json]:
     }
 
 
-def undriven(reply: ModelReply, request: ModelRequest) -> ModelReply:
+def restore_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """The reply as a server with tools would have given it. `request` is the one before `driven`.
 
     A tool's name is passed on as it is, known or not: saying no to it is policy's work.
@@ -95,7 +95,7 @@ def undriven(reply: ModelReply, request: ModelRequest) -> ModelReply:
     if _is_assessed(request):
         return _with_block(reply)
     try:
-        answer = read_object(unfenced(reply.text))
+        answer = read_object(strip_fence(reply.text))
     except Unreadable as why:
         if reply.finish == "length":
             raise ModelGarbled("The model's answer was cut off.", fix="Allow more tokens for the answer.") from None
@@ -116,7 +116,7 @@ def _is_assessed(request: ModelRequest) -> bool:
     return request.schema is None and not request.tools and _OPEN in request.instructions
 
 
-def _form_told(schema: Mapping[str, Json] | None) -> str:
+def _describe_form(schema: Mapping[str, Json] | None) -> str:
     """What a form says about its fields. Such servers make a grammar of a schema and show the model none of it."""
     fields = schema.get("properties") if schema else None
     if not isinstance(fields, Mapping):
@@ -128,7 +128,7 @@ def _form_told(schema: Mapping[str, Json] | None) -> str:
 
 def _with_block(reply: ModelReply) -> ModelReply:
     """Words with an assessment behind them. Words alone are passed on as they are: whoever reads them copes."""
-    text = unfenced(reply.text).strip()
+    text = strip_fence(reply.text).strip()
     if not text.startswith("{"):
         return reply
     try:
@@ -140,7 +140,7 @@ def _with_block(reply: ModelReply) -> ModelReply:
     return replace(reply, text=f"{words if isinstance(words, str) else compact(words)}\n\n{block}".strip())
 
 
-def _plain(said: Said) -> Said:
+def _plain(said: ChatMessage) -> ChatMessage:
     """A message without tool roles. A call looks like the answers the model itself is to give."""
     match said.role:
         case "assistant" if said.calls:
@@ -148,11 +148,11 @@ def _plain(said: Said) -> Said:
                 {"reply": "" if index else said.text, "tool": call.tool, "arguments": call.arguments}
                 for index, call in enumerate(said.calls)
             ]
-            return Said("assistant", "\n".join(compact(answer) for answer in answers))
+            return ChatMessage("assistant", "\n".join(compact(answer) for answer in answers))
         case "tool":
-            return Said("user", prompt("wire_result").render(tool=said.tool or "the tool", result=said.text))
+            return ChatMessage("user", prompt("wire_result").render(tool=said.tool or "the tool", result=said.text))
     return said
 
 
-def _described(tool: ToolSpec) -> str:
+def _describe_tool(tool: ToolSpec) -> str:
     return f"- {tool.name}: {tool.description or 'no description'}\n  arguments: {compact(tool.parameters)}"

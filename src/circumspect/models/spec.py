@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from circumspect.errors import ConfigError
-from circumspect.models.traits import SCHEMA_CHANNELS, TOOL_CHANNELS, UNKNOWN, Facts
+from circumspect.models.traits import SCHEMA_CHANNELS, TOOL_CHANNELS, UNKNOWN, ModelTraits
 
 _SHAPE = (
     "Write it as provider:model, for example openai:gpt-4o or openai:NAME@http://127.0.0.1:8080/v1, or use offline."
@@ -35,7 +35,7 @@ class Spec:
     provider: str
     model: str
     base_url: str | None = None
-    facts: Facts = UNKNOWN
+    facts: ModelTraits = UNKNOWN
     key_variable: str | None = None
     timeout: float | None = None
 
@@ -59,13 +59,13 @@ def parse(text: str) -> Spec:
     provider, model = provider.strip().lower(), model.strip()
     if not (colon and provider and model):
         raise ConfigError(f"{name!r} is not the name of a model.", fix=_SHAPE)
-    spec = Spec(provider, model, checked_url(url[0]) if url else None)
+    spec = Spec(provider, model, check_url(url[0]) if url else None)
     for option in filter(None, options):
         spec = _with_option(spec, option)
     return spec
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """The address, without a trailing slash; one with a user or password in it is refused."""
     try:
         parts = urlsplit(url.strip())
@@ -85,10 +85,10 @@ def checked_url(url: str) -> str:
 def _with_option(spec: Spec, option: str) -> Spec:
     key, _, value = (part.strip() for part in option.partition("="))
     if key == "tools" and value in TOOL_CHANNELS:
-        tools = Facts(tools="json_schema" if value == "json_schema" else "native")
+        tools = ModelTraits(tools="json_schema" if value == "json_schema" else "native")
         return replace(spec, facts=spec.facts.or_else(tools))
     if key == "schema" and value in SCHEMA_CHANNELS:
-        schema = Facts(schema="prompted" if value == "prompted" else "native")
+        schema = ModelTraits(schema="prompted" if value == "prompted" else "native")
         return replace(spec, facts=spec.facts.or_else(schema))
     if key == "key" and _VARIABLE.fullmatch(value):
         return replace(spec, key_variable=value)

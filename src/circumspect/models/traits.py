@@ -20,7 +20,7 @@ SCHEMA_CHANNELS: tuple[SchemaChannel, ...] = ("native", "prompted")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ModelTraits:
     """How tools and schemas reach a model."""
 
     tools: ToolChannel | None = None
@@ -28,22 +28,22 @@ class Facts:
     schema: SchemaChannel | None = None
     """`native`: in the request's output format. `prompted`: in the instructions, and checked by us."""
 
-    def or_else(self, other: Facts) -> Facts:
+    def or_else(self, other: ModelTraits) -> ModelTraits:
         """These facts, and the other's where these are silent."""
-        return Facts(self.tools or other.tools, self.schema or other.schema)
+        return ModelTraits(self.tools or other.tools, self.schema or other.schema)
 
 
-UNKNOWN = Facts()
-IGNORES_TOOLS = Facts(tools="json_schema", schema="native")
+UNKNOWN = ModelTraits()
+IGNORES_TOOLS = ModelTraits(tools="json_schema", schema="native")
 
-SEEN: Mapping[str, Facts] = {
+SEEN: Mapping[str, ModelTraits] = {
     "smollm2": IGNORES_TOOLS,
     "qwen2.5-coder": IGNORES_TOOLS,
 }
 """By the beginning of a model's name, for models behind an OpenAI-compatible URL. Only what was seen to be so."""
 
 
-def known_facts(provider: str, model: str, *, own_url: bool) -> Facts:
+def find_traits(provider: str, model: str, *, own_url: bool) -> ModelTraits:
     """What the list says about a model; nothing for hosted ones, whose profiles pydantic-ai keeps."""
     if provider != "openai" or not own_url:
         return UNKNOWN

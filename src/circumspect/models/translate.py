@@ -21,9 +21,9 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from circumspect.errors import ModelGarbled, ModelUnavailable
-from circumspect.models.traits import Facts
-from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, unfenced
-from circumspect.values import JsonObject, ModelReply, ModelRequest, Said, ToolCall, ToolSpec
+from circumspect.models.traits import ModelTraits
+from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, strip_fence
+from circumspect.values import ChatMessage, JsonObject, ModelReply, ModelRequest, ToolCall, ToolSpec
 
 Finish = Literal["stop", "length", "tool_calls", "filtered"]
 
@@ -45,7 +45,7 @@ class Read:
 # --- out ------------------------------------------------------------------------------------------------------------
 
 
-def parameters(request: ModelRequest, facts: Facts, *, any_schema: bool) -> ModelRequestParameters:
+def parameters(request: ModelRequest, facts: ModelTraits, *, any_schema: bool) -> ModelRequestParameters:
     """Instructions, tools and output format of a request.
 
     `any_schema` says that the provider takes every schema natively. Others take closed ones only; an open one is then
@@ -56,7 +56,7 @@ def parameters(request: ModelRequest, facts: Facts, *, any_schema: bool) -> Mode
         native = facts.schema == "native" and (any_schema or _is_closed(request.schema))
         output = {
             "output_mode": "native" if native else "prompted",
-            "output_object": OutputObjectDefinition(json_schema=_said_open(request.schema), name=request.purpose),
+            "output_object": OutputObjectDefinition(json_schema=_mark_open(request.schema), name=request.purpose),
         }
     return ModelRequestParameters(
         function_tools=[_definition(tool) for tool in request.tools],
@@ -80,12 +80,12 @@ def messages(request: ModelRequest) -> list[wire.ModelMessage]:
                 parts.append(wire.ToolCallPart(call.tool, _plain(call.arguments), tool_call_id=id_))
             _append(found, wire.ModelResponse, parts)
         else:
-            _append(found, wire.ModelRequest, _told(said))
+            _append(found, wire.ModelRequest, _to_user_parts(said))
         for id_, call, result in exchange.answered:
             answer = wire.ToolReturnPart(call.tool, clean(result.text), tool_call_id=id_)
             _append(found, wire.ModelRequest, [answer])
         for result in exchange.orphans:
-            _append(found, wire.ModelRequest, _told(result))
+            _append(found, wire.ModelRequest, _to_user_parts(result))
     if not found or isinstance(found[0], wire.ModelResponse):
         found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
     if isinstance(found[-1], wire.ModelResponse):
@@ -94,16 +94,16 @@ def messages(request: ModelRequest) -> list[wire.ModelMessage]:
     return found
 
 
-def _as_text(messages: Sequence[Said]) -> Iterator[Said]:
+def _as_text(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
     for said in messages:
         if not said.calls:
             yield said
             continue
         calls = "\n".join(f"[call of {call.tool}] {compact(_plain(call.arguments))}" for call in said.calls)
-        yield Said("assistant", f"{said.text}\n{calls}".strip())
+        yield ChatMessage("assistant", f"{said.text}\n{calls}".strip())
 
 
-def _told(said: Said) -> list[wire.UserPromptPart]:
+def _to_user_parts(said: ChatMessage) -> list[wire.UserPromptPart]:
     if not said.text.strip():
         return []
     text = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
@@ -123,17 +123,17 @@ def _append(found: list[wire.ModelMessage], kind: type[wire.ModelMessage], parts
 class _Exchange:
     """A message and the tool results that follow it."""
 
-    said: Said
-    answered: list[tuple[str, ToolCall, Said]]
-    orphans: list[Said]
+    said: ChatMessage
+    answered: list[tuple[str, ToolCall, ChatMessage]]
+    orphans: list[ChatMessage]
 
 
-def _exchanges(said: Iterable[Said]) -> Iterator[_Exchange]:
+def _exchanges(said: Iterable[ChatMessage]) -> Iterator[_Exchange]:
     """Results are matched with the calls right before them. An id is kept when a provider would take it and it is the
     first of its kind; else the call's position takes its place."""
     used: set[str] = set()
     waiting: list[tuple[str, ToolCall]] = []
-    current = _Exchange(Said("user", ""), [], [])
+    current = _Exchange(ChatMessage("user", ""), [], [])
     for index, message in enumerate(said):
         if message.role == "tool":
             match = next((pair for pair in waiting if _answers(message, pair[1])), None)
@@ -153,7 +153,7 @@ def _exchanges(said: Iterable[Said]) -> Iterator[_Exchange]:
     yield current
 
 
-def _answers(result: Said, call: ToolCall) -> bool:
+def _answers(result: ChatMessage, call: ToolCall) -> bool:
     return result.call_id == call.id if result.call_id or call.id else result.tool == call.tool
 
 
@@ -184,16 +184,16 @@ def _is_closed(schema: Any) -> bool:
     return True
 
 
-def _said_open(schema: Any) -> Any:
+def _mark_open(schema: Any) -> Any:
     """The schema with what is open by silence said to be open: pydantic-ai would close it for OpenAI."""
     match schema:
         case Mapping():
-            said = {clean(key): _said_open(item) for key, item in schema.items()}
+            said = {clean(key): _mark_open(item) for key, item in schema.items()}
             if said.get("type") == "object" and "properties" not in said:
                 said.setdefault("additionalProperties", True)
             return said
         case Sequence() if not isinstance(schema, str):
-            return [_said_open(item) for item in schema]
+            return [_mark_open(item) for item in schema]
     return clean_json(schema)
 
 
@@ -243,12 +243,12 @@ def was_cut_off(response: wire.ModelResponse) -> bool:
     return response.finish_reason is None and not (response.provider_details or {}).get("finish_reason")
 
 
-def checked(reply: ModelReply, request: ModelRequest) -> ModelReply:
+def check_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """The reply of a request with a schema, as one JSON object that fits it. Raises `ModelGarbled`."""
     if request.schema is None or reply.finish == "filtered" or reply.calls:
         return reply
     try:
-        value = read_object(unfenced(reply.text))
+        value = read_object(strip_fence(reply.text))
     except Unreadable as why:
         if reply.finish == "length":
             raise ModelGarbled("The model's JSON was cut off.", fix="Allow more tokens for the answer.") from None

@@ -68,7 +68,7 @@ def compact(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_standard)
 
 
-def unfenced(text: str) -> str:
+def strip_fence(text: str) -> str:
     """The inside of a reply that is one code fence; any other text as it is."""
     match = _FENCE.match(text)
     return match.group(1) if match else text

@@ -43,7 +43,7 @@ def validator(spec: ToolSpec) -> Any:
     return _validators[spec.version]
 
 
-def materialised(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
+def fill_defaults(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     """The arguments with the schema's defaults filled in, so that what is confirmed is what will run."""
     defaults = spec.__dict__.get("defaults")
     if defaults is None:
@@ -52,9 +52,11 @@ def materialised(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     return {**defaults, **arguments} if defaults else arguments
 
 
-def missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
+def find_missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
     """Required parameters that are absent, null where null is not allowed, or blank where something must be said."""
-    return tuple(name for name in _in_order(spec) if name in spec.required and _is_blank(spec, name, arguments))
+    return tuple(
+        name for name in _in_order(spec) if name in spec.required_parameters and _is_blank(spec, name, arguments)
+    )
 
 
 def is_misbuilt(problem: str, value: Json) -> bool:
@@ -62,7 +64,7 @@ def is_misbuilt(problem: str, value: Json) -> bool:
     return isinstance(value, Mapping | list) or problem in ("type:array", "type:object")
 
 
-def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
+def find_problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
     """Parameter name to what is wrong with its value: `format:date`, `pattern:^[0-9]{5}$`, `enum:a|b`, `type:number`.
 
     Absent parameters are `missing`'s business. Parameters that the tool does not have are `unknown`.
@@ -70,7 +72,7 @@ def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
     check = validator(spec)
     if check.is_valid(arguments):
         return {}
-    absent = set(missing(spec, arguments))
+    absent = set(find_missing(spec, arguments))
     found: dict[str, str] = {}
     for error in check.iter_errors(arguments):
         path = [str(part) for part in error.instance_path]
@@ -82,11 +84,11 @@ def problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
             for extra in sorted(set(arguments) - set(spec.properties)):
                 found.setdefault(extra, "unknown")
         elif name not in absent:
-            found.setdefault(name, _said(kind, _keyword(spec.parameters, error.schema_path)))
+            found.setdefault(name, _describe_constraint(kind, _keyword(spec.parameters, error.schema_path)))
     return found
 
 
-def _said(kind: str, wanted: Json) -> str:
+def _describe_constraint(kind: str, wanted: Json) -> str:
     if isinstance(wanted, str | int | float) and not isinstance(wanted, bool):
         return f"{kind}:{wanted}"
     if isinstance(wanted, Sequence):
@@ -106,7 +108,7 @@ def _keyword(schema: Json, path: Sequence[str | int]) -> Json:
 
 
 def _in_order(spec: ToolSpec) -> list[str]:
-    return [*spec.properties, *sorted(spec.required - spec.properties.keys())]
+    return [*spec.properties, *sorted(spec.required_parameters - spec.properties.keys())]
 
 
 def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:

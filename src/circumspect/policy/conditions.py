@@ -16,11 +16,11 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from circumspect.policy.expressions import ExpressionError, Program, place, program, zone_of
+from circumspect.policy.expressions import ExpressionError, Program, compile_condition, resolve_place, zone_of
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.places import ANY, EACH, Many, Path, Wanted, merged
-from circumspect.policy.policy_file import FactSource, Scope
-from circumspect.values import Happened, Json, Session, ToolCall
+from circumspect.policy.grounding.places import ANY, EACH, ExpressionPath, Many, ReadTree, merge_read_trees
+from circumspect.policy.policy_file import ConditionScope, FactSource
+from circumspect.values import History, Json, PastCall, ToolCall
 
 _WHOLE: Final = 2**53
 """Beyond it a decimal number cannot tell two whole ones apart, so they stay whole."""
@@ -53,31 +53,31 @@ class Need:
         """As the model would write the call."""
         if self.key is MISSING:
             return self.tool
-        return f"{self.tool}({f'{self.parameter}=' if self.parameter else ''}{shown(self.key)})"
+        return f"{self.tool}({f'{self.parameter}=' if self.parameter else ''}{render_value(self.key)})"
 
 
-def shown(value: object) -> str:
+def render_value(value: object) -> str:
     """A value as the model would write it, shortened."""
     said = json.dumps(value, default=str, ensure_ascii=False)
     return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConditionResult:
     kind: Literal["holds", "fails", "unknown"]
     needs: tuple[Need, ...] = ()
 
 
-HOLDS, FAILS, UNKNOWN = Outcome("holds"), Outcome("fails"), Outcome("unknown")
+HOLDS, FAILS, UNKNOWN = ConditionResult("holds"), ConditionResult("fails"), ConditionResult("unknown")
 
 
-class Known:
+class HistoryIndex:
     """A session, indexed. It lives as long as the session, or the conversation, and holds nothing that refers back."""
 
     __slots__ = ("_read", "by_tool", "examined")
 
-    def __init__(self, events: Iterable[Happened] = ()) -> None:
-        self.by_tool: dict[str, list[Happened]] = {}
+    def __init__(self, events: Iterable[PastCall] = ()) -> None:
+        self.by_tool: dict[str, list[PastCall]] = {}
         """Successful calls of trusted tools."""
         for event in events:
             self.add(event)
@@ -85,32 +85,32 @@ class Known:
         self.examined: tuple[tuple[Any, ...], Any] | None = None
         """What the rules last found out about a call of this session, and all that it depended on."""
 
-    def add(self, event: Happened) -> None:
+    def add(self, event: PastCall) -> None:
         if event.ok and event.trusted:
             self.by_tool.setdefault(event.call.tool, []).append(event)
 
-    def result(self, event: Happened) -> Any:
+    def result(self, event: PastCall) -> Any:
         """What came back, read once."""
         found = self._read.get(id(event), MISSING)
         if found is MISSING:
-            found = self._read[id(event)] = readable(event.result)
+            found = self._read[id(event)] = decode_if_json(event.result)
         return found
 
 
-def known(session: Session) -> Known:
-    found: Known | None = session.__dict__.get("_known")
+def index_history(session: History) -> HistoryIndex:
+    found: HistoryIndex | None = session.__dict__.get("_known")
     if found is None:
-        found = session.__dict__["_known"] = Known(session.happened)
+        found = session.__dict__["_known"] = HistoryIndex(session.past_calls)
     return found
 
 
-def attach(session: Session, known: Known) -> Session:
+def attach(session: History, known: HistoryIndex) -> History:
     """Give a session the index that has grown along with it, so that it is not made again."""
     session.__dict__["_known"] = known
     return session
 
 
-def readable(result: Json) -> Any:
+def decode_if_json(result: Json) -> Any:
     """Text that is a JSON object or list, as what it is."""
     if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
         try:
@@ -125,8 +125,8 @@ class View:
     """What the names in a condition stand for, looked up when asked for."""
 
     facts: Facts
-    scope: Scope
-    known: Known
+    scope: ConditionScope
+    known: HistoryIndex
     extra: Mapping[str, Any] = field(default_factory=dict)
     """`call` in a requirement, `result` in a postcondition."""
     tools: dict[str, Mapping[Any, Any]] = field(default_factory=dict)
@@ -152,23 +152,23 @@ class View:
             case "calls":
                 return [
                     {"tool": one.call.tool, "args": one.call.arguments, "ok": one.ok}
-                    for one in self.facts.session.happened
+                    for one in self.facts.session.past_calls
                 ]
             case "user":
-                return self._said()
+                return self._list_user_messages()
             case "now":
                 return _moment(self.facts.now, self.scope)
             case "tenant":
                 return self.scope.tenant
         if name in self.extra:
             return self.extra[name]
-        return self.at(place(name, self.scope)) if name in self.scope.let else MISSING
+        return self.at(resolve_place(name, self.scope)) if name in self.scope.let else MISSING
 
-    def at(self, path: Path) -> Any:
+    def at(self, path: ExpressionPath) -> Any:
         """The value at a place, or MISSING."""
         found = self.root(path.root)
         for step in path.steps:
-            key = self.at(step) if isinstance(step, Path) else step
+            key = self.at(step) if isinstance(step, ExpressionPath) else step
             found = _at(found, key)
             if found is MISSING:
                 return MISSING
@@ -180,10 +180,10 @@ class View:
         for name, wanted in compiled.read.items():
             value = self.root(name)
             if value is not MISSING:
-                found[name] = self._pruned(value, wanted, compiled.arithmetic)
+                found[name] = self._prune(value, wanted, compiled.arithmetic)
         return found
 
-    def _pruned(self, value: Any, wanted: Wanted, decimal: bool) -> Any:
+    def _prune(self, value: Any, wanted: ReadTree, decimal: bool) -> Any:
         """The value with only those parts that are read."""
         kind = type(value)
         if wanted is None or kind in _SIMPLE:
@@ -191,23 +191,23 @@ class View:
         if kind is list or kind is tuple:
             if len(value) > _LONGEST or not wanted.keys() <= _MANY:
                 return _plain(value, decimal)
-            inner = wanted.get(EACH, {}) if ANY not in wanted else merged(wanted.get(EACH, {}), wanted[ANY])
-            return [item if type(item) in _SIMPLE else self._pruned(item, inner, decimal) for item in value]
+            inner = wanted.get(EACH, {}) if ANY not in wanted else merge_read_trees(wanted.get(EACH, {}), wanted[ANY])
+            return [item if type(item) in _SIMPLE else self._prune(item, inner, decimal) for item in value]
         if kind is not dict and not isinstance(value, Mapping):
             return _plain(value, decimal)
         if ANY in wanted:
             inner = wanted[ANY] if wanted.keys() <= _MANY else None
-            return {key: self._pruned(item, inner, decimal) for key, item in value.items()}
+            return {key: self._prune(item, inner, decimal) for key, item in value.items()}
         found = dict.fromkeys(value) if EACH in wanted else {}
         for step, inner in wanted.items():
-            key = self.at(step) if type(step) is Path else step
+            key = self.at(step) if type(step) is ExpressionPath else step
             part = _at(value, key)
             if part is not MISSING:
-                found[key] = part if type(part) in _SIMPLE else self._pruned(part, inner, decimal)
+                found[key] = part if type(part) in _SIMPLE else self._prune(part, inner, decimal)
         return found
 
-    def _said(self) -> list[str]:
-        said = [one.text for one in self.facts.session.heard if one.speaker == "user"]
+    def _list_user_messages(self) -> list[str]:
+        said = [one.text for one in self.facts.session.utterances if one.speaker == "user"]
         newest = self.facts.words
         return [*said, newest] if newest and (not said or said[-1] != newest) else said
 
@@ -236,7 +236,7 @@ class _Facts(Mapping[str, Any]):
 class _Newest(Mapping[Any, Any]):
     """`facts.TOOL[key]`: the newest result for a key, read when asked for."""
 
-    def __init__(self, events: Mapping[Any, Happened], known: Known) -> None:
+    def __init__(self, events: Mapping[Any, PastCall], known: HistoryIndex) -> None:
         self._events = events
         self._known = known
 
@@ -252,12 +252,12 @@ class _Newest(Mapping[Any, Any]):
 
 def _by_key(tool: str, view: View) -> _Newest:
     source, known = view.scope.facts.get(tool), view.known
-    events: Sequence[Happened] = known.by_tool.get(tool, ())
+    events: Sequence[PastCall] = known.by_tool.get(tool, ())
     if source and source.updated_by:
         newer = [one for name in source.updated_by for one in known.by_tool.get(name, ())]
         whole = [one for one in newer if isinstance(known.result(one), Mapping)]
         events = sorted([*events, *whole], key=lambda event: event.index)
-    found: dict[Any, Happened] = {}
+    found: dict[Any, PastCall] = {}
     for event in events:
         key = _key(event.call, source)
         if isinstance(key, str | int | float) and not isinstance(key, bool):
@@ -317,7 +317,7 @@ def _plain(value: Any, decimal: bool, depth: int = 0) -> Any:
     return {key: _plain(item, decimal, depth + 1) for key, item in value.items()}
 
 
-def _moment(now: datetime, scope: Scope) -> datetime:
+def _moment(now: datetime, scope: ConditionScope) -> datetime:
     return now if now.tzinfo else now.replace(tzinfo=zone_of(scope.timezone))
 
 
@@ -325,19 +325,21 @@ def _moment(now: datetime, scope: Scope) -> datetime:
 
 
 def view(facts: Facts, extra: Mapping[str, Any] | None = None) -> View:
-    scope = facts.policy.scope if facts.policy else Scope()
-    return View(facts, scope, known(facts.session), extra or {})
+    scope = facts.policy.scope if facts.policy else ConditionScope()
+    return View(facts, scope, index_history(facts.session), extra or {})
 
 
-def decide(source: str, seen: View) -> Outcome:
+def decide(source: str, seen: View) -> ConditionResult:
     """Never raises: what cannot be evaluated, for whatever reason, is unknown."""
     try:
-        compiled = program(source, seen.scope)
+        compiled = compile_condition(source, seen.scope)
         answer = compiled.evaluate(seen.values(compiled))
         if answer is True:
             return HOLDS
         return (
-            FAILS if answer is False else Outcome("unknown", tuple(dict.fromkeys(_needs(compiled, seen, str(answer)))))
+            FAILS
+            if answer is False
+            else ConditionResult("unknown", tuple(dict.fromkeys(_needs(compiled, seen, str(answer)))))
         )
     except Exception:  # a condition that breaks is a condition that was not decided
         return UNKNOWN
@@ -356,27 +358,27 @@ def _needs(compiled: Program, seen: View, problem: str) -> Iterator[Need]:
         step = path.steps[1] if keyed and len(path.steps) > 1 else ANY
         if isinstance(step, Many):
             if tool not in seen.known.by_tool:
-                yield Need(tool, tried=_tried(tool, MISSING, seen))
+                yield Need(tool, tried=_was_tried(tool, MISSING, seen))
             elif keyed and (absent := _ABSENT_KEY.search(problem)):
-                yield Need(tool, _parameter(tool, None, seen), absent[1], _tried(tool, absent[1], seen))
+                yield Need(tool, _parameter(tool, None, seen), absent[1], _was_tried(tool, absent[1], seen))
             continue
-        key = seen.at(step) if isinstance(step, Path) else step
+        key = seen.at(step) if isinstance(step, ExpressionPath) else step
         if key is not MISSING and _at(_at(facts, tool), key) is MISSING:
-            yield Need(tool, _parameter(tool, step, seen), key, _tried(tool, key, seen))
-        elif key is MISSING and isinstance(step, Path) and step.root not in ("facts", "latest", "results"):
+            yield Need(tool, _parameter(tool, step, seen), key, _was_tried(tool, key, seen))
+        elif key is MISSING and isinstance(step, ExpressionPath) and step.root not in ("facts", "latest", "results"):
             yield Need(tool)
 
 
-def _parameter(tool: str, step: Path | str | float | None, seen: View) -> str:
+def _parameter(tool: str, step: ExpressionPath | str | float | None, seen: View) -> str:
     source = seen.scope.facts.get(tool)
     if source and source.key:
         return source.key
-    last = step.steps[-1] if isinstance(step, Path) and step.steps else ""
+    last = step.steps[-1] if isinstance(step, ExpressionPath) and step.steps else ""
     return last if isinstance(last, str) else ""
 
 
-def _tried(tool: str, key: Any, seen: View) -> bool:
+def _was_tried(tool: str, key: Any, seen: View) -> bool:
     return any(
         one.call.tool == tool and (key is MISSING or key in one.call.arguments.values())
-        for one in seen.facts.session.happened
+        for one in seen.facts.session.past_calls
     )

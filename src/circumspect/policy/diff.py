@@ -13,7 +13,7 @@ from typing import Any, Literal
 from circumspect.policy.limits import in_words, length
 from circumspect.policy.policy_file import (
     EFFECTS,
-    Limit,
+    CallLimit,
     Pattern,
     Policy,
     Precondition,
@@ -37,7 +37,7 @@ _CONSEQUENCES = {"confirm": 1, "ask": 2, "four_eyes": 2, "escalate": 3, "deny": 
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PolicyDifference:
     where: str
     """The tool, the tool for a tenant, or the part of the file."""
     what: str
@@ -52,14 +52,14 @@ def diff(old: Policy, new: Policy) -> list[str]:
     return [str(change) for change in changes(old, new)]
 
 
-def changes(old: Policy, new: Policy) -> list[Change]:
-    found = [Change(where, what, direction) for where, what, direction in _shared(old, new)]
+def changes(old: Policy, new: Policy) -> list[PolicyDifference]:
+    found = [PolicyDifference(where, what, direction) for where, what, direction in _compare_shared_parts(old, new)]
     for tool in dict.fromkeys((*old.tools, *new.tools)):
         before, after = old.general(tool), new.general(tool)
         if tool not in new.tools:
-            found.append(Change(tool, "is no longer named" + (", a pattern covers it" if after else "")))
+            found.append(PolicyDifference(tool, "is no longer named" + (", a pattern covers it" if after else "")))
         elif tool not in old.tools:
-            found.append(Change(tool, "is named for the first time"))
+            found.append(PolicyDifference(tool, "is named for the first time"))
         found += compare(tool, before or ToolPolicy(), after or ToolPolicy())
     found += _patterns(old.patterns, new.patterns)
     for tenant in dict.fromkeys((*old.tenants, *new.tenants)):
@@ -68,13 +68,15 @@ def changes(old: Policy, new: Policy) -> list[Change]:
     return found
 
 
-def compare(where: str, old: ToolPolicy, new: ToolPolicy) -> list[Change]:
+def compare(where: str, old: ToolPolicy, new: ToolPolicy) -> list[PolicyDifference]:
     """What differs between two sections about the same tool."""
-    found: list[Change] = []
+    found: list[PolicyDifference] = []
     for name in ("effect", "confirm", "recovery", "critical", "unknown"):
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            found.append(Change(where, f"{name} {_word(before)} → {_word(after)}", _ranked(name, before, after)))
+            found.append(
+                PolicyDifference(where, f"{name} {_word(before)} → {_word(after)}", _compare_ranks(name, before, after))
+            )
     found += _rest(where, old, new)
     found += _params(where, old, new)
     found += _items(where, "requires", old.requires, new.requires)
@@ -84,7 +86,7 @@ def compare(where: str, old: ToolPolicy, new: ToolPolicy) -> list[Change]:
     return found
 
 
-def _shared(old: Policy, new: Policy) -> Iterator[tuple[str, str, Direction]]:
+def _compare_shared_parts(old: Policy, new: Policy) -> Iterator[tuple[str, str, Direction]]:
     if old.timezone != new.timezone:
         yield "timezone", f"{old.timezone} → {new.timezone}", "look at it"
     for part, before, after in (("let", old.let, new.let), ("facts", old.facts, new.facts)):
@@ -96,66 +98,72 @@ def _shared(old: Policy, new: Policy) -> Iterator[tuple[str, str, Direction]]:
                 yield part, f"'{name}' {word}", "" if name not in before else "look at it"
 
 
-def _rest(where: str, old: ToolPolicy, new: ToolPolicy) -> Iterator[Change]:
+def _rest(where: str, old: ToolPolicy, new: ToolPolicy) -> Iterator[PolicyDifference]:
     if old.confidence_cap != new.confidence_cap:
         known = old.confidence_cap is not None and new.confidence_cap is not None
         looser = known and (new.confidence_cap or 0) > (old.confidence_cap or 0)
         words = f"confidence_cap {_word(old.confidence_cap)} → {_word(new.confidence_cap)}"
-        yield Change(where, words, ("loosened" if looser else "tightened") if known else "look at it")
+        yield PolicyDifference(where, words, ("loosened" if looser else "tightened") if known else "look at it")
     if old.deny != new.deny:
         if old.deny is None:
-            yield Change(where, f"is switched off: {new.deny}", "tightened")
+            yield PolicyDifference(where, f"is switched off: {new.deny}", "tightened")
         elif new.deny is None:
-            yield Change(where, "is switched on again", "loosened")
+            yield PolicyDifference(where, "is switched on again", "loosened")
         else:
-            yield Change(where, f"is switched off for another reason: {new.deny}")
+            yield PolicyDifference(where, f"is switched off for another reason: {new.deny}")
     if old.verify != new.verify:
         gone, came = new.verify is None, old.verify is None
         word = "is no longer" if gone else "is now" if came else "is differently"
-        yield Change(
+        yield PolicyDifference(
             where, f"{word} verified afterwards", "loosened" if gone else "tightened" if came else "look at it"
         )
     if old.idempotent != new.idempotent:
-        yield Change(where, "may be called twice without harm" if new.idempotent else "may not be called twice")
+        yield PolicyDifference(
+            where, "may be called twice without harm" if new.idempotent else "may not be called twice"
+        )
     if old.phrase != new.phrase:
-        yield Change(where, "is said to people in other words")
+        yield PolicyDifference(where, "is said to people in other words")
     if old.let != new.let:
-        yield Change(where, "names in its conditions stand for other places", "look at it" if old.let else "")
+        yield PolicyDifference(where, "names in its conditions stand for other places", "look at it" if old.let else "")
 
 
-def _params(where: str, old: ToolPolicy, new: ToolPolicy) -> Iterator[Change]:
+def _params(where: str, old: ToolPolicy, new: ToolPolicy) -> Iterator[PolicyDifference]:
     for name in dict.fromkeys((*old.params, *new.params)):
         before = old.params[name].source if name in old.params else None
         after = new.params[name].source if name in new.params else None
         if before != after:
             words = f"where '{name}' may come from: {_word(before)} → {_word(after)}"
-            yield Change(where, words, _ranked("source", before, after))
+            yield PolicyDifference(where, words, _compare_ranks("source", before, after))
 
 
-Item = Requirement | Precondition | Reaction
+PolicyClause = Requirement | Precondition | Reaction
 
 
-def _items(where: str, part: str, old: Sequence[Item], new: Sequence[Item]) -> Iterator[Change]:
+def _items(
+    where: str, part: str, old: Sequence[PolicyClause], new: Sequence[PolicyClause]
+) -> Iterator[PolicyDifference]:
     gone, came = [one for one in old if one not in new], [one for one in new if one not in old]
     for one in gone:
         match = next((other for other in came if _same(one, other)), None)
         if match is None:
-            yield Change(where, f"no longer: {told(one)}", "loosened")
+            yield PolicyDifference(where, f"no longer: {describe_clause(one)}", "loosened")
             continue
         came.remove(match)
-        yield Change(where, f"{part}: {told(one)} → {told(match)}", _rewritten(one, match))
+        yield PolicyDifference(
+            where, f"{part}: {describe_clause(one)} → {describe_clause(match)}", _rewritten(one, match)
+        )
     for one in came:
-        yield Change(where, f"now: {told(one)}", "tightened")
+        yield PolicyDifference(where, f"now: {describe_clause(one)}", "tightened")
 
 
-def _same(one: Item, other: Item) -> bool:
+def _same(one: PolicyClause, other: PolicyClause) -> bool:
     """The same statement, rewritten: about the same tools, under the same condition, or for the same reason."""
     if isinstance(one, Requirement) or isinstance(other, Requirement):
         return isinstance(one, Requirement) and isinstance(other, Requirement) and one.call == other.call
     return type(one) is type(other) and (one.condition == other.condition or one.because == other.because)
 
 
-def _rewritten(one: Item, other: Item) -> Direction:
+def _rewritten(one: PolicyClause, other: PolicyClause) -> Direction:
     if isinstance(one, Requirement) or isinstance(other, Requirement) or one.condition != other.condition:
         return "look at it"
     if isinstance(one, Reaction) and isinstance(other, Reaction) and one.then != other.then:
@@ -164,7 +172,7 @@ def _rewritten(one: Item, other: Item) -> Direction:
     return ""
 
 
-def told(one: Item) -> str:
+def describe_clause(one: PolicyClause) -> str:
     """A requirement or condition in words."""
     match one:
         case Requirement():
@@ -177,26 +185,26 @@ def told(one: Item) -> str:
             return f"{one.then} when {one.condition} ({one.because})"
 
 
-def _limits(where: str, old: Sequence[Limit], new: Sequence[Limit]) -> Iterator[Change]:
+def _limits(where: str, old: Sequence[CallLimit], new: Sequence[CallLimit]) -> Iterator[PolicyDifference]:
     gone, came = [one for one in old if one not in new], [one for one in new if one not in old]
     for one in gone:
         match = next((other for other in came if (one.sum, one.per) == (other.sum, other.per)), None)
         if match is None:
-            yield Change(where, f"no longer limited: {limited(one)}", "loosened")
+            yield PolicyDifference(where, f"no longer limited: {describe_limit(one)}", "loosened")
             continue
         came.remove(match)
-        yield Change(where, f"limit {limited(one)} → {limited(match)}", _wider(one, match))
+        yield PolicyDifference(where, f"limit {describe_limit(one)} → {describe_limit(match)}", _wider(one, match))
     for one in came:
-        yield Change(where, f"now limited: {limited(one)}", "tightened")
+        yield PolicyDifference(where, f"now limited: {describe_limit(one)}", "tightened")
 
 
-def limited(one: Limit) -> str:
+def describe_limit(one: CallLimit) -> str:
     what = f"{one.count} calls" if one.count is not None else f"sum of {one.sum} {one.at_most:g}"
     per = f" per {', '.join(one.per)}" if one.per else ""
     return f"{what}{per} {in_words(one.window)}" + (f", together with {', '.join(one.across)}" if one.across else "")
 
 
-def _wider(old: Limit, new: Limit) -> Direction:
+def _wider(old: CallLimit, new: CallLimit) -> Direction:
     before, after = old.count or old.at_most or 0, new.count or new.at_most or 0
     spans = length(old.window), length(new.window)
     if old.window == new.window and old.across == new.across:
@@ -206,27 +214,27 @@ def _wider(old: Limit, new: Limit) -> Direction:
     return "look at it"
 
 
-def _patterns(old: Sequence[Pattern], new: Sequence[Pattern]) -> Iterator[Change]:
+def _patterns(old: Sequence[Pattern], new: Sequence[Pattern]) -> Iterator[PolicyDifference]:
     before, after = {one.match: one for one in old}, {one.match: one for one in new}
     for match in dict.fromkeys((*before, *after)):
         if match not in after:
-            yield Change(f"pattern {match}", "is gone", "look at it")
+            yield PolicyDifference(f"pattern {match}", "is gone", "look at it")
         elif match not in before:
-            yield Change(f"pattern {match}", "is new", "look at it")
+            yield PolicyDifference(f"pattern {match}", "is new", "look at it")
         else:
             yield from compare(f"pattern {match}", before[match], after[match])
     if [one for one in before if one in after] != [one for one in after if one in before]:
-        yield Change("patterns", "are in another order; the first that fits holds", "look at it")
+        yield PolicyDifference("patterns", "are in another order; the first that fits holds", "look at it")
 
 
-def _tenant(tenant: TenantId, old: Policy, new: Policy) -> Iterator[Change]:
+def _tenant(tenant: TenantId, old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     named = [set(policy.tenants[tenant].tools) if tenant in policy.tenants else set() for policy in (old, new)]
     for tool in sorted(named[0] | named[1]):
         before, after = old.of(tool, tenant) or ToolPolicy(), new.of(tool, tenant) or ToolPolicy()
         yield from compare(f"{tool} for tenant {tenant}", before, after)
 
 
-def _ranked(name: str, before: Any, after: Any) -> Direction:
+def _compare_ranks(name: str, before: Any, after: Any) -> Direction:
     ranks = _RANKS[name]
     if before not in ranks or after not in ranks:
         return "look at it"

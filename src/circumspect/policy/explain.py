@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from circumspect.policy.limits import sentence
+from circumspect.policy.limits import explain_limit
 from circumspect.policy.policy_file import Pattern, Policy, Requirement, ToolPolicy, cap_of, effect_of
 from circumspect.values import Effect, TenantId, ToolSpec
 
@@ -76,10 +76,12 @@ def _before(section: ToolPolicy) -> Iterator[str]:
         if setting.source:
             yield f"'{name}' {_SOURCES[setting.source]}."
     for requirement in section.requires:
-        yield f"Before it, {_required(requirement)}." + (f" {requirement.because}" if requirement.because else "")
+        yield f"Before it, {_describe_requirement(requirement)}." + (
+            f" {requirement.because}" if requirement.because else ""
+        )
 
 
-def _required(requirement: Requirement) -> str:
+def _describe_requirement(requirement: Requirement) -> str:
     same = f" with the same {' and '.join(requirement.same)}" if requirement.same else ""
     where = f", where {requirement.where}" if requirement.where else ""
     return f"{' or '.join(requirement.call)} must have succeeded{same}{where}"
@@ -98,7 +100,7 @@ def _conditions(tool: str, section: ToolPolicy) -> Iterator[str]:
         if any(re.search(rf"\b{name}\b", text) for text in texts):
             yield f"('{name}' is {place}.)"
     for limit in section.limits:
-        yield f"Limit: {sentence(limit, tool)}" + (f" {limit.because}" if limit.because else "")
+        yield f"Limit: {explain_limit(limit, tool)}" + (f" {limit.because}" if limit.because else "")
 
 
 def _confirmation(section: ToolPolicy, effect: Effect) -> str:

@@ -21,9 +21,17 @@ from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from circumspect.policy.grounding.places import Path, Wanted, as_path, is_many, paths, wanted_by, with_keys
-from circumspect.policy.policy_file import Scope
-from circumspect.policy.syntax import Node, tree
+from circumspect.policy.grounding.places import (
+    ExpressionPath,
+    ReadTree,
+    as_path,
+    build_read_tree,
+    is_many,
+    paths,
+    with_keys,
+)
+from circumspect.policy.policy_file import ConditionScope
+from circumspect.policy.syntax import SyntaxNode, tree
 
 ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")
 """What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
@@ -44,8 +52,8 @@ class Program:
     """A compiled condition. `read` is what it reads, as written; `places` the same with every name put in its place."""
 
     source: str
-    read: Mapping[str, Wanted]
-    places: tuple[Path, ...]
+    read: Mapping[str, ReadTree]
+    places: tuple[ExpressionPath, ...]
     arithmetic: bool
     """It calculates, so numbers go in as decimals, whether or not the JSON had a point in it."""
     kind: str
@@ -91,7 +99,7 @@ def _key(values: Any) -> bytes:
     return blake2b(data, digest_size=16).digest() if len(data) <= _LONGEST_KEY else b""
 
 
-def program(source: str, scope: Scope) -> Program:
+def compile_condition(source: str, scope: ConditionScope) -> Program:
     """A condition, compiled once for each text and scope. Raises `ExpressionError`."""
     found: Program | None = scope.compiled.get(source)
     if found is None:
@@ -102,38 +110,38 @@ def program(source: str, scope: Scope) -> Program:
     return found
 
 
-def reads(source: str, scope: Scope) -> tuple[Path, ...]:
+def find_places(source: str, scope: ConditionScope) -> tuple[ExpressionPath, ...]:
     """The places that a condition reads; none when it is no condition."""
     try:
-        return program(source, scope).places
+        return compile_condition(source, scope).places
     except ExpressionError:
         return ()
 
 
-def place(name: str, scope: Scope, depth: int = 0) -> Path:
+def resolve_place(name: str, scope: ConditionScope, depth: int = 0) -> ExpressionPath:
     """Where a name of `let` points to. Raises `ExpressionError` for anything but a place, and for circles."""
-    found: Path | None = scope.compiled.get(("let", name))
+    found: ExpressionPath | None = scope.compiled.get(("let", name))
     if found is None:
         if depth > _DEEPEST_LET:
             raise ExpressionError(f"'{name}' goes round in a circle")
-        node, _ = tree(_checked(scope.let[name], scope).serialize())
+        node, _ = tree(_type_check(scope.let[name], scope).serialize())
         path = as_path(node, {})
         if path is None or is_many(path):
             raise ExpressionError(f"'{name}' must be a place, such as facts.TOOL[args.ID], not a calculation")
-        found = scope.compiled["let", name] = _placed(path, scope, depth + 1)
+        found = scope.compiled["let", name] = _resolve_names(path, scope, depth + 1)
     return found
 
 
-def _compile(source: str, scope: Scope) -> Program:
-    expression = _checked(source, scope)
+def _compile(source: str, scope: ConditionScope) -> Program:
+    expression = _type_check(source, scope)
     node, types = tree(expression.serialize())
-    if problems := [*_reserved(node, scope), *_mixed(node, types)]:
+    if problems := [*_find_reserved_names(node, scope), *_find_mixed_numbers(node, types)]:
         raise ExpressionError("; ".join(problems))
     found = tuple(dict.fromkeys(paths(node, {})))
     return Program(
         source=source,
-        read=wanted_by(found),
-        places=tuple(dict.fromkeys(place for path in found for place in with_keys(_placed(path, scope)))),
+        read=build_read_tree(found),
+        places=tuple(dict.fromkeys(place for path in found for place in with_keys(_resolve_names(path, scope)))),
         arithmetic=any(
             one.name in _ARITHMETIC and all(types.get(part.id) != "other" for part in one.parts) for one in node.walk()
         ),
@@ -142,7 +150,7 @@ def _compile(source: str, scope: Scope) -> Program:
     )
 
 
-def value(source: str, scope: Scope) -> Program:
+def compile_value(source: str, scope: ConditionScope) -> Program:
     """An expression that may give anything: the arguments of `verify`."""
     found: Program | None = scope.compiled.get(("value", source))
     if found is None:
@@ -153,12 +161,12 @@ def value(source: str, scope: Scope) -> Program:
 # --- the library ----------------------------------------------------------------------------------------------------
 
 
-def _checked(source: str, scope: Scope) -> Any:
+def _type_check(source: str, scope: ConditionScope) -> Any:
     environment = _environment(tuple(sorted(scope.let)), scope.timezone)
     try:
         return environment.compile(source)
     except RuntimeError as problem:
-        raise ExpressionError(_said(str(problem))) from None
+        raise ExpressionError(_describe_problem(str(problem))) from None
 
 
 @lru_cache(maxsize=64)
@@ -225,7 +233,7 @@ def _mentions(texts: list[str], words: str) -> bool:
 _POSITIONED = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 
 
-def _said(problem: str) -> str:
+def _describe_problem(problem: str) -> str:
     """The library's report, without its frame."""
     found = [
         (int(column), re.sub(r" \(in container ''\)| expecting \{.*", "", text).strip())
@@ -250,16 +258,18 @@ def _article(kind: str) -> str:
 # --- names and checks ------------------------------------------------------------------------------------------------
 
 
-def _placed(path: Path, scope: Scope, depth: int = 0) -> Path:
+def _resolve_names(path: ExpressionPath, scope: ConditionScope, depth: int = 0) -> ExpressionPath:
     """With the names of `let` replaced by what they stand for."""
-    steps = tuple(_placed(step, scope, depth + 1) if isinstance(step, Path) else step for step in path.steps)
+    steps = tuple(
+        _resolve_names(step, scope, depth + 1) if isinstance(step, ExpressionPath) else step for step in path.steps
+    )
     if path.root not in scope.let:
-        return Path(path.root, steps)
-    start = place(path.root, scope, depth + 1)
-    return Path(start.root, (*start.steps, *steps))
+        return ExpressionPath(path.root, steps)
+    start = resolve_place(path.root, scope, depth + 1)
+    return ExpressionPath(start.root, (*start.steps, *steps))
 
 
-def _reserved(node: Node, scope: Scope) -> list[str]:
+def _find_reserved_names(node: SyntaxNode, scope: ConditionScope) -> list[str]:
     """A loop variable that hides one of ours would make the same word mean two things."""
     known = {*ROOTS, *scope.let}
     return [
@@ -270,7 +280,7 @@ def _reserved(node: Node, scope: Scope) -> list[str]:
     ]
 
 
-def _mixed(node: Node, types: Mapping[int, str]) -> list[str]:
+def _find_mixed_numbers(node: SyntaxNode, types: Mapping[int, str]) -> list[str]:
     """CEL does not add a whole number to a decimal one, and every number of an argument or result is decimal."""
     found = []
     for one in node.walk():

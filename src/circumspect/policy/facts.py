@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from circumspect.policy.policy_file import ToolPolicy
-from circumspect.values import Assessment, Effect, Execution, Intent, Language, Mode, Session, ToolCall, ToolSpec
+from circumspect.values import Assessment, Effect, Execution, History, Intent, Language, Mode, ToolCall, ToolSpec
 from circumspect.web.page import Page
 
 
@@ -32,6 +32,6 @@ class Facts:
     unsettled: tuple[Execution, ...] = ()
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
-    session: Session = field(default_factory=Session)
+    session: History = field(default_factory=History)
     page: Page | None = None
     """The web page that the call acts on."""

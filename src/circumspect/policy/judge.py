@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from circumspect.policy.facts import Facts
 from circumspect.reasons import ReasonCode
-from circumspect.values import SEVERITY, Allow, Deny, Finding, Mode, Verdict, strictest
+from circumspect.values import SEVERITY, Allow, Deny, Mode, RuleFinding, Verdict, strictest
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def rule(reason: ReasonCode, *, adaptive_only: bool = False) -> Callable[[Callab
     return decorate
 
 
-def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[Finding, ...]]:
+def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[RuleFinding, ...]]:
     """Ask every rule that applies. Only what was not simply allowed becomes a finding."""
     mode, findings = facts.mode, []
     for one in rules:
@@ -55,14 +55,14 @@ def judge(facts: Facts, rules: Sequence[Rule]) -> tuple[Verdict, tuple[Finding, 
     return strictest([finding.verdict for finding in findings]), tuple(findings)
 
 
-def _ask(one: Rule, facts: Facts) -> Finding | None:
+def _ask(one: Rule, facts: Facts) -> RuleFinding | None:
     try:
         verdict = one.check(facts)
     except Exception:
         log.exception("rule %s failed", one.name)
-        return Finding(one.name, Deny(f"The rule {one.name} could not be evaluated."), ReasonCode.RULE_FAILED)
+        return RuleFinding(one.name, Deny(f"The rule {one.name} could not be evaluated."), ReasonCode.RULE_FAILED)
     if isinstance(verdict, Allow):
         return None
     if getattr(verdict, "kind", None) not in SEVERITY:
-        return Finding(one.name, Deny(f"The rule {one.name} gave no known verdict."), ReasonCode.RULE_FAILED)
-    return Finding(one.name, verdict, one.reason)
+        return RuleFinding(one.name, Deny(f"The rule {one.name} gave no known verdict."), ReasonCode.RULE_FAILED)
+    return RuleFinding(one.name, verdict, one.reason)

@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.policy_file import Limit
-from circumspect.values import Json, Session, ToolCall
+from circumspect.policy.policy_file import CallLimit
+from circumspect.values import History, Json, ToolCall
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def exceeded(limit: Limit, facts: Facts) -> str | None:
+def check_limit(limit: CallLimit, facts: Facts) -> str | None:
     """What the model is told when this call would be one too many, or too much; None when it would not."""
     counted = [call for call in _earlier(limit, facts) if _same(limit, call, facts.call)]
     if limit.count is not None:
-        return (limit.because or sentence(limit, facts.call.tool)) if len(counted) + 1 > limit.count else None
+        return (limit.because or explain_limit(limit, facts.call.tool)) if len(counted) + 1 > limit.count else None
     if limit.sum is None or limit.at_most is None:
         return f"The limit on '{facts.call.tool}' says neither how often nor how much."
     amounts = [_amount(call.arguments.get(limit.sum)) for call in (*counted, facts.call)]
     if any(amount is None for amount in amounts):
         return f"'{limit.sum}' must be a number, because it is limited."
     total = sum(amount for amount in amounts if amount)
-    return (limit.because or sentence(limit, facts.call.tool)) if total > limit.at_most else None
+    return (limit.because or explain_limit(limit, facts.call.tool)) if total > limit.at_most else None
 
 
-def sentence(limit: Limit, tool: str) -> str:
+def explain_limit(limit: CallLimit, tool: str) -> str:
     """The limit in words."""
     names = " and ".join((tool, *limit.across))
     what = (
@@ -57,12 +57,12 @@ def length(window: str) -> timedelta | None:
     return None if window in ("turn", "conversation") else timedelta(**{_UNITS[window[-1]]: int(window[:-1])})
 
 
-def _earlier(limit: Limit, facts: Facts) -> Iterator[ToolCall]:
+def _earlier(limit: CallLimit, facts: Facts) -> Iterator[ToolCall]:
     names = {facts.call.tool, *limit.across}
     span = length(limit.window)
     since = facts.now - span if span else None
     first = _last_heard(facts.session) if limit.window == "turn" else -1
-    for event in (*facts.session.elsewhere, *facts.session.happened):
+    for event in (*facts.session.elsewhere, *facts.session.past_calls):
         if event.ok and event.call.tool in names and event.index > first and not _before(event.at, since):
             yield event.call
     for execution in facts.unsettled:
@@ -78,11 +78,11 @@ def _before(at: datetime | None, since: datetime | None) -> bool:
     return at < since
 
 
-def _last_heard(session: Session) -> int:
-    return max((one.index for one in session.heard if one.speaker == "user"), default=-1)
+def _last_heard(session: History) -> int:
+    return max((one.index for one in session.utterances if one.speaker == "user"), default=-1)
 
 
-def _same(limit: Limit, one: ToolCall, other: ToolCall) -> bool:
+def _same(limit: CallLimit, one: ToolCall, other: ToolCall) -> bool:
     return all(one.arguments.get(name) == other.arguments.get(name) for name in limit.per)
 
 

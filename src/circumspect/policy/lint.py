@@ -18,19 +18,19 @@ from circumspect.policy.expressions import (
     FUNCTIONS,
     ROOTS,
     ExpressionError,
-    place,
-    program,
-    value,
+    compile_condition,
+    compile_value,
+    resolve_place,
     zone_of,
 )
-from circumspect.policy.grounding.places import Path
+from circumspect.policy.grounding.places import ExpressionPath
 from circumspect.policy.policy_file import (
     EFFECTS,
-    Limit,
+    CallLimit,
+    ConditionScope,
     Pattern,
     Policy,
     Requirement,
-    Scope,
     ToolPolicy,
     Verify,
     effect_of,
@@ -49,13 +49,13 @@ _GOVERNS = ("confidence_cap", "confirm", "critical", "recovery", "params", "requ
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FileFinding:
     level: Level
     line: int
     problem: str
     fix: str
 
-    def said(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """`file:line: problem; fix`."""
         head = f"{name}:{self.line}: " if self.line else f"{name}: "
         return head + (f"{self.problem}; {self.fix}" if self.fix else self.problem)
@@ -85,18 +85,18 @@ class _Book:
 
 def lint(
     policy: Policy, *, specs: Mapping[str, ToolSpec] | None = None, lines: Mapping[Place, int] | None = None
-) -> list[Finding]:
+) -> list[FileFinding]:
     """Everything that is wrong or doubtful, in the order of the file."""
     where = lines or {}
     found = []
     for remark in _remarks(_Book(policy, specs)):
         at = remark.place
         line = next((where[at[:size]] for size in range(len(at), -1, -1) if at[:size] in where), 0)
-        found.append(Finding(remark.level, line, remark.problem, remark.fix))
+        found.append(FileFinding(remark.level, line, remark.problem, remark.fix))
     return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.level))
 
 
-def meant(word: str, words: Iterable[str]) -> str:
+def suggest_word(word: str, words: Iterable[str]) -> str:
     """ "did you mean 'confirm'?", if there is something near."""
     near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else ""
@@ -129,9 +129,9 @@ def _remarks(book: _Book) -> Iterator[_Remark]:
 
 
 def _names(policy: Policy) -> Iterator[_Remark]:
-    sections: list[tuple[Place, Mapping[str, str], Scope]] = [((), policy.let, policy.scope_of(ToolPolicy()))]
+    sections: list[tuple[Place, Mapping[str, str], ConditionScope]] = [((), policy.let, policy.scope_of(ToolPolicy()))]
     sections += [(at, section.let, policy.scope_of(section)) for at, section in _sections(policy)]
-    used = {name for _, section in _sections(policy) for name in _used(section, policy.scope_of(section))}
+    used = {name for _, section in _sections(policy) for name in _collect_words(section, policy.scope_of(section))}
     for at, let, scope in sections:
         for name in let:
             here: Place = (*at, "let", name)
@@ -139,7 +139,7 @@ def _names(policy: Policy) -> Iterator[_Remark]:
                 yield _Remark("error", here, f"'{name}' cannot be a name", "Choose a plain word that is not taken.")
                 continue
             try:
-                place(name, scope)
+                resolve_place(name, scope)
             except ExpressionError as problem:
                 yield _Remark("error", here, f"let {name}: {problem}", _hint(str(problem), scope))
                 continue
@@ -157,7 +157,7 @@ def _sections(policy: Policy) -> Iterator[tuple[Place, ToolPolicy]]:
             yield ("tenants", tenant, "tools", tool), section
 
 
-def _used(section: ToolPolicy, scope: Scope) -> set[str]:
+def _collect_words(section: ToolPolicy, scope: ConditionScope) -> set[str]:
     texts = [text for _, text, _ in _conditions((), section)]
     texts += section.verify.args.values() if section.verify else ()
     words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
@@ -182,7 +182,7 @@ def _sources(book: _Book) -> Iterator[_Remark]:
 # --- one section ----------------------------------------------------------------------------------------------------
 
 
-def _section(at: Place, tool: str, section: ToolPolicy, scope: Scope, book: _Book) -> Iterator[_Remark]:
+def _section(at: Place, tool: str, section: ToolPolicy, scope: ConditionScope, book: _Book) -> Iterator[_Remark]:
     spec = book.spec(tool)
     yield from _tool_exists(at, tool, book)
     if section.deny is not None:
@@ -198,7 +198,7 @@ def _section(at: Place, tool: str, section: ToolPolicy, scope: Scope, book: _Boo
         yield from _requirement((*at, "requires", number), tool, requirement, book)
     for number, limit in enumerate(section.limits):
         yield from _limit((*at, "limits", number), limit, tool, book)
-    yield from _compiled(at, tool, section, scope, book)
+    yield from _check_expressions(at, tool, section, scope, book)
     if section.verify:
         yield from _verify((*at, "verify"), section.verify, book)
     for name in section.params:
@@ -258,7 +258,7 @@ def _requirement(at: Place, tool: str, requirement: Requirement, book: _Book) ->
             yield from _parameter((*at, "same"), parameter, book.spec(name))
 
 
-def _limit(at: Place, limit: Limit, tool: str, book: _Book) -> Iterator[_Remark]:
+def _limit(at: Place, limit: CallLimit, tool: str, book: _Book) -> Iterator[_Remark]:
     if (limit.count is None) == (limit.sum is None):
         yield _Remark("error", at, "a limit is either on the count or on a sum", "Give count, or sum with at_most.")
     elif (limit.sum is None) != (limit.at_most is None):
@@ -280,7 +280,7 @@ def _verify(at: Place, verify: Verify, book: _Book) -> Iterator[_Remark]:
         yield _Remark("error", (*at, "call"), f"'{verify.call}' changes something", "Verify with a tool that reads.")
     for name in verify.args:
         yield from _parameter((*at, "args", name), name, spec)
-    for name in sorted(spec.required - verify.args.keys()) if spec else ():
+    for name in sorted(spec.required_parameters - verify.args.keys()) if spec else ():
         yield _Remark("error", (*at, "args"), f"'{verify.call}' needs '{name}'", "Add it to args.")
 
 
@@ -300,10 +300,14 @@ def _conditions(at: Place, section: ToolPolicy) -> Iterator[tuple[Place, str, st
         yield (*at, "verify", "expect"), section.verify.expect, "result"
 
 
-def _compiled(at: Place, tool: str, section: ToolPolicy, scope: Scope, book: _Book) -> Iterator[_Remark]:
-    texts = [(*one, program) for one in _conditions(at, section)]
+def _check_expressions(
+    at: Place, tool: str, section: ToolPolicy, scope: ConditionScope, book: _Book
+) -> Iterator[_Remark]:
+    texts = [(*one, compile_condition) for one in _conditions(at, section)]
     if section.verify:
-        texts += [((*at, "verify", "args", name), text, "", value) for name, text in section.verify.args.items()]
+        texts += [
+            ((*at, "verify", "args", name), text, "", compile_value) for name, text in section.verify.args.items()
+        ]
     for here, text, extra, compiled in texts:
         try:
             places = compiled(text, scope).places
@@ -314,15 +318,15 @@ def _compiled(at: Place, tool: str, section: ToolPolicy, scope: Scope, book: _Bo
             yield from _path(here, path, tool, extra, book)
 
 
-def _hint(problem: str, scope: Scope) -> str:
+def _hint(problem: str, scope: ConditionScope) -> str:
     unknown = re.search(r"undeclared reference to '(\w+)", problem)
     if not unknown:
         return "Conditions are CEL; docs/policy.md shows what they can say."
     known = (*ROOTS, *scope.let, *FUNCTIONS)
-    return meant(unknown[1], known) or f"Known here: {', '.join(known)}."
+    return suggest_word(unknown[1], known) or f"Known here: {', '.join(known)}."
 
 
-def _path(at: Place, path: Path, tool: str, extra: str, book: _Book) -> Iterator[_Remark]:
+def _path(at: Place, path: ExpressionPath, tool: str, extra: str, book: _Book) -> Iterator[_Remark]:
     first = path.steps[0] if path.steps else None
     if path.root in ("call", "result") and path.root != extra:
         only = "a requirement" if path.root == "call" else "`verify`"
@@ -387,11 +391,11 @@ def _tenant(at: Place, tool: str, section: ToolPolicy, tenant: TenantId, book: _
 
 def _tool_exists(at: Place, tool: str, book: _Book) -> Iterator[_Remark]:
     if book.specs is not None and tool not in book.specs:
-        fix = meant(tool, book.specs) or "Check the name; case matters."
+        fix = suggest_word(tool, book.specs) or "Check the name; case matters."
         yield _Remark("error", at, f"no tool is named '{tool}'", fix)
 
 
 def _parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[_Remark]:
     if spec and spec.properties and name not in spec.properties:
-        fix = meant(name, spec.properties) or f"It has: {', '.join(spec.properties)}."
+        fix = suggest_word(name, spec.properties) or f"It has: {', '.join(spec.properties)}."
         yield _Remark("error", at, f"'{spec.name}' has no parameter '{name}'", fix)

@@ -17,7 +17,7 @@ import yaml
 from pydantic import ValidationError
 
 from circumspect.errors import PolicyError
-from circumspect.policy.lint import Finding, Place, lint, meant
+from circumspect.policy.lint import FileFinding, Place, lint, suggest_word
 from circumspect.policy.policy_file import Policy
 from circumspect.values import ToolSpec
 
@@ -41,33 +41,33 @@ def load(source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, nam
         raise PolicyError(
             f"The policy file {shown} has {many}, so nothing of it holds.",
             fix="Correct it and load it again:",
-            findings=tuple(one.said(shown) for one in errors),
+            findings=tuple(one.describe(shown) for one in errors),
         )
     for one in findings:
-        log.warning("%s", one.said(shown))
+        log.warning("%s", one.describe(shown))
     return policy
 
 
 def check(
     source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None
-) -> tuple[Policy | None, tuple[Finding, ...]]:
+) -> tuple[Policy | None, tuple[FileFinding, ...]]:
     """The policy, if it can be read at all, and every finding in the order of the file. Raises nothing."""
     try:
         text = text_of(source)
     except (OSError, ValueError) as problem:
-        return None, (Finding("error", 0, str(problem), "Check the path and the file."),)
+        return None, (FileFinding("error", 0, str(problem), "Check the path and the file."),)
     if findings := surface(text):
-        return None, _sorted(findings)
+        return None, _sort_findings(findings)
     data, lines, findings = read_yaml(text)
     try:
         policy = Policy.model_validate(data, strict=True)
     except ValidationError as problem:
         errors = problem.errors(include_url=False)
-        found = [_said(error, lines) for error in errors]
+        found = [_to_finding(error, lines) for error in errors]
         rest = _without(data, [tuple(error["loc"]) for error in errors])
         also = [one for one in lint(rest, specs=specs, lines=lines) if one.level == "error"] if rest else []
-        return None, _sorted((*findings, *found, *also))
-    return policy, _sorted((*findings, *lint(policy, specs=specs, lines=lines)))
+        return None, _sort_findings((*findings, *found, *also))
+    return policy, _sort_findings((*findings, *lint(policy, specs=specs, lines=lines)))
 
 
 def _without(data: Any, broken: list[Place]) -> Policy | None:
@@ -113,18 +113,18 @@ def text_of(source: Path | str) -> str:
         raise ValueError(f"the file is not UTF-8 text (byte {problem.start})") from None
 
 
-def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _sort_findings(findings: Iterable[FileFinding]) -> tuple[FileFinding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda one: (one.line, one.level)))
 
 
 # --- YAML -----------------------------------------------------------------------------------------------------------
 
 
-def surface(text: str) -> list[Finding]:
+def surface(text: str) -> list[FileFinding]:
     """What is refused before anything is built: broken YAML, aliases (they multiply), bottomless nesting."""
     if len(text) > _LARGEST:
-        return [Finding("error", 0, "the text is larger than 1 MB", "Split it up.")]
-    found: list[Finding] = []
+        return [FileFinding("error", 0, "the text is larger than 1 MB", "Split it up.")]
+    found: list[FileFinding] = []
     depth = 0
     try:
         for count, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
@@ -134,18 +134,20 @@ def surface(text: str) -> list[Finding]:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > _DEEPEST or count > _MOST_EVENTS:
-                return [*found, Finding("error", line, "it is nested too deeply, or too long", "Make it simpler.")]
+                return [*found, FileFinding("error", line, "it is nested too deeply, or too long", "Make it simpler.")]
             if isinstance(event, yaml.AliasEvent):
                 found.append(
-                    Finding("error", line, f"*{event.anchor} repeats something", "Write it out, or use `let`.")
+                    FileFinding("error", line, f"*{event.anchor} repeats something", "Write it out, or use `let`.")
                 )
             elif getattr(event, "tag", None) not in (None, "!"):
-                found.append(Finding("error", line, f"the tag {event.tag}", "Leave it out: plain values are enough."))
+                found.append(
+                    FileFinding("error", line, f"the tag {event.tag}", "Leave it out: plain values are enough.")
+                )
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         said = " ".join(str(getattr(problem, "problem", None) or "a character that YAML does not allow").split())
         found.append(
-            Finding(
+            FileFinding(
                 "error",
                 mark.line + 1 if mark else 0,
                 f"this is not YAML: {said}",
@@ -155,23 +157,27 @@ def surface(text: str) -> list[Finding]:
     return found
 
 
-def read_yaml(text: str) -> tuple[Any, dict[Place, int], list[Finding]]:
+def read_yaml(text: str) -> tuple[Any, dict[Place, int], list[FileFinding]]:
     """The values, the line of each, and keys that are given twice. Lists come as tuples."""
     loader = yaml.CSafeLoader(text)
     lines: dict[Place, int] = {}
-    found: list[Finding] = []
+    found: list[FileFinding] = []
     try:
         node = loader.get_single_node()
         return (_value(node, (), loader, lines, found) if node else {}), lines, found
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         said = " ".join(str(getattr(problem, "problem", problem)).split())
-        return {}, lines, [Finding("error", mark.line + 1 if mark else 0, f"this is not one YAML document: {said}", "")]
+        return (
+            {},
+            lines,
+            [FileFinding("error", mark.line + 1 if mark else 0, f"this is not one YAML document: {said}", "")],
+        )
     finally:
         loader.dispose()
 
 
-def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], found: list[Finding]) -> Any:
+def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], found: list[FileFinding]) -> Any:
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         return tuple(_value(item, (*place, at), loader, lines, found) for at, item in enumerate(node.value))
@@ -180,12 +186,14 @@ def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], 
         for key, item in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                found.append(Finding("error", line, "a key must be a word", "Write `key: value`."))
+                found.append(FileFinding("error", line, "a key must be a word", "Write `key: value`."))
                 continue
             if key.value in values:
                 first = lines[(*place, key.value)]
                 found.append(
-                    Finding("error", line, f"'{key.value}' is here twice (also in line {first})", "Keep one of them.")
+                    FileFinding(
+                        "error", line, f"'{key.value}' is here twice (also in line {first})", "Keep one of them."
+                    )
                 )
                 continue
             lines[(*place, key.value)] = line
@@ -199,7 +207,7 @@ def _value(node: yaml.Node, place: Place, loader: Any, lines: dict[Place, int], 
 # --- what the model refuses -----------------------------------------------------------------------------------------
 
 
-def _said(error: Any, lines: Mapping[Place, int]) -> Finding:
+def _to_finding(error: Any, lines: Mapping[Place, int]) -> FileFinding:
     place: Place = tuple(error["loc"])
     line = next((lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in lines), 0)
     key = place[-1] if place else "the file"
@@ -208,29 +216,31 @@ def _said(error: Any, lines: Mapping[Place, int]) -> Finding:
     described = section.get("properties", {}).get(key, {}).get("description", "")
     match error["type"]:
         case "extra_forbidden":
-            return Finding("error", line, f"unknown key '{key}'", meant(str(key), allowed) or _choices(allowed))
+            return FileFinding(
+                "error", line, f"unknown key '{key}'", suggest_word(str(key), allowed) or _choices(allowed)
+            )
         case "missing":
-            return Finding("error", line, f"'{key}' is missing", described)
+            return FileFinding("error", line, f"'{key}' is missing", described)
         case "literal_error":
             choices = re.findall(r"'([^']*)'|(?<![\w'])(\d+)", error["ctx"]["expected"])
             words = tuple(text or number for text, number in choices)
             problem = f"'{key}' cannot be {error['input']!r}"
             if str(error["input"]) in words:
-                return Finding("error", line, f"'{key}' is a number, not words", "Write it without quotes.")
-            return Finding("error", line, problem, meant(str(error["input"]), words) or _choices(words))
+                return FileFinding("error", line, f"'{key}' is a number, not words", "Write it without quotes.")
+            return FileFinding("error", line, problem, suggest_word(str(error["input"]), words) or _choices(words))
         case "string_pattern_mismatch":
-            return Finding("error", line, f"'{key}' cannot be {error['input']!r}", described)
+            return FileFinding("error", line, f"'{key}' cannot be {error['input']!r}", described)
         case "bool_type":
-            return Finding("error", line, f"'{key}' must be true or false", "Write true or false, without quotes.")
+            return FileFinding("error", line, f"'{key}' must be true or false", "Write true or false, without quotes.")
         case "dict_type" | "model_type" | "mapping_type" | "model_attributes_type":
-            return Finding(
+            return FileFinding(
                 "error", line, f"'{key}' must have settings below it", described or "Write `key: value` lines."
             )
         case "tuple_type":
-            return Finding("error", line, f"'{key}' must be a list", described or "Start each item with a dash.")
+            return FileFinding("error", line, f"'{key}' must be a list", described or "Start each item with a dash.")
         case _:
             problem = f"'{key}': {error['msg'][:1].lower()}{error['msg'][1:]}"
-            return Finding("error", line, problem, described or "See docs/policy.md.")
+            return FileFinding("error", line, problem, described or "See docs/policy.md.")
 
 
 def _choices(words: Iterable[str]) -> str:

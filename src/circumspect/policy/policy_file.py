@@ -16,13 +16,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from circumspect.values import Effect, Recovery, TenantId, ToolSpec, digest
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
+UnitShare = Annotated[float, Field(ge=0.0, le=1.0)]
 ConfirmWhen = Literal["never", "when_implied", "always", "four_eyes"]
-Source = Literal["user", "trusted", "any"]
+ArgumentSource = Literal["user", "trusted", "any"]
 Consequence = Literal["confirm", "ask", "four_eyes", "escalate", "deny"]
 Window = Annotated[str, Field(pattern=r"^(turn|conversation|[1-9][0-9]{0,4}[smhdw])$")]
 Expression = Annotated[str, Field(min_length=1, max_length=4000)]
-Sentence = Annotated[str, Field(min_length=1, max_length=1000)]
+ReasonSentence = Annotated[str, Field(min_length=1, max_length=1000)]
 
 SHIPPED_CAPS: Mapping[str, float] = {
     "cancel_order": 0.6,
@@ -37,7 +37,7 @@ UNLISTED_CAP = 0.6
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive")
 
 
-class Section(BaseModel):
+class FileSection(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, validate_by_name=True, validate_by_alias=True
     )
@@ -54,39 +54,39 @@ def _as_requirement(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])]
 
 
-class ParameterPolicy(Section):
-    source: Source | None = None
+class ParameterPolicy(FileSection):
+    source: ArgumentSource | None = None
     """Where a value must come from: the user's own words, those or a trusted tool's result, or anywhere."""
 
 
-class Requirement(Section):
+class Requirement(FileSection):
     call: Annotated[Names, Field(min_length=1)]
     """A tool that must have succeeded earlier in the conversation; of several, one is enough."""
     same: Names = ()
     """Only a call with the same value of these parameters counts."""
     where: Expression | None = None
     """Only a call of which this holds counts: `call.args.id == args.order_id`. Also `call.result`."""
-    because: Sentence | None = None
+    because: ReasonSentence | None = None
     """What the model is told when it is missing; without it, to call the tool first."""
 
 
-class Precondition(Section):
+class Precondition(FileSection):
     condition: Expression = Field(alias="if")
     """The call is denied unless this holds."""
-    because: Sentence
+    because: ReasonSentence
     """Why, in one sentence. The model is told, so that it can do better."""
 
 
-class Reaction(Section):
+class Reaction(FileSection):
     condition: Expression = Field(alias="if")
     """When this holds, `then` happens."""
     then: Consequence
     """Have it confirmed, ask the user, have a colleague approve it (four_eyes), hand over (escalate), or deny."""
-    because: Sentence
+    because: ReasonSentence
     """Why, in one sentence."""
 
 
-class Limit(Section):
+class CallLimit(FileSection):
     count: Annotated[int, Field(ge=1)] | None = None
     """At most this many successful calls."""
     sum: str | None = None
@@ -99,11 +99,11 @@ class Limit(Section):
     """Since the user's last message (turn), in the conversation, or within 90m, 24h, 7d, 2w."""
     across: Names = ()
     """Other tools whose calls count together with this one's."""
-    because: Sentence | None = None
+    because: ReasonSentence | None = None
     """What the model is told; without it, which limit was reached."""
 
 
-class Verify(Section):
+class Verify(FileSection):
     call: str
     """A read tool that shows whether the call had its effect."""
     args: Mapping[str, Expression] = Field(default_factory=dict)
@@ -112,7 +112,7 @@ class Verify(Section):
     """What must hold of its `result`: `result.status == 'cancelled'`."""
 
 
-class FactSource(Section):
+class FactSource(FileSection):
     key: str | None = None
     """The parameter by whose value results are kept. Else the only argument, or the only one that ends in `id`."""
     updated_by: Names = ()
@@ -120,7 +120,7 @@ class FactSource(Section):
 
 
 @dataclass(frozen=True)
-class Scope:
+class ConditionScope:
     """What the names in a tool's conditions stand for. `compiled` is the memory of `expressions.py`."""
 
     let: Mapping[str, str] = field(default_factory=dict)
@@ -130,10 +130,10 @@ class Scope:
     compiled: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
-class ToolPolicy(Section):
+class ToolPolicy(FileSection):
     effect: Effect | None = None
     """What a call changes: nothing (read), something (write), or something that cannot be taken back (destructive)."""
-    confidence_cap: Share | None = None
+    confidence_cap: UnitShare | None = None
     """The most the model's own confidence can count for, 0 to 1."""
     confirm: ConfirmWhen | None = None
     """When the user is asked first. Destructive tools are always confirmed; `four_eyes` asks a colleague."""
@@ -159,7 +159,7 @@ class ToolPolicy(Section):
     """What must hold of the arguments and of the facts that earlier results established."""
     when: tuple[Reaction, ...] = ()
     """What is done about a call that is complete and permitted, but special."""
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[CallLimit, ...] = ()
     """How often, or how much."""
     unknown: Literal["deny", "ask"] = "deny"
     """When a condition cannot be decided: tell the model what to look up first (deny), or ask the user."""
@@ -167,9 +167,9 @@ class ToolPolicy(Section):
     """How to see afterwards that it happened."""
 
     @cached_property
-    def scope(self) -> Scope:
+    def scope(self) -> ConditionScope:
         """What the names in this tool's conditions stand for."""
-        return Scope(let=self.let)
+        return ConditionScope(let=self.let)
 
     @cached_property
     def conditional(self) -> bool:
@@ -182,12 +182,12 @@ class Pattern(ToolPolicy):
     """Tool names, with * for any letters: `get_*`. For tools that are not named under `tools`; the first that fits."""
 
 
-class TenantPolicy(Section):
+class TenantPolicy(FileSection):
     tools: Mapping[str, ToolPolicy] = Field(default_factory=dict)
     """Settings that replace the ones above for this tenant, field by field."""
 
 
-class Policy(Section):
+class Policy(FileSection):
     version: Literal[1] = 1
     """Version of the file's format."""
     timezone: str = "UTC"
@@ -211,12 +211,12 @@ class Policy(Section):
     def of(self, tool: str, tenant: TenantId | None) -> ToolPolicy | None:
         """What holds for this tool and tenant; None when the file does not name the tool."""
         key = (tool, tenant)
-        if (known := self._resolved.get(key)) is None and (known := self._resolve(tool, tenant)) is not None:
-            self._resolved[key] = known
+        if (known := self._tool_policies.get(key)) is None and (known := self._resolve(tool, tenant)) is not None:
+            self._tool_policies[key] = known
         return known
 
     @cached_property
-    def _resolved(self) -> dict[tuple[str, TenantId | None], ToolPolicy]:
+    def _tool_policies(self) -> dict[tuple[str, TenantId | None], ToolPolicy]:
         return {}
 
     def general(self, tool: str) -> ToolPolicy | None:
@@ -238,14 +238,14 @@ class Policy(Section):
         found.__dict__["scope"] = self.scope_of(found, tenant)
         return found
 
-    def scope_of(self, section: ToolPolicy, tenant: TenantId | None = None) -> Scope:
+    def scope_of(self, section: ToolPolicy, tenant: TenantId | None = None) -> ConditionScope:
         """What names stand for in a section of this file. Sections with the same names share what is compiled."""
         let = {**self.let, **section.let}
-        compiled = self._compiled.setdefault(tuple(sorted(let.items())), {})
-        return Scope(let, self.facts, self.timezone, tenant or "", compiled)
+        compiled = self._programs.setdefault(tuple(sorted(let.items())), {})
+        return ConditionScope(let, self.facts, self.timezone, tenant or "", compiled)
 
     @cached_property
-    def _compiled(self) -> dict[tuple[tuple[str, str], ...], dict[object, Any]]:
+    def _programs(self) -> dict[tuple[tuple[str, str], ...], dict[object, Any]]:
         return {}
 
 

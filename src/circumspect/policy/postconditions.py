@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from circumspect.policy.conditions import UNKNOWN, Outcome, decide, readable, view
-from circumspect.policy.expressions import ExpressionError, value
+from circumspect.policy.conditions import UNKNOWN, ConditionResult, decide, decode_if_json, view
+from circumspect.policy.expressions import ExpressionError, compile_value
 from circumspect.policy.facts import Facts
 from circumspect.values import Json, ToolCall
 
@@ -15,14 +15,14 @@ def check_call(facts: Facts) -> ToolCall | None:
         return None
     seen = view(facts)
     try:
-        programs = {name: value(source, seen.scope) for name, source in verify.args.items()}
+        programs = {name: compile_value(source, seen.scope) for name, source in verify.args.items()}
         return ToolCall(verify.call, {name: one.compute(seen.values(one)) for name, one in programs.items()})
     except ExpressionError:
         return None
 
 
-def came_true(facts: Facts, result: Json) -> Outcome:
+def came_true(facts: Facts, result: Json) -> ConditionResult:
     """Does what the lookup returned show that the call had its effect?"""
     if facts.policy is None or facts.policy.verify is None:
         return UNKNOWN
-    return decide(facts.policy.verify.expect, view(facts, {"result": readable(result)}))
+    return decide(facts.policy.verify.expect, view(facts, {"result": decode_if_json(result)}))

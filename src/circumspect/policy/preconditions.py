@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import is_
 
-from circumspect.policy.conditions import Need, Outcome, View, decide, known, shown, view
-from circumspect.policy.expressions import reads
+from circumspect.policy.conditions import ConditionResult, Need, View, decide, index_history, render_value, view
+from circumspect.policy.expressions import find_places
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.limits import exceeded
+from circumspect.policy.limits import check_limit
 from circumspect.policy.policy_file import Precondition, Reaction, Requirement
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Happened, Verdict, strictest
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, PastCall, Verdict, strictest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Examined:
 
     failed: tuple[Precondition, ...] = ()
     special: tuple[Reaction, ...] = ()
-    unknown: tuple[tuple[Precondition | Reaction, Outcome], ...] = ()
+    unknown: tuple[tuple[Precondition | Reaction, ConditionResult], ...] = ()
 
 
 NOTHING = Examined()
@@ -38,7 +38,7 @@ def what_it_requires_was_called_before(facts: Facts) -> Verdict:
     if not facts.policy or not facts.policy.requires:
         return Allow()
     unmet = [_unmet(one, facts) for one in facts.policy.requires if not _is_met(one, facts)]
-    return Deny(_joined(unmet)) if unmet else Allow()
+    return Deny(_join_sentences(unmet)) if unmet else Allow()
 
 
 @rule(ReasonCode.PRECONDITION_FAILED)
@@ -47,7 +47,7 @@ def its_conditions_hold(facts: Facts) -> Verdict:
     found = examine(facts)
     against = [*(one.because for one in found.failed), *(one.because for one in found.special if one.then == "deny")]
     if against:
-        return Deny(_joined(against))
+        return Deny(_join_sentences(against))
     return strictest([_reaction(one, facts) for one in found.special])
 
 
@@ -56,8 +56,8 @@ def limits_are_kept(facts: Facts) -> Verdict:
     """The call is not one too many, and not too much."""
     if not facts.policy or not facts.policy.limits:
         return Allow()
-    broken = [problem for one in facts.policy.limits if (problem := exceeded(one, facts))]
-    return Deny(_joined(broken)) if broken else Allow()
+    broken = [problem for one in facts.policy.limits if (problem := check_limit(one, facts))]
+    return Deny(_join_sentences(broken)) if broken else Allow()
 
 
 @rule(ReasonCode.FACT_NEEDED)
@@ -68,7 +68,7 @@ def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
         return Allow()
     if facts.policy and facts.policy.unknown == "ask":
         return Ask(invalid={name: "condition" for one, _ in found.unknown for name in _arguments(one, facts)})
-    return Deny(_joined(_look_up(found)))
+    return Deny(_join_sentences(_look_up(found)))
 
 
 @rule(ReasonCode.APPROVAL_REQUIRED)
@@ -98,7 +98,7 @@ def examine(facts: Facts) -> Examined:
     policy = facts.policy
     if policy is None or not (policy.deny_unless or policy.when):
         return NOTHING
-    memory = known(facts.session)
+    memory = index_history(facts.session)
     about = (facts.call, policy, facts.confirmed, facts.now, facts.words, facts.mode)
     if memory.examined and all(map(is_, about, memory.examined[0])):
         found: Examined = memory.examined[1]
@@ -137,7 +137,7 @@ def _arguments(one: Precondition | Reaction, facts: Facts) -> list[str]:
     """The arguments that the condition is about."""
     if facts.policy is None:
         return []
-    places = reads(one.condition, facts.policy.scope)
+    places = find_places(one.condition, facts.policy.scope)
     return list(dict.fromkeys(str(path.steps[0]) for path in places if path.root == "args" and path.steps))
 
 
@@ -156,7 +156,7 @@ def _is_met(one: Requirement, facts: Facts) -> bool:
     wanted = facts.call.arguments
     calls = [
         event
-        for event in facts.session.happened
+        for event in facts.session.past_calls
         if event.ok
         and event.call.tool in one.call
         and all(name in wanted and event.call.arguments.get(name) == wanted[name] for name in one.same)
@@ -166,10 +166,10 @@ def _is_met(one: Requirement, facts: Facts) -> bool:
     return any(decide(one.where, _about(event, facts)).kind == "holds" for event in reversed(calls))
 
 
-def _about(event: Happened, facts: Facts) -> View:
+def _about(event: PastCall, facts: Facts) -> View:
     call = {"tool": event.call.tool, "args": event.call.arguments}
     if event.trusted:
-        call["result"] = known(facts.session).result(event)
+        call["result"] = index_history(facts.session).result(event)
     return view(facts, {"call": call})
 
 
@@ -177,9 +177,9 @@ def _unmet(one: Requirement, facts: Facts) -> str:
     if one.because:
         return one.because
     arguments = {name: facts.call.arguments[name] for name in one.same if name in facts.call.arguments}
-    said = ", ".join(f"{name}={shown(value)}" for name, value in arguments.items())
+    said = ", ".join(f"{name}={render_value(value)}" for name, value in arguments.items())
     return f"First call {' or '.join(f'{name}({said})' if said else name for name in one.call)}."
 
 
-def _joined(sentences: Iterable[str]) -> str:
+def _join_sentences(sentences: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(sentences))

@@ -53,7 +53,7 @@ def required_arguments_are_present(facts: Facts) -> Verdict:
     """Everything the tool's schema requires is there, and the model itself misses nothing."""
     if facts.spec is None:
         return Allow()
-    missing = arguments.missing(facts.spec, facts.call.arguments)
+    missing = arguments.find_missing(facts.spec, facts.call.arguments)
     declared = facts.assessment.missing_params if facts.assessment else ()
     everything = tuple(dict.fromkeys((*missing, *declared)))
     return Ask(missing=everything) if everything else Allow()
@@ -65,7 +65,7 @@ def arguments_have_the_right_form(facts: Facts) -> Verdict:
     if facts.spec is None:
         return Allow()
     given = facts.call.arguments
-    invalid = arguments.problems(facts.spec, given)
+    invalid = arguments.find_problems(facts.spec, given)
     if "unknown" in invalid.values():
         unknown = ", ".join(name for name, problem in invalid.items() if problem == "unknown")
         return Deny(f"The tool '{facts.call.tool}' has no parameter {unknown}.")

@@ -12,25 +12,25 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     kind: Literal["const", "ident", "select", "has", "call", "loop", "other"]
     id: int
     name: str = ""
     constant: Any = None
-    parts: tuple[Node, ...] = ()
+    parts: tuple[SyntaxNode, ...] = ()
     bound: tuple[str, ...] = ()
     """Of a loop: the names it gives to all of its parts but the first, the list it goes over."""
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[SyntaxNode]:
         yield self
         for part in self.parts:
             yield from part.walk()
 
 
-def tree(serialised: bytes) -> tuple[Node, Mapping[int, str]]:
+def tree(serialised: bytes) -> tuple[SyntaxNode, Mapping[int, str]]:
     """The root of the tree, and the type of each node by its id: int, double, dyn (known only when it runs), other."""
     wrapped = dict(_fields(serialised))
-    root: Node | None = None
+    root: SyntaxNode | None = None
     types: dict[int, str] = {}
     for number, content in _fields(wrapped[2]):
         if number == 4:
@@ -50,30 +50,34 @@ def _type(content: bytes) -> str:
     return {2: "int", 3: "int", 4: "double"}.get(fields.get(3, 0), "other")
 
 
-def _node(content: bytes) -> Node:
+def _node(content: bytes) -> SyntaxNode:
     fields = dict(_fields(content))
     number = fields.get(2, 0)
     if 3 in fields:
-        return Node("const", number, constant=_constant(fields[3]))
+        return SyntaxNode("const", number, constant=_constant(fields[3]))
     if 4 in fields:
-        return Node("ident", number, dict(_fields(fields[4]))[1].decode())
+        return SyntaxNode("ident", number, dict(_fields(fields[4]))[1].decode())
     if 5 in fields:
         select = dict(_fields(fields[5]))
-        return Node("has" if select.get(3) else "select", number, select[2].decode(), parts=(_node(select[1]),))
+        return SyntaxNode("has" if select.get(3) else "select", number, select[2].decode(), parts=(_node(select[1]),))
     if 6 in fields:
         call = list(_fields(fields[6]))
         name = next(part.decode() for key, part in call if key == 2)
-        return Node(
+        return SyntaxNode(
             "call", number, name, parts=tuple(_node(part) for key, part in sorted(call, key=_field) if key in (1, 3))
         )
     if 7 in fields:
-        return Node("other", number, parts=tuple(_node(part) for key, part in _fields(fields[7]) if key == 1))
+        return SyntaxNode("other", number, parts=tuple(_node(part) for key, part in _fields(fields[7]) if key == 1))
     if 8 in fields:
         entries = [dict(_fields(part)) for key, part in _fields(fields[8]) if key == 2]
-        return Node("other", number, parts=tuple(_node(one[key]) for one in entries for key in (3, 4) if key in one))
+        return SyntaxNode(
+            "other", number, parts=tuple(_node(one[key]) for one in entries for key in (3, 4) if key in one)
+        )
     loop = dict(_fields(fields[9]))
     bound = tuple(loop[key].decode() for key in (1, 3, 8) if loop.get(key))
-    return Node("loop", number, parts=tuple(_node(loop[key]) for key in (2, 4, 5, 6, 7) if key in loop), bound=bound)
+    return SyntaxNode(
+        "loop", number, parts=tuple(_node(loop[key]) for key in (2, 4, 5, 6, 7) if key in loop), bound=bound
+    )
 
 
 def _field(entry: tuple[int, Any]) -> int:

@@ -44,16 +44,16 @@ _chosen: ContextVar[Mapping[str, Prompt] | None] = ContextVar("chosen_prompts", 
 def prompt(name: str) -> Prompt:
     """The version that was chosen around this turn; else the one that comes with the package."""
     versions = _chosen.get()
-    return shipped(name) if versions is None or name not in versions else versions[name]
+    return load_default_prompt(name) if versions is None or name not in versions else versions[name]
 
 
 @cache
-def shipped(name: str) -> Prompt:
+def load_default_prompt(name: str) -> Prompt:
     return Prompt(name, resources.files(__package__).joinpath(f"{name}.md").read_text("utf-8").strip())
 
 
 @contextmanager
-def chosen(versions: Mapping[str, Prompt]) -> Iterator[None]:
+def use_prompts(versions: Mapping[str, Prompt]) -> Iterator[None]:
     """Inside, `prompt(name)` is the version given here; tasks and threads that are started inside see it too."""
     token = _chosen.set({**(_chosen.get() or {}), **versions})
     try:
@@ -63,7 +63,7 @@ def chosen(versions: Mapping[str, Prompt]) -> Iterator[None]:
 
 
 @cache
-def names() -> tuple[str, ...]:
+def list_prompt_names() -> tuple[str, ...]:
     """Of all prompts that come with the package."""
     folder = resources.files(__package__)
     below = [("", folder), *((f"{one.name}/", one) for one in folder.iterdir() if one.is_dir())]
@@ -71,16 +71,16 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def version(name: str, text: str) -> Prompt:
+def make_prompt_version(name: str, text: str) -> Prompt:
     """Another text for a prompt. Raises `ConfigError` when a turn could not use it."""
-    if name not in names():
-        raise ConfigError(f"There is no prompt '{name}'.", fix=f"Use one of: {', '.join(names())}.")
+    if name not in list_prompt_names():
+        raise ConfigError(f"There is no prompt '{name}'.", fix=f"Use one of: {', '.join(list_prompt_names())}.")
     if name in FIXED:
         raise ConfigError(f"The prompt '{name}' has one version only.", fix="Choose a version of another prompt.")
     made = Prompt(name, text.strip())
     if not made.text:
         raise ConfigError(f"The text of '{name}' is empty.", fix="Say what the model should do.")
-    ours, theirs = Template(shipped(name).text), Template(made.text)
+    ours, theirs = Template(load_default_prompt(name).text), Template(made.text)
     if not ours.get_identifiers():
         return made
     if not theirs.is_valid():

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Literal
 
 Relation = Literal["at_most", "at_least", "below", "above"]
-Unit = Literal["day", "week", "month", "year", "hour", "minute", "business day", "other"]
+TimeUnit = Literal["day", "week", "month", "year", "hour", "minute", "business day", "other"]
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORDS: dict[str, Relation] = {
@@ -27,7 +27,7 @@ _WORDS: dict[str, Relation] = {
     "less than": "below", "fewer than": "below", "below": "below", "under": "below", "younger than": "below",
     "not older than": "at_most", "no older than": "at_most",
 }  # fmt: skip
-_TIME: dict[str, Unit] = {
+_TIME: dict[str, TimeUnit] = {
     "day": "day", "night": "day", "week": "week", "month": "month", "year": "year", "hour": "hour", "minute": "minute",
 }  # fmt: skip
 _MONTHS = (
@@ -64,7 +64,7 @@ class Period:
 
     relation: Relation
     amount: float
-    unit: Unit
+    unit: TimeUnit
     way: Literal["before", "after"]
     subject: str
     anchor: str
@@ -80,27 +80,27 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DateBound:
     relation: Relation
     on: date
     subject: str
 
 
-Bound = Period | Quantity | Moment
+StatedBound = Period | Quantity | DateBound
 
 
-def bounds(sentence: str) -> tuple[Bound, ...]:
+def bounds(sentence: str) -> tuple[StatedBound, ...]:
     """In the order in which they stand. A number with no relation to anything is no bound."""
-    found: list[Bound] = []
+    found: list[StatedBound] = []
     dates = [(mark.span(), mark) for mark in _DATE.finditer(sentence)]
     for _, mark in dates:
-        if moment := _moment(mark, sentence):
+        if moment := _read_date_bound(mark, sentence):
             found.append(moment)
     last = 0
     for mark in _AMOUNT.finditer(sentence):
         if any(start <= mark.start("number") < end for (start, end), _ in dates):
             continue
-        bound = _bound(mark, sentence, last)
+        bound = _read_bound(mark, sentence, last)
         if isinstance(bound, Period) and found and _is_first_half(found[-1]):
             # "no more than 60 and no fewer than 10 days before": the first half has the second one's unit and anchor.
             half = found[-1]
@@ -113,11 +113,11 @@ def bounds(sentence: str) -> tuple[Bound, ...]:
     return tuple(found)
 
 
-def _is_first_half(bound: Bound) -> bool:
+def _is_first_half(bound: StatedBound) -> bool:
     return isinstance(bound, Quantity) and not bound.unit and bool(_HALF.match(bound.after))
 
 
-def _moment(mark: re.Match[str], sentence: str) -> Moment | None:
+def _read_date_bound(mark: re.Match[str], sentence: str) -> DateBound | None:
     word = " ".join(mark["word"].lower().split())
     relation: Relation = {
         "on or after": "at_least", "from": "at_least", "since": "at_least", "after": "above",
@@ -127,10 +127,10 @@ def _moment(mark: re.Match[str], sentence: str) -> Moment | None:
         on = date(int(mark["year"]), _MONTHS.index(mark["month"].lower()) + 1, int(mark["day"]))
     except ValueError:
         return None
-    return Moment(relation, on, sentence[: mark.start()])
+    return DateBound(relation, on, sentence[: mark.start()])
 
 
-def _bound(mark: re.Match[str], sentence: str, last: int) -> Bound | None:
+def _read_bound(mark: re.Match[str], sentence: str, last: int) -> StatedBound | None:
     subject = sentence[last : mark.start()]
     if _NOT_AMOUNTS.search(sentence[: mark.start("number")]):
         return None

@@ -17,8 +17,8 @@ import orjson
 from circumspect.errors import ConfigError
 from circumspect.knowledge.parsed import DocumentRefused
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document
-from circumspect.review.values import Case, Criterion, Field, flat
+from circumspect.knowledge.tree import KnowledgeDocument
+from circumspect.review.values import Criterion, Field, ReviewCase, flatten
 from circumspect.values import Json, digest
 
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".html", ".htm", ".xhtml", ".txt", ".text", ".pdf")
@@ -38,7 +38,7 @@ class Criteria:
     def hash(self) -> str:
         return digest([[one.to_json() for one in self.items], dict(self.documents)])
 
-    def of(self, case: Case, given: Sequence[str]) -> tuple[Criterion, ...]:
+    def of(self, case: ReviewCase, given: Sequence[str]) -> tuple[Criterion, ...]:
         """Those that are about the case: of its policy; where it names none, of the policies that are at hand."""
         if case.policy is not None:
             return tuple(one for one in self.items if one.policy in (None, case.policy))
@@ -54,7 +54,7 @@ class Criteria:
 # --- cases ----------------------------------------------------------------------------------------------------------
 
 
-def read_cases(path: Path) -> Iterator[Case]:
+def read_cases(path: Path) -> Iterator[ReviewCase]:
     """The cases of a file or of every .json and .jsonl file in a folder, in the order of their names."""
     if path.is_dir():
         files = sorted(one for one in path.iterdir() if one.suffix in (".json", ".jsonl") and one.is_file())
@@ -90,13 +90,13 @@ def _values(file: Path) -> Iterator[tuple[str, Any]]:
         yield str(file), value
 
 
-def read_case(value: Any, where: str, *, default_id: str | None = None) -> Case:
+def read_case(value: Any, where: str, *, default_id: str | None = None) -> ReviewCase:
     given = _object(value, where, "a case", _CASE_KEYS)
     fields: dict[str, Field] = {}
     plain = given.get("facts", {})
     if not isinstance(plain, Mapping):
         raise ConfigError(f"{where}: 'facts' is not an object.", fix="Write facts by name: {'facts': {'age': 42}}.")
-    fields |= {name: Field(one) for name, one in flat(plain).items()}
+    fields |= {name: Field(one) for name, one in flatten(plain).items()}
     fields |= _records(given.get("fields", {}), f"{where}: fields")
     if not fields:
         raise ConfigError(f"{where}: the case has no facts.", fix="Add 'facts' or 'fields'.")
@@ -106,7 +106,7 @@ def read_case(value: Any, where: str, *, default_id: str | None = None) -> Case:
     id_ = given.get("id", default_id)
     if not isinstance(id_, str | int) or not str(id_).strip():
         raise ConfigError(f"{where}: 'id' is missing.", fix="Give the case an id.")
-    return Case(
+    return ReviewCase(
         str(id_), fields, _text_or_none(given, "policy", where), _text_or_none(given, "title", where) or "", notes
     )
 
@@ -126,7 +126,7 @@ def _records(value: Any, where: str) -> dict[str, Field]:
     found: dict[str, Field] = {}
     for name, one in value.items():
         if not (isinstance(one, Mapping) and "value" in one):
-            found |= {key: Field(item) for key, item in flat(one, name).items()}
+            found |= {key: Field(item) for key, item in flatten(one, name).items()}
             continue
         record = _object(one, f"{where}.{name}", "a field", _FIELD_KEYS)
         confidence, page, document = _number(record, f"{where}.{name}"), record.get("page"), record.get("document")
@@ -136,7 +136,7 @@ def _records(value: Any, where: str) -> dict[str, Field]:
         if page is not None and (not isinstance(page, int) or isinstance(page, bool)):
             raise ConfigError(f"{where}.{name}.page is not a number.", fix="Count pages from 1.")
         document = document if isinstance(document, str) else None
-        found |= {key: Field(item, confidence, document, page) for key, item in flat(record["value"], name).items()}
+        found |= {key: Field(item, confidence, document, page) for key, item in flatten(record["value"], name).items()}
     return found
 
 
@@ -216,7 +216,7 @@ def _policies(value: Any, where: str) -> Mapping[str, str]:
 # --- documents ------------------------------------------------------------------------------------------------------
 
 
-def read_documents(path: Path) -> tuple[Document, ...]:
+def read_documents(path: Path) -> tuple[KnowledgeDocument, ...]:
     """A document, or every one in a folder. One that cannot be read stops the run: half a policy decides nothing."""
     if path.is_dir():
         files = sorted(one for one in path.iterdir() if one.suffix.lower() in DOCUMENT_SUFFIXES and one.is_file())

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from circumspect.knowledge.tree import Document, Span
+from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
 from circumspect.review.values import Citation
 
 SHORTEST = 8
@@ -30,11 +30,11 @@ _AFTER = re.compile(r"(?:\s|[\"'…]|\.\.\.)+$")
 class Searchable:
     """A document with its text as it is searched and where each searched character came from. Made once, kept."""
 
-    document: Document
+    document: KnowledgeDocument
     plain: str
     origins: array[int]
 
-    def spans(self, claim: str) -> Iterator[Span]:
+    def spans(self, claim: str) -> Iterator[TextSpan]:
         """Every place where the document says this, in reading order."""
         wanted = _AFTER.sub("", _BEFORE.sub("", plain(claim)))
         if sum(letter.isalnum() for letter in wanted) < SHORTEST:
@@ -42,7 +42,7 @@ class Searchable:
         at = self.plain.find(wanted)
         while at >= 0:
             if self._whole_words(at, at + len(wanted)):
-                yield Span(self.origins[at], self.origins[at + len(wanted) - 1] + 1)
+                yield TextSpan(self.origins[at], self.origins[at + len(wanted) - 1] + 1)
             at = self.plain.find(wanted, at + 1)
 
     def _whole_words(self, start: int, end: int) -> bool:
@@ -52,7 +52,7 @@ class Searchable:
         return not (before or after)
 
 
-def searchable(document: Document) -> Searchable:
+def searchable(document: KnowledgeDocument) -> Searchable:
     letters: list[str] = []
     origins = array("I")
     for letter, origin in _characters(document.text):
@@ -85,7 +85,7 @@ def cite(
     return None
 
 
-def citation(document: Document, span: Span) -> Citation:
+def citation(document: KnowledgeDocument, span: TextSpan) -> Citation:
     """Of a place that is known, for instance because a search found it."""
     section = document.section_at(span.start)
     return Citation(document.id, section.path, document.page_of(span.start), document.quote(span), span.start, span.end)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from circumspect.review.bounds import Bound, Moment, Period, Quantity, Relation
-from circumspect.review.linking import Fact, Facts, as_date
+from circumspect.review.bounds import DateBound, Period, Quantity, Relation, StatedBound
+from circumspect.review.linking import CaseFact, CaseFacts, as_date
 
 Holds = Literal["yes", "no", "absent", "open"]
 
@@ -44,7 +44,7 @@ class Compared:
     anchor: tuple[str, ...] = ()
 
 
-def compare(bound: Bound, sentence: str, facts: Facts, measured: tuple[str, ...] = ()) -> Compared:
+def compare(bound: StatedBound, sentence: str, facts: CaseFacts, measured: tuple[str, ...] = ()) -> Compared:
     """`measured` is what the bound before this one was about: "a score of 12 or more, recorded no more than 90 days
     before" asks for the day of that very score."""
     match bound:
@@ -52,15 +52,15 @@ def compare(bound: Bound, sentence: str, facts: Facts, measured: tuple[str, ...]
             return _period(bound, sentence, facts, measured)
         case Quantity():
             return _quantity(bound, sentence, facts)
-        case Moment():
+        case DateBound():
             fact = facts.link(bound.subject, "date")
             if fact is None:
                 return Compared("absent", f"the case does not say when: {_short(bound.subject)}")
-            every = [_related(_days(as_date(value)), bound.relation, _days(bound.on)) for value in fact.values]
+            every = [_has_relation(_days(as_date(value)), bound.relation, _days(bound.on)) for value in fact.values]
             return Compared("yes" if all(every) else "no", f"{fact.name} against {bound.on.isoformat()}", fact.fields)
 
 
-def _period(bound: Period, sentence: str, facts: Facts, measured: tuple[str, ...]) -> Compared:
+def _period(bound: Period, sentence: str, facts: CaseFacts, measured: tuple[str, ...]) -> Compared:
     if bound.unit in ("hour", "minute"):
         return Compared("open", "hours are not compared")
     anchor = facts.link(bound.anchor, "date")
@@ -76,7 +76,7 @@ def _period(bound: Period, sentence: str, facts: Facts, measured: tuple[str, ...
     return Compared(holds, said, subject.fields, anchor.fields)
 
 
-def _beside(measured: tuple[str, ...], facts: Facts) -> Fact | None:
+def _beside(measured: tuple[str, ...], facts: CaseFacts) -> CaseFact | None:
     """The one date that stands next to what was measured."""
     parents = {_parent(name) for name in measured} - {""}
     dates = [fact for fact in facts.items if fact.kind == "date" and {_parent(name) for name in fact.fields} == parents]
@@ -87,14 +87,14 @@ def _parent(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _subject(phrase: str, sentence: str, facts: Facts, anchor: Fact | None) -> Fact | None:
+def _subject(phrase: str, sentence: str, facts: CaseFacts, anchor: CaseFact | None) -> CaseFact | None:
     """By the words right before the bound, then by all that stand before it."""
-    others = Facts(tuple(fact for fact in facts.items if fact is not anchor), facts.weight)
+    others = CaseFacts(tuple(fact for fact in facts.items if fact is not anchor), facts.weight)
     whole = sentence[: sentence.find(phrase) + len(phrase)] if phrase else sentence
     return others.link(phrase, "date") or others.link(whole, "date")
 
 
-def _pairs(subject: Fact, anchor: Fact) -> Iterator[tuple[date, date]]:
+def _pairs(subject: CaseFact, anchor: CaseFact) -> Iterator[tuple[date, date]]:
     ones, others = [as_date(value) for value in subject.values], [as_date(value) for value in anchor.values]
     if len(others) == 1:
         others *= len(ones)
@@ -113,9 +113,9 @@ def _lies(subject: date, anchor: date, bound: Period) -> Holds:
         distance = _business_days(earlier, later)
         if abs(distance - bound.amount) <= 2:
             return "open"
-        return "yes" if _related(distance, bound.relation, bound.amount) else "no"
+        return "yes" if _has_relation(distance, bound.relation, bound.amount) else "no"
     limit = _after(earlier, bound)
-    return "yes" if _related(_days(later), bound.relation, _days(limit)) else "no"
+    return "yes" if _has_relation(_days(later), bound.relation, _days(limit)) else "no"
 
 
 def _after(start: date, bound: Period) -> date:
@@ -130,24 +130,24 @@ def _business_days(start: date, end: date) -> int:
     return sum((start + timedelta(days=day)).weekday() < 5 for day in range(1, (end - start).days + 1))
 
 
-def _quantity(bound: Quantity, sentence: str, facts: Facts) -> Compared:
+def _quantity(bound: Quantity, sentence: str, facts: CaseFacts) -> Compared:
     if aged := _AGE.match(bound.after):
         return _age(bound, aged["anchor"], facts)
     if _RELATIVE.match(bound.after) or _SHARED.search(bound.after[:60]):
         return Compared("open", "the amount is relative to something else")
     unit = _unit(bound.unit)
     fitting = tuple(fact for fact in facts.items if fact.kind == "number" and _fits(fact, unit))
-    near = Facts(fitting, facts.weight)
+    near = CaseFacts(fitting, facts.weight)
     whole = sentence[: sentence.find(bound.subject) + len(bound.subject)] if bound.subject else sentence
     fact = near.link(f"{bound.subject} {bound.unit}", "number") or near.link(f"{whole} {bound.unit}", "number")
     if fact is None:
         return Compared("absent", f"the case does not say how much: {_short(bound.subject)}")
-    every = [_related(float(str(value)), bound.relation, bound.amount) for value in fact.values]
+    every = [_has_relation(float(str(value)), bound.relation, bound.amount) for value in fact.values]
     said = f"{fact.name} against {bound.relation.replace('_', ' ')} {bound.amount:g} {bound.unit}".strip()
     return Compared("yes" if all(every) else "no", said, fact.fields)
 
 
-def _age(bound: Quantity, anchor: str | None, facts: Facts) -> Compared:
+def _age(bound: Quantity, anchor: str | None, facts: CaseFacts) -> Compared:
     """Years from the day of birth to the day that the sentence names."""
     births = [fact for fact in facts.items if fact.kind == "date" and "birth" in fact.tokens]
     on = facts.link(anchor, "date") if anchor else None
@@ -159,7 +159,9 @@ def _age(bound: Quantity, anchor: str | None, facts: Facts) -> Compared:
     years = day.year - born.year - ((day.month, day.day) < (born.month, born.day))
     limit = f"{bound.relation.replace('_', ' ')} {bound.amount:g}"
     said = f"{births[0].name} gives {years} years at {on.name}, against {limit}"
-    return Compared("yes" if _related(years, bound.relation, bound.amount) else "no", said, births[0].fields, on.fields)
+    return Compared(
+        "yes" if _has_relation(years, bound.relation, bound.amount) else "no", said, births[0].fields, on.fields
+    )
 
 
 def _unit(word: str) -> str:
@@ -167,14 +169,14 @@ def _unit(word: str) -> str:
     return _UNITS.get(last) or _UNITS.get(last.removesuffix("s"), "")
 
 
-def _fits(fact: Fact, unit: str) -> bool:
+def _fits(fact: CaseFact, unit: str) -> bool:
     """A fact whose name has another unit in it is not meant: `km_to_centre` by "60 kg"."""
     leaf = _PER.sub("", fact.name.lower().rpartition(".")[2])
     named = {_UNITS[part] for part in (word.removesuffix("s") for word in leaf.split("_")) if part in _UNITS}
     return not named or not unit or unit in named
 
 
-def _related(value: float, relation: Relation, limit: float) -> bool:
+def _has_relation(value: float, relation: Relation, limit: float) -> bool:
     match relation:
         case "at_most":
             return value <= limit
@@ -190,7 +192,7 @@ def _days(on: date | None) -> float:
     return float(on.toordinal()) if on else 0.0
 
 
-def _fields(fact: Fact | None) -> tuple[str, ...]:
+def _fields(fact: CaseFact | None) -> tuple[str, ...]:
     return fact.fields if fact else ()
 
 

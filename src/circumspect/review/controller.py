@@ -23,18 +23,18 @@ from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries
-from circumspect.review.review_tools import SPECS, Answer, Desk, Refusal, enforce, proposal_of
+from circumspect.review.review_tools import SPECS, Refusal, ReviewTools, ToolAnswer, enforce, proposal_of
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Criterion, Result, Step
+from circumspect.review.values import Criterion, CriterionResult, ReviewCase, TraceStep
 from circumspect.review.verdict import FLOOR, check, rule
-from circumspect.values import ModelReply, ModelRequest, ModelUsage, Said, ToolCall
+from circumspect.values import ChatMessage, ModelReply, ModelRequest, ModelUsage, ToolCall
 
 _NUDGE = "Call a tool: look further, or call finish with your verdict."
 _FINISH_NOW = "The budget for this criterion is used up. Call finish now with what you know."
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReviewLimits:
     """What one criterion may cost. A soft budget is a warning to the model and in the trace, a hard one an end."""
 
     iterations: int = 10
@@ -50,22 +50,22 @@ class Limits:
 
 
 @dataclass
-class Journal:
+class ReviewJournal:
     """What happened so far; `watch` hears each step as it is written."""
 
-    watch: Callable[[Step], None] | None = None
-    steps: list[Step] = field(default_factory=list)
+    watch: Callable[[TraceStep], None] | None = None
+    steps: list[TraceStep] = field(default_factory=list)
     calls: list[ModelUsage] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
-    def write(self, step: Step) -> None:
+    def write(self, step: TraceStep) -> None:
         self.steps.append(step)
         if step.usage:
             self.calls.append(step.usage)
         if self.watch:
             self.watch(step)
 
-    def spent(self, *calls: ModelUsage) -> None:
+    def add_usage(self, *calls: ModelUsage) -> None:
         self.calls.extend(calls)
 
     @property
@@ -74,118 +74,118 @@ class Journal:
 
 
 async def react(
-    case: Case,
+    case: ReviewCase,
     criterion: Criterion,
     shelf: Shelf,
     model: Model,
     *,
-    limits: Limits | None = None,
+    limits: ReviewLimits | None = None,
     summaries: Mapping[str, Summaries] | None = None,
     words: Prompt | None = None,
-    journal: Journal | None = None,
+    journal: ReviewJournal | None = None,
     stream: bool = False,
-) -> Result:
+) -> CriterionResult:
     """Raises `ModelError` when the model cannot be had; `journal` then holds what was spent."""
-    limits, journal, words = limits or Limits(), journal or Journal(), words or prompt("review")
+    limits, journal, words = limits or ReviewLimits(), journal or ReviewJournal(), words or prompt("review")
     work = _Work(
-        case, criterion, shelf, model, limits, words, journal, stream, Desk(case, shelf, model, summaries or {})
+        case, criterion, shelf, model, limits, words, journal, stream, ReviewTools(case, shelf, model, summaries or {})
     )
     try:
         async with asyncio.timeout(limits.seconds):
             return await work.run()
     except TimeoutError:
-        return work.stopped(ReasonCode.EVALUATION_TIMED_OUT, f"No verdict within {limits.seconds:g} seconds.")
+        return work.stop(ReasonCode.EVALUATION_TIMED_OUT, f"No verdict within {limits.seconds:g} seconds.")
 
 
 @dataclass
 class _Work:
-    case: Case
+    case: ReviewCase
     criterion: Criterion
     shelf: Shelf
     model: Model
-    limits: Limits
+    limits: ReviewLimits
     words: Prompt
-    journal: Journal
+    journal: ReviewJournal
     stream: bool
-    desk: Desk
+    desk: ReviewTools
     failed: Counter[str] = field(default_factory=Counter)
     corrections: int = 0
     warned: bool = False
 
-    async def run(self) -> Result:
-        messages: tuple[Said, ...] = (Said("user", _task(self.case, self.criterion, self.shelf)),)
+    async def run(self) -> CriterionResult:
+        messages: tuple[ChatMessage, ...] = (ChatMessage("user", _task(self.case, self.criterion, self.shelf)),)
         for _ in range(self.limits.iterations):
             if self.journal.tokens >= self.limits.tokens:
                 if self.limits.budget == "hard":
-                    return self.stopped(ReasonCode.BUDGET_EXCEEDED, self._spent())
+                    return self.stop(ReasonCode.BUDGET_EXCEEDED, self._describe_usage())
                 if not self.warned:
                     self.warned = True
-                    self.journal.write(Step("notice", self._spent(), reason=ReasonCode.BUDGET_EXCEEDED))
-                    messages = (*messages, Said("user", _FINISH_NOW))
+                    self.journal.write(TraceStep("notice", self._describe_usage(), reason=ReasonCode.BUDGET_EXCEEDED))
+                    messages = (*messages, ChatMessage("user", _FINISH_NOW))
             try:
                 reply = await self._draft(messages)
             except ModelGarbled as problem:
                 if self._too_often("garbled"):
                     raise
-                self.journal.spent(*([problem.usage] if problem.usage else []))
-                self.journal.write(Step("notice", problem.problem, reason=ReasonCode.MODEL_FAILED))
-                messages = (*messages, Said("user", f"{problem.problem} {_NUDGE}"))
+                self.journal.add_usage(*([problem.usage] if problem.usage else []))
+                self.journal.write(TraceStep("notice", problem.problem, reason=ReasonCode.MODEL_FAILED))
+                messages = (*messages, ChatMessage("user", f"{problem.problem} {_NUDGE}"))
                 continue
             if reply.finish == "filtered":
-                return self.stopped(ReasonCode.MODEL_FAILED, "The provider's filter kept the answer back.")
+                return self.stop(ReasonCode.MODEL_FAILED, "The provider's filter kept the answer back.")
             if not reply.calls:
                 if self._too_often("words"):
-                    return self.stopped(ReasonCode.LOOP_DETECTED, "The model talks and calls nothing.")
-                messages = (*messages, Said("assistant", reply.text), Said("user", _NUDGE))
+                    return self.stop(ReasonCode.LOOP_DETECTED, "The model talks and calls nothing.")
+                messages = (*messages, ChatMessage("assistant", reply.text), ChatMessage("user", _NUDGE))
                 continue
             answers = await self._act(reply.calls)
-            if isinstance(answers, Result):
+            if isinstance(answers, CriterionResult):
                 return answers
-            messages = (*messages, Said("assistant", reply.text, reply.calls), *answers)
+            messages = (*messages, ChatMessage("assistant", reply.text, reply.calls), *answers)
             if any(count >= self.limits.failures for count in self.failed.values()):
-                return self.stopped(ReasonCode.LOOP_DETECTED, "The same call failed again and again.")
-        return self.stopped(ReasonCode.TOO_MANY_STEPS, f"No verdict after {self.limits.iterations} steps.")
+                return self.stop(ReasonCode.LOOP_DETECTED, "The same call failed again and again.")
+        return self.stop(ReasonCode.TOO_MANY_STEPS, f"No verdict after {self.limits.iterations} steps.")
 
     # --- draft ------------------------------------------------------------------------------------------------------
 
-    async def _draft(self, messages: tuple[Said, ...]) -> ModelReply:
+    async def _draft(self, messages: tuple[ChatMessage, ...]) -> ModelReply:
         request = ModelRequest(
             "evaluate", self.words.id, self.words.render(floor=f"{self.limits.floor:g}"), messages,
             tools=tuple(SPECS.values()), max_tokens=self.limits.max_tokens, temperature=0.0,
         )  # fmt: skip
-        reply = await (_streamed(self.model, request) if self.stream else self.model.complete(request))
-        self.journal.write(Step("thought", reply.text, usage=reply.usage))
+        reply = await (_stream_reply(self.model, request) if self.stream else self.model.complete(request))
+        self.journal.write(TraceStep("thought", reply.text, usage=reply.usage))
         return reply
 
     # --- enforce and act --------------------------------------------------------------------------------------------
 
-    async def _act(self, calls: tuple[ToolCall, ...]) -> Result | tuple[Said, ...]:
+    async def _act(self, calls: tuple[ToolCall, ...]) -> CriterionResult | tuple[ChatMessage, ...]:
         """All calls of one step at once; their answers in the order of the calls, each with its call's id."""
         for call in calls:
-            self.journal.write(Step("action", "", call.tool, call.arguments, call.id))
+            self.journal.write(TraceStep("action", "", call.tool, call.arguments, call.id))
         alone = len(calls) == 1
         if alone and calls[0].tool == "finish" and enforce(calls[0]) is None:
             ruled = self._finish(calls[0])
-            if isinstance(ruled, Result):
+            if isinstance(ruled, CriterionResult):
                 return ruled
-            answers: list[Answer | Refusal] = [ruled]
+            answers: list[ToolAnswer | Refusal] = [ruled]
         else:
             answers = await asyncio.gather(*(self._answer(call) for call in calls))
         for call, answer in zip(calls, answers, strict=True):
             if isinstance(answer, Refusal):
                 self.failed[call.hash] += 1
             else:
-                self.journal.spent(*answer.calls)
+                self.journal.add_usage(*answer.calls)
                 if answer.notice:
-                    self.journal.write(Step("notice", answer.notice))
-            self.journal.write(Step("observation", answer.text, call.tool, call_id=call.id))
+                    self.journal.write(TraceStep("notice", answer.notice))
+            self.journal.write(TraceStep("observation", answer.text, call.tool, call_id=call.id))
         return tuple(
-            Said("tool", f"ERROR: {answer.text}" if isinstance(answer, Refusal) else answer.text,
+            ChatMessage("tool", f"ERROR: {answer.text}" if isinstance(answer, Refusal) else answer.text,
                  call_id=call.id, tool=call.tool)
             for call, answer in zip(calls, answers, strict=True)
         )  # fmt: skip
 
-    async def _answer(self, call: ToolCall) -> Answer | Refusal:
+    async def _answer(self, call: ToolCall) -> ToolAnswer | Refusal:
         refused = enforce(call)
         if refused is not None:
             return refused
@@ -193,19 +193,19 @@ class _Work:
             return Refusal("Call finish by itself, after you have read what the other calls return.")
         return await self.desk.answer(call)
 
-    def _finish(self, call: ToolCall) -> Result | Refusal:
+    def _finish(self, call: ToolCall) -> CriterionResult | Refusal:
         proposal = proposal_of(call.arguments)
         checked = check(proposal, self.case, self.shelf)
         if checked.complaint:
-            self.journal.write(Step("notice", checked.complaint, reason=_lost(checked.lost_quotes)))
+            self.journal.write(TraceStep("notice", checked.complaint, reason=_pick_reason(checked.lost_quotes)))
             if proposal.status != "UNCERTAIN" and self.corrections < self.limits.corrections:
                 self.corrections += 1
                 return Refusal(f"{checked.complaint} Correct this, or finish with UNCERTAIN.")
         verdict = rule(checked, self.limits.floor)
         if verdict.status != proposal.status:
             said = f"{proposal.status} was proposed and does not stand: {verdict.reason}."
-            self.journal.write(Step("notice", said, reason=verdict.reason))
-        return Result(
+            self.journal.write(TraceStep("notice", said, reason=verdict.reason))
+        return CriterionResult(
             self.case.id, self.criterion.id, verdict.status, verdict.confidence, proposal.rationale, "react",
             checked.citations, checked.evidence, verdict.reason, self.words.id,
             tuple(self.journal.steps), tuple(self.journal.calls), time.monotonic() - self.journal.began,
@@ -213,9 +213,9 @@ class _Work:
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
-    def stopped(self, reason: ReasonCode, why: str) -> Result:
-        self.journal.write(Step("notice", why, reason=reason))
-        return Result(
+    def stop(self, reason: ReasonCode, why: str) -> CriterionResult:
+        self.journal.write(TraceStep("notice", why, reason=reason))
+        return CriterionResult(
             self.case.id, self.criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason,
             prompt_id=self.words.id, trace=tuple(self.journal.steps), calls=tuple(self.journal.calls),
             seconds=time.monotonic() - self.journal.began,
@@ -225,22 +225,22 @@ class _Work:
         self.failed[what] += 1
         return self.failed[what] >= self.limits.failures
 
-    def _spent(self) -> str:
+    def _describe_usage(self) -> str:
         return f"{self.journal.tokens:,} tokens are spent; {self.limits.tokens:,} are allowed for one criterion."
 
 
-def _lost(quotes: tuple[str, ...]) -> ReasonCode:
+def _pick_reason(quotes: tuple[str, ...]) -> ReasonCode:
     return ReasonCode.CITATION_NOT_FOUND if quotes else ReasonCode.EVIDENCE_NOT_FOUND
 
 
-async def _streamed(model: Model, request: ModelRequest) -> ModelReply:
+async def _stream_reply(model: Model, request: ModelRequest) -> ModelReply:
     async for piece in model.stream(request):
         if isinstance(piece, ModelReply):
             return piece
     raise ModelUnavailable("The model's answer ended before it was whole.")
 
 
-def _task(case: Case, criterion: Criterion, shelf: Shelf) -> str:
+def _task(case: ReviewCase, criterion: Criterion, shelf: Shelf) -> str:
     hints = [f"It may be about: {', '.join(criterion.hints)}."] if criterion.hints else []
     hints += [f"The answer usually lies in: {', '.join(criterion.facts)}."] if criterion.facts else []
     return prompt("review_case").render(

@@ -11,35 +11,41 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError
-from circumspect.prompts import Prompt, shipped, version
+from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version
 from circumspect.stores import experiments, prompts, reviews
 from circumspect.stores.experiments import ExposureRow
-from circumspect.stores.reviews import Evaluation, State
+from circumspect.stores.reviews import Evaluation, EvaluationState
 from circumspect.values import TenantId
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Transactions(Protocol):
+class TransactionRunner(Protocol):
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
-async def words_of(store: Transactions, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Prompt]:
+async def load_prompts(store: TransactionRunner, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Prompt]:
     """The versions of prompts that the case's arm chose; a version that is gone is an error of this evaluation."""
     found: dict[str, Prompt] = {}
     for name, id_ in ((request.get("experiment") or {}).get("prompts") or {}).items():
-        if shipped(name).id == id_:
+        if load_default_prompt(name).id == id_:
             continue
         row = await store.tx(prompts.get, TenantId(tenant), id_)
         if row is None:
             raise ConfigError(f"There is no version {id_} of a prompt.", fix="Stop the experiment that chose it.")
-        found[name] = version(name, row.text)
+        found[name] = make_prompt_version(name, row.text)
     return found
 
 
-def end(
-    connection: sa.Connection, tenant: str, id_: str, token: str, state: State, now: float, error: str | None = None
+def finish_evaluation(
+    connection: sa.Connection,
+    tenant: str,
+    id_: str,
+    token: str,
+    state: EvaluationState,
+    now: float,
+    error: str | None = None,
 ) -> bool:
     """Finish an evaluation and, where it is under an experiment, count it. False when the claim on it is gone."""
     if not reviews.finish(connection, tenant, id_, token, state, now, error):
@@ -53,7 +59,7 @@ def end(
 def _exposure(connection: sa.Connection, evaluation: Evaluation, now: float) -> ExposureRow:
     """A case in which something stayed uncertain goes to a person: that is an escalation."""
     under: Any = evaluation.request["experiment"]
-    statuses, tokens, cost = reviews.counted(connection, evaluation.tenant, evaluation.id)
+    statuses, tokens, cost = reviews.count_results(connection, evaluation.tenant, evaluation.id)
     outcome = "failed" if evaluation.state == "failed" else "escalated" if statuses.get("UNCERTAIN") else "answered"
     return ExposureRow(
         tenant=TenantId(evaluation.tenant),

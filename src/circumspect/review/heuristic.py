@@ -15,15 +15,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from circumspect.knowledge.passages import sentences
-from circumspect.knowledge.terms import query_terms, reduced, telling_words, terms, words
-from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.knowledge.terms import query_terms, stem_word, telling_words, terms, words
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 from circumspect.reasons import ReasonCode
-from circumspect.review.bounds import Bound, Period, Quantity, bounds
+from circumspect.review.bounds import Period, Quantity, StatedBound, bounds
 from circumspect.review.comparisons import Compared, Holds, compare
-from circumspect.review.linking import Facts, facts_of, is_said, mentions, name_tokens, stems
+from circumspect.review.linking import CaseFacts, facts_of, is_said, mentions, name_tokens, stems
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Criterion, Result, Status, Step
-from circumspect.review.verdict import FLOOR, UNSAID, Claim, Proposal, Unsaid, check, rule
+from circumspect.review.values import Criterion, CriterionResult, CriterionStatus, ReviewCase, TraceStep
+from circumspect.review.verdict import FLOOR, UNSAID, QuoteClaim, Unsaid, VerdictProposal, check, rule
 
 RETRIEVED = 8
 _RIVAL = 0.8
@@ -64,16 +64,16 @@ _NUMBERED = re.compile(r"^(?:[A-Za-z]+\s+)?(\d+(?:\.\d+)*)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BindingSentence:
     """A sentence that binds somebody."""
 
-    document: Document
-    section: Section
-    span: Span
+    document: KnowledgeDocument
+    section: DocumentSection
+    span: TextSpan
     text: str
-    bounds: tuple[Bound, ...]
+    bounds: tuple[StatedBound, ...]
     """Those that have to hold."""
-    conditions: tuple[Bound, ...]
+    conditions: tuple[StatedBound, ...]
     """Those that say when the sentence applies."""
     terms: frozenset[str]
     """Of the sentence and its headings."""
@@ -84,13 +84,13 @@ class Rule:
     """All of its telling words."""
 
     @property
-    def claim(self) -> Claim:
-        return Claim(self.text, self.document.id, self.section.id, self.span.start)
+    def claim(self) -> QuoteClaim:
+        return QuoteClaim(self.text, self.document.id, self.section.id, self.span.start)
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    rule: Rule
+    rule: BindingSentence
     score: float
     holds: Holds
     compared: tuple[Compared, ...]
@@ -104,22 +104,22 @@ class _Weighed:
         return frozenset(name for one in self.compared for name in one.subject)
 
     @property
-    def said(self) -> str:
+    def explanation(self) -> str:
         return "; ".join(dict.fromkeys(one.said for one in self.compared))
 
 
 def heuristic(
-    case: Case,
+    case: ReviewCase,
     criterion: Criterion,
     shelf: Shelf,
     *,
     floor: float = FLOOR,
-    watch: Callable[[Step], None] | None = None,
-) -> Result:
+    watch: Callable[[TraceStep], None] | None = None,
+) -> CriterionResult:
     began = time.monotonic()
-    trace: list[Step] = []
+    trace: list[TraceStep] = []
 
-    def note(step: Step) -> None:
+    def note(step: TraceStep) -> None:
         trace.append(step)
         if watch:
             watch(step)
@@ -128,14 +128,14 @@ def heuristic(
     queries = _queries(criterion, facts)
     read = _read(shelf, queries)
     for query in queries:
-        note(Step("action", "", "policy_search", {"query": query}))
+        note(TraceStep("action", "", "policy_search", {"query": query}))
     seen = ", ".join(dict.fromkeys(one.section.title for one in read))
-    note(Step("observation", f"{len(read)} sentences in: {seen}", "policy_search"))
+    note(TraceStep("observation", f"{len(read)} sentences in: {seen}", "policy_search"))
     proposal = _decide(criterion, read, facts, shelf)
-    note(Step("thought", proposal.rationale))
+    note(TraceStep("thought", proposal.rationale))
     checked = check(proposal, case, shelf)
     verdict = rule(checked, floor)
-    return Result(
+    return CriterionResult(
         case.id, criterion.id, verdict.status, verdict.confidence, proposal.rationale, "heuristic",
         checked.citations, checked.evidence, verdict.reason, "", tuple(trace), (), time.monotonic() - began,
     )  # fmt: skip
@@ -144,45 +144,45 @@ def heuristic(
 # --- think, retrieve, read ------------------------------------------------------------------------------------------
 
 
-def _queries(criterion: Criterion, facts: Facts) -> tuple[str, ...]:
+def _queries(criterion: Criterion, facts: CaseFacts) -> tuple[str, ...]:
     """The criterion's own words with what the case is of (a medicine, a kind), and then its hints."""
     own = " ".join((criterion.text, *_kinds(facts)))
     return (own, " ".join(criterion.hints)) if criterion.hints else (own,)
 
 
-def _kinds(facts: Facts) -> list[str]:
-    found = [str(value) for fact in facts.wanted("text") for value in fact.values]
+def _kinds(facts: CaseFacts) -> list[str]:
+    found = [str(value) for fact in facts.pick_wanted("text") for value in fact.values]
     return [value for value in found if len(value.split()) <= 3 and value.lower() not in ("none", "open", "unknown")]
 
 
-def _read(shelf: Shelf, queries: Sequence[str]) -> list[Rule]:
+def _read(shelf: Shelf, queries: Sequence[str]) -> list[BindingSentence]:
     """The sentences of the sections that were found, in the order of the search."""
     hits = [hit for query in queries for hit in shelf.search(query, RETRIEVED)]
     sections = {(hit.document.id, hit.section.id): (hit.document, hit.section) for hit in hits}
-    return [rule for document, section in sections.values() for rule in _kept_rules(shelf, document, section)]
+    return [rule for document, section in sections.values() for rule in _get_rules(shelf, document, section)]
 
 
-def _kept_rules(shelf: Shelf, document: Document, section: Section) -> tuple[Rule, ...]:
-    def make() -> tuple[Rule, ...]:
+def _get_rules(shelf: Shelf, document: KnowledgeDocument, section: DocumentSection) -> tuple[BindingSentence, ...]:
+    def make() -> tuple[BindingSentence, ...]:
         if _NOT_RULES.search(" ".join(section.path[1:] or section.path)):
             return ()
-        return _rules_of(document, section)
+        return _parse_rules(document, section)
 
     return shelf.once(("rules", document.id, section.id), make)
 
 
-def _exceptions(shelf: Shelf) -> tuple[Rule, ...]:
+def _exceptions(shelf: Shelf) -> tuple[BindingSentence, ...]:
     """Every sentence of the documents that takes something back, wherever it stands."""
     return tuple(
         rule
         for document in shelf.documents.values()
         for section in document.sections()
-        for rule in _kept_rules(shelf, document, section)
+        for rule in _get_rules(shelf, document, section)
         if _EXCEPTION.search(rule.text) or _RESTRICTION.search(rule.text)
     )
 
 
-def _rules_of(document: Document, section: Section) -> tuple[Rule, ...]:
+def _parse_rules(document: KnowledgeDocument, section: DocumentSection) -> tuple[BindingSentence, ...]:
     """What a section says, sentence by sentence."""
     found = []
     for span in sentences(document.quote(section.own), section.own.start):
@@ -190,10 +190,14 @@ def _rules_of(document: Document, section: Section) -> tuple[Rule, ...]:
         if span.start == section.own.start and section.id:
             continue
         duty = _DUTY.search(text)
-        needed, conditions = _parted(text, duty)
+        needed, conditions = _split_bounds(text, duty)
         headed = frozenset(terms(f"{' '.join(section.path[1:])} {text}"))
         head = _telling(text[: duty.start()] if duty else text)
-        found.append(Rule(document, section, span, text, needed, conditions, headed, stems(text), head, _telling(text)))
+        found.append(
+            BindingSentence(
+                document, section, span, text, needed, conditions, headed, stems(text), head, _telling(text)
+            )
+        )
     return tuple(found)
 
 
@@ -201,10 +205,10 @@ def _telling(text: str) -> tuple[str, ...]:
     return tuple(word for word in dict.fromkeys(telling_words(text)) if word not in _PLAIN and not word.isdigit())
 
 
-def _parted(text: str, duty: re.Match[str] | None) -> tuple[tuple[Bound, ...], tuple[Bound, ...]]:
+def _split_bounds(text: str, duty: re.Match[str] | None) -> tuple[tuple[StatedBound, ...], tuple[StatedBound, ...]]:
     """A bound behind the verb that binds has to hold; one before it, or behind an "if", says when the rest applies."""
-    needed: list[Bound] = []
-    conditions: list[Bound] = []
+    needed: list[StatedBound] = []
+    conditions: list[StatedBound] = []
     for bound in bounds(text):
         at = text.find(bound.subject) + len(bound.subject)
         behind = duty is not None and duty.start() < at
@@ -218,19 +222,19 @@ def _parted(text: str, duty: re.Match[str] | None) -> tuple[tuple[Bound, ...], t
 # --- link, decide ---------------------------------------------------------------------------------------------------
 
 
-def _decide(criterion: Criterion, read: Sequence[Rule], facts: Facts, shelf: Shelf) -> Proposal:
+def _decide(criterion: Criterion, read: Sequence[BindingSentence], facts: CaseFacts, shelf: Shelf) -> VerdictProposal:
     rarity = shelf.once(("rarity",), lambda: _rarity(shelf))
     rarest = max(rarity.values(), default=1.0)
     wanted = {term: rarity.get(term, rarest) for term in query_terms(" ".join((criterion.text, *criterion.hints)))}
     scored = sorted(((_score(wanted, one), one) for one in read), key=lambda pair: -pair[0])
     if _NEGATIVE.search(criterion.text):
         why = "The criterion says what is not to be; which way a bound cuts then is for a reader."
-        return Proposal("UNCERTAIN", 0.3, why, _claims(scored))
+        return VerdictProposal("UNCERTAIN", 0.3, why, _claims(scored))
     applying = [(score, one) for score, one in scored if one.bounds and _applies(one, facts)]
     weighed = [_weigh(score, one, facts) for score, one in applying]
     weighed = [one for one in weighed if _is_meant(one, criterion, facts)]
     if not weighed or weighed[0].score < scored[0][0] * _RIVAL:
-        return Proposal("UNCERTAIN", 0.3, "No sentence states plainly what code can compare.", _claims(scored))
+        return VerdictProposal("UNCERTAIN", 0.3, "No sentence states plainly what code can compare.", _claims(scored))
     weighed = _of_this_kind(weighed, facts)
     if told := [one.score for one in weighed if one.holds in ("yes", "no")]:
         # What the case does not say matters where the sentence about it fits at least as well as one that decides.
@@ -239,41 +243,47 @@ def _decide(criterion: Criterion, read: Sequence[Rule], facts: Facts, shelf: She
     best = weighed[0]
     claims = tuple(one.rule.claim for one in weighed[:3])
     if missing := [one for one in weighed if one.holds == "absent"]:
-        why = f"The sentence that decides was found, but {missing[0].said}."
-        return Proposal("UNCERTAIN", 0.5, why, claims, _named(*weighed), ReasonCode.FACT_ABSENT)
+        why = f"The sentence that decides was found, but {missing[0].explanation}."
+        return VerdictProposal("UNCERTAIN", 0.5, why, claims, _list_facts(*weighed), ReasonCode.FACT_ABSENT)
     answers = {one.holds for one in weighed}
     if len(answers) > 1:
-        why = f"Sentences that fit equally well lead to different answers: {'; '.join(one.said for one in weighed)}."
-        return Proposal("UNCERTAIN", 0.4, why, claims, _named(*weighed), ReasonCode.EXCEPTION_POSSIBLE)
+        reasons = "; ".join(one.explanation for one in weighed)
+        why = f"Sentences that fit equally well lead to different answers: {reasons}."
+        return VerdictProposal("UNCERTAIN", 0.4, why, claims, _list_facts(*weighed), ReasonCode.EXCEPTION_POSSIBLE)
     if best.holds == "open":
-        return Proposal("UNCERTAIN", 0.3, f"Code cannot compare this: {best.said}.", claims, _named(best))
-    status: Status = "MET" if best.holds == "yes" else "NOT_MET"
-    known = _known(criterion, facts, best.fields)
+        return VerdictProposal(
+            "UNCERTAIN", 0.3, f"Code cannot compare this: {best.explanation}.", claims, _list_facts(best)
+        )
+    status: CriterionStatus = "MET" if best.holds == "yes" else "NOT_MET"
+    known = _find_known_words(criterion, facts, best.fields)
     if unread := _unread(best.rule, status, known):
-        why = f"The bound would give {status} ({best.said}), but nothing in the case speaks of: {', '.join(unread)}."
-        return Proposal("UNCERTAIN", 0.5, why, claims, _named(best), ReasonCode.FACT_ABSENT)
+        gaps = ", ".join(unread)
+        why = f"The bound would give {status} ({best.explanation}), but nothing in the case speaks of: {gaps}."
+        return VerdictProposal("UNCERTAIN", 0.5, why, claims, _list_facts(best), ReasonCode.FACT_ABSENT)
     others = shelf.once(("exceptions",), lambda: _exceptions(shelf))
     turning = [one for one in others if one is not best.rule and _turns(one, best, status, facts)]
     if turning:
-        why = f"By the rule it would be {status} ({best.said}), but another sentence may change that."
+        why = f"By the rule it would be {status} ({best.explanation}), but another sentence may change that."
         also = tuple(one.claim for one in turning[:2])
-        return Proposal("UNCERTAIN", 0.5, why, (best.rule.claim, *also), _named(best), ReasonCode.EXCEPTION_POSSIBLE)
+        return VerdictProposal(
+            "UNCERTAIN", 0.5, why, (best.rule.claim, *also), _list_facts(best), ReasonCode.EXCEPTION_POSSIBLE
+        )
     confidence = min(0.9, 0.7 + 0.3 * best.score)
-    return Proposal(status, confidence, f"{status}: {best.said}.", (best.rule.claim,), _named(best))
+    return VerdictProposal(status, confidence, f"{status}: {best.explanation}.", (best.rule.claim,), _list_facts(best))
 
 
-def _is_meant(one: _Weighed, criterion: Criterion, facts: Facts) -> bool:
+def _is_meant(one: _Weighed, criterion: Criterion, facts: CaseFacts) -> bool:
     """It compares what the criterion asks about. Where that names no facts, the words have to be close."""
     if not criterion.facts:
         return one.score >= _FITTING
     wanted = {name for fact in facts.items if fact.wanted for name in fact.fields}
     used = set(one.fields)
-    if one.holds == "absent" and any(_said_of(path, one.rule, facts) for path in criterion.facts):
+    if one.holds == "absent" and any(_is_missing_fact(path, one.rule, facts) for path in criterion.facts):
         return True
     return len(used & wanted) * 2 > len(used)
 
 
-def _said_of(path: str, one: Rule, facts: Facts) -> bool:
+def _is_missing_fact(path: str, one: BindingSentence, facts: CaseFacts) -> bool:
     """The criterion names a fact, the case does not have it, and the sentence is about it."""
     if any(fact.name == path or fact.name.startswith(f"{path}.") for fact in facts.items):
         return False
@@ -281,7 +291,7 @@ def _said_of(path: str, one: Rule, facts: Facts) -> bool:
     return bool(tokens) and all(is_said(token, stems(one.text)) for token in tokens)
 
 
-def _known(criterion: Criterion, facts: Facts, used: Collection[str] = ()) -> frozenset[str]:
+def _find_known_words(criterion: Criterion, facts: CaseFacts, used: Collection[str] = ()) -> frozenset[str]:
     """What the case and the criterion speak of. A flag that is off speaks of nothing."""
     known = set(stems(" ".join((criterion.text, *criterion.hints))))
     for fact in facts.items:
@@ -295,20 +305,20 @@ def _known(criterion: Criterion, facts: Facts, used: Collection[str] = ()) -> fr
     return frozenset(known)
 
 
-def _unread(one: Rule, status: Status, known: frozenset[str]) -> tuple[str, ...]:
+def _unread(one: BindingSentence, status: CriterionStatus, known: frozenset[str]) -> tuple[str, ...]:
     """Words that nothing explains: each may be a condition that nobody has looked at. For NOT_MET those that say whom
     the sentence binds, since one bound that fails is enough; for MET all of them. Of "A or B" one has to be known."""
     joined = {word for pair in _EITHER.findall(one.text) if _any_known(pair, known) for word in words(" ".join(pair))}
     telling = one.body if status == "MET" else one.head
-    unread = tuple(word for word in telling if word not in joined and not is_said(reduced(word), known))
+    unread = tuple(word for word in telling if word not in joined and not is_said(stem_word(word), known))
     return unread if status == "MET" or len(unread) > len(telling) // 6 else ()
 
 
 def _any_known(pair: tuple[str, str], known: frozenset[str]) -> bool:
-    return any(is_said(reduced(word), known) for one in pair for word in words(one))
+    return any(is_said(stem_word(word), known) for one in pair for word in words(one))
 
 
-def _score(wanted: Mapping[str, float], one: Rule) -> float:
+def _score(wanted: Mapping[str, float], one: BindingSentence) -> float:
     """The share of the criterion's words that the sentence and its headings have, rare ones counting more."""
     return sum(rarity for term, rarity in wanted.items() if term in one.terms) / (sum(wanted.values()) or 1.0)
 
@@ -324,16 +334,16 @@ def _rarity(shelf: Shelf) -> dict[str, float]:
     return {term: math.log(1 + len(sections) / count) for term, count in counted.items()}
 
 
-def _applies(one: Rule, facts: Facts) -> bool:
+def _applies(one: BindingSentence, facts: CaseFacts) -> bool:
     """Not when a condition that code can compare does not hold, or when it binds what the case says it is not."""
     if any(compare(each, one.text, facts).holds == "no" for each in one.conditions):
         return False
-    head = frozenset(map(reduced, one.head))
+    head = frozenset(map(stem_word, one.head))
     denied = [fact.own for fact in facts.items if fact.kind == "flag" and not any(fact.values) and fact.own]
     return not any(own <= head for own in denied)
 
 
-def _of_this_kind(weighed: list[_Weighed], facts: Facts) -> list[_Weighed]:
+def _of_this_kind(weighed: list[_Weighed], facts: CaseFacts) -> list[_Weighed]:
     """Where some rules name what the case is of, a kind or a product, the others are about something else."""
     everything = [str(value) for fact in facts.items if fact.kind == "text" for value in fact.values]
     for value in dict.fromkeys(one for one in everything if len(one.split()) <= 3 and len(one) > 3):
@@ -343,7 +353,7 @@ def _of_this_kind(weighed: list[_Weighed], facts: Facts) -> list[_Weighed]:
     return weighed
 
 
-def _weigh(score: float, one: Rule, facts: Facts) -> _Weighed:
+def _weigh(score: float, one: BindingSentence, facts: CaseFacts) -> _Weighed:
     """All bounds have to hold; of quantities with an "or" between them one is enough, with its own dates."""
     compared: list[Compared] = []
     ways: list[list[Compared]] = [[]]
@@ -369,7 +379,7 @@ def _all(way: Sequence[Compared]) -> Holds:
     return "no" if "no" in results else next((each for each in results if each != "yes"), "yes")
 
 
-def _turns(one: Rule, best: _Weighed, status: Status, facts: Facts) -> bool:
+def _turns(one: BindingSentence, best: _Weighed, status: CriterionStatus, facts: CaseFacts) -> bool:
     """Whether a sentence may turn the verdict round: it makes an exception, and it is about the same."""
     pattern = _EXCEPTION if status == "NOT_MET" else _RESTRICTION
     if not pattern.search(one.text):
@@ -383,13 +393,13 @@ def _turns(one: Rule, best: _Weighed, status: Status, facts: Facts) -> bool:
     used = [fact for fact in facts.items if any(name in best.subject for name in fact.fields)]
     if not any(fact.tokens and all(is_said(token, one.stems) for token in fact.tokens) for fact in used):
         return False
-    shared = sum(is_said(reduced(word), one.stems) for word in best.rule.body)
+    shared = sum(is_said(stem_word(word), one.stems) for word in best.rule.body)
     return shared * 2 >= len(best.rule.body)
 
 
-def _named(*weighed: _Weighed) -> tuple[tuple[str, Unsaid], ...]:
+def _list_facts(*weighed: _Weighed) -> tuple[tuple[str, Unsaid], ...]:
     return tuple((name, UNSAID) for one in weighed for name in one.fields)
 
 
-def _claims(scored: Iterable[tuple[float, Rule]]) -> tuple[Claim, ...]:
+def _claims(scored: Iterable[tuple[float, BindingSentence]]) -> tuple[QuoteClaim, ...]:
     return tuple(one.claim for score, one in list(scored)[:2] if score > 0)

@@ -15,11 +15,11 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from circumspect.knowledge.terms import reduced, words
-from circumspect.review.values import Case, Criterion
+from circumspect.knowledge.terms import stem_word, words
+from circumspect.review.values import Criterion, ReviewCase
 from circumspect.values import Json
 
-Kind = Literal["date", "number", "flag", "text"]
+FactKind = Literal["date", "number", "flag", "text"]
 
 FITS = 0.6
 _MARGIN = 0.1
@@ -27,7 +27,7 @@ _WANTED = 0.15
 _ABOVE = 0.5
 """What the names above a fact count, against its own."""
 _TYPES = frozenset(words("date dated day on at of is in the id value amount number count total name kind type")) | {
-    *words("no and to by for a percent"), *map(reduced, words("date dated value type percent")),
+    *words("no and to by for a percent"), *map(stem_word, words("date dated value type percent")),
 }  # fmt: skip
 """As `reduced` leaves them."""
 _SPLIT = re.compile(r"[._\-\s]+|(?<=[a-z])(?=[A-Z])")
@@ -35,13 +35,13 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class CaseFact:
     """One field, or the same field of every item in a list (`flights.*.booked_on`), with its values in order."""
 
     name: str
     fields: tuple[str, ...]
     values: tuple[Json, ...]
-    kind: Kind
+    kind: FactKind
     tokens: frozenset[str]
     own: frozenset[str]
     """The words of the last part of the name."""
@@ -50,11 +50,11 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Facts:
-    items: tuple[Fact, ...]
+class CaseFacts:
+    items: tuple[CaseFact, ...]
     weight: Mapping[str, float]
 
-    def link(self, phrase: str, kind: Kind) -> Fact | None:
+    def link(self, phrase: str, kind: FactKind) -> CaseFact | None:
         """The fact of that kind that is meant; None where there is none, or more than one."""
         said = stems(phrase)
         scored = sorted(
@@ -70,17 +70,17 @@ class Facts:
             return None
         return scored[0][1]
 
-    def _fit(self, fact: Fact, said: frozenset[str]) -> float:
+    def _fit(self, fact: CaseFact, said: frozenset[str]) -> float:
         """The share of a name's words that were said, each by how well it tells the fact from others."""
         weights = {token: self.weight[token] * (1.0 if token in fact.own else _ABOVE) for token in fact.tokens}
         whole = sum(weights.values())
         return sum(weight for token, weight in weights.items() if is_said(token, said)) / whole if whole else 0.0
 
-    def wanted(self, *kinds: Kind) -> Sequence[Fact]:
+    def pick_wanted(self, *kinds: FactKind) -> Sequence[CaseFact]:
         return [fact for fact in self.items if fact.wanted and fact.kind in kinds]
 
 
-def facts_of(case: Case, criterion: Criterion) -> Facts:
+def facts_of(case: ReviewCase, criterion: Criterion) -> CaseFacts:
     groups: dict[str, list[str]] = {}
     for name in case.fields:
         groups.setdefault(".".join("*" if part.isdigit() else part for part in name.split(".")), []).append(name)
@@ -92,9 +92,9 @@ def facts_of(case: Case, criterion: Criterion) -> Facts:
         tokens = frozenset().union(*(_tokens(part) for part in parts))
         wanted = any(group == path or group.startswith(f"{path}.") for path in criterion.facts)
         if kind is not None:
-            items.append(Fact(group, tuple(names), values, kind, tokens, _tokens("".join(parts[-1:])), wanted))
+            items.append(CaseFact(group, tuple(names), values, kind, tokens, _tokens("".join(parts[-1:])), wanted))
     counted = Counter(token for fact in items for token in fact.tokens)
-    return Facts(tuple(items), {token: count**-0.5 for token, count in counted.items()})
+    return CaseFacts(tuple(items), {token: count**-0.5 for token, count in counted.items()})
 
 
 def _items(value: Json) -> Sequence[Json]:
@@ -103,11 +103,11 @@ def _items(value: Json) -> Sequence[Json]:
 
 @lru_cache(maxsize=10_000)
 def _tokens(name: str) -> frozenset[str]:
-    found = frozenset(reduced(part.lower()) for part in _SPLIT.split(name) if part)
+    found = frozenset(stem_word(part.lower()) for part in _SPLIT.split(name) if part)
     return found - _TYPES
 
 
-def _kind(values: Sequence[Json]) -> Kind | None:
+def _kind(values: Sequence[Json]) -> FactKind | None:
     if not values:
         return None
     if all(isinstance(value, bool) for value in values):
@@ -130,7 +130,7 @@ def as_date(value: Json) -> date | None:
 
 @lru_cache(maxsize=10_000)
 def stems(text: str) -> frozenset[str]:
-    return frozenset(reduced(word) for word in words(text))
+    return frozenset(stem_word(word) for word in words(text))
 
 
 def is_said(token: str, said: frozenset[str]) -> bool:

@@ -15,11 +15,11 @@ from typing import Protocol
 
 from circumspect.errors import ModelError
 from circumspect.knowledge.passages import sentences
-from circumspect.knowledge.tree import Document, Section
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.review.shelf import Shelf
-from circumspect.values import Json, ModelRequest, ModelUsage, Said
+from circumspect.values import ChatMessage, Json, ModelRequest, ModelUsage
 
 AT_ONCE = 60
 """A larger outline is shown level by level."""
@@ -81,7 +81,7 @@ class FileCache:
 class Picked:
     """`failed` says that the model could not be asked; what was paid for is in `calls` all the same."""
 
-    sections: tuple[tuple[Document, Section], ...]
+    sections: tuple[tuple[KnowledgeDocument, DocumentSection], ...]
     calls: tuple[ModelUsage, ...]
     failed: str = ""
 
@@ -89,7 +89,7 @@ class Picked:
 # --- summaries ------------------------------------------------------------------------------------------------------
 
 
-def leading(document: Document, section: Section) -> str:
+def leading(document: KnowledgeDocument, section: DocumentSection) -> str:
     """What a section is about with no model: how its own text begins."""
     own = document.quote(section.own)
     body = own.partition("\n")[2] if section.id else own
@@ -97,7 +97,9 @@ def leading(document: Document, section: Section) -> str:
     return first if len(first) <= _LEAD else f"{first[:_LEAD]}…"
 
 
-async def summarise(document: Document, model: Model, cache: SummaryCache) -> tuple[Summaries, tuple[ModelUsage, ...]]:
+async def summarise(
+    document: KnowledgeDocument, model: Model, cache: SummaryCache
+) -> tuple[Summaries, tuple[ModelUsage, ...]]:
     """From the cache, or made now and put there. Sections that the model leaves out get their first words."""
     words = prompt("review_summary")
     key = f"{document.hash[:32]}-{_name(model)}-{words.id.rpartition('@')[2]}"
@@ -129,7 +131,9 @@ def _name(model: Model) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in model.name)[:80]
 
 
-def _summary_request(document: Document, batch: Sequence[Section], prompt_id: str, words: str) -> ModelRequest:
+def _summary_request(
+    document: KnowledgeDocument, batch: Sequence[DocumentSection], prompt_id: str, words: str
+) -> ModelRequest:
     texts = "\n\n".join(f"[{one.id}] {' › '.join(one.path)}\n{document.quote(one.own)[:_SHOWN]}" for one in batch)
     item: dict[str, Json] = {
         "type": "object",
@@ -143,7 +147,7 @@ def _summary_request(document: Document, batch: Sequence[Section], prompt_id: st
         "required": ["summaries"],
         "additionalProperties": False,
     }
-    said = (Said("user", f"Document: {document.title}\n\n{texts}"),)
+    said = (ChatMessage("user", f"Document: {document.title}\n\n{texts}"),)
     return ModelRequest("summarise", prompt_id, words, said, schema=schema, max_tokens=2000, temperature=0.0)
 
 
@@ -176,7 +180,7 @@ async def pick(query: str, shelf: Shelf, summaries: Mapping[str, Summaries], mod
     return Picked(tuple(once.values())[:MOST_PICKED], tuple(calls))
 
 
-def _depth(pairs: Sequence[tuple[Document, Section]]) -> int:
+def _depth(pairs: Sequence[tuple[KnowledgeDocument, DocumentSection]]) -> int:
     """As deep as an outline of AT_ONCE lines goes, and one level at least."""
     depth = 1
     while sum(section.level <= depth + 1 for _, section in pairs) <= AT_ONCE:
@@ -186,15 +190,15 @@ def _depth(pairs: Sequence[tuple[Document, Section]]) -> int:
 
 async def _choose(
     query: str,
-    shown: Sequence[tuple[Document, Section]],
+    shown: Sequence[tuple[KnowledgeDocument, DocumentSection]],
     summaries: Mapping[str, Summaries],
     model: Model,
     calls: list[ModelUsage],
-) -> list[tuple[Document, Section]]:
+) -> list[tuple[KnowledgeDocument, DocumentSection]]:
     words = prompt("review_search")
     several = len({document.id for document, _ in shown}) > 1
     lines: list[str] = []
-    by_id: dict[str, tuple[Document, Section]] = {}
+    by_id: dict[str, tuple[KnowledgeDocument, DocumentSection]] = {}
     for document, section in shown:
         id_ = f"{document.id}#{section.id}" if several else section.id
         by_id[id_] = (document, section)
@@ -209,7 +213,7 @@ async def _choose(
     }
     request = ModelRequest(
         "analyse", words.id, words.render(most=str(MOST_PICKED)),
-        (Said("user", "\n".join(("Outline:", *lines, "", f"Looked for: {query}"))),),
+        (ChatMessage("user", "\n".join(("Outline:", *lines, "", f"Looked for: {query}"))),),
         schema=schema, max_tokens=300, temperature=0.0,
     )  # fmt: skip
     reply = await model.complete(request)

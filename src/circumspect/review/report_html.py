@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.review.report_text import summary
-from circumspect.review.values import Citation, Criterion, Result
+from circumspect.review.values import Citation, Criterion, CriterionResult
 
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -29,7 +29,9 @@ table { border-collapse: collapse; } td, th { text-align: start; padding: .1rem 
 """
 
 
-def page(results: Sequence[Result], criteria: Mapping[str, Criterion], documents: Mapping[str, Document]) -> str:
+def page(
+    results: Sequence[CriterionResult], criteria: Mapping[str, Criterion], documents: Mapping[str, KnowledgeDocument]
+) -> str:
     allowed = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     title = f"Review of {', '.join(dict.fromkeys(result.case for result in results)) or 'nothing'}"
     quoted = [citation for result in results for citation in result.citations]
@@ -48,7 +50,7 @@ def page(results: Sequence[Result], criteria: Mapping[str, Criterion], documents
     )
 
 
-def _result(result: Result, criterion: Criterion | None) -> Iterator[str]:
+def _result(result: CriterionResult, criterion: Criterion | None) -> Iterator[str]:
     yield f'<article id="{_id("result", result.case, result.criterion)}"><h2>'
     yield f'<span class="status {result.status}">{result.status.replace("_", " ")}</span> '
     yield f"{escape(result.criterion)} <span class=soft>{result.confidence:.2f}</span></h2>"
@@ -69,10 +71,10 @@ def _result(result: Result, criterion: Criterion | None) -> Iterator[str]:
     yield f'<p class="soft">{escape(" · ".join(part for part in said if part))}</p></article>'
 
 
-def _document(document: Document, quoted: Sequence[Citation]) -> Iterator[str]:
+def _document(document: KnowledgeDocument, quoted: Sequence[Citation]) -> Iterator[str]:
     yield f"<h2>{escape(document.title)}</h2><p class=soft>{escape(document.id)}</p><pre>"
     at = 0
-    for start, end, places in _merged([one for one in quoted if one.document == document.id]):
+    for start, end, places in _merge_citations([one for one in quoted if one.document == document.id]):
         yield escape(document.text[at:start])
         yield "".join(f'<span id="{place}"></span>' for place in places)
         yield f"<mark>{escape(document.text[start:end])}</mark>"
@@ -80,7 +82,7 @@ def _document(document: Document, quoted: Sequence[Citation]) -> Iterator[str]:
     yield f"{escape(document.text[at:])}</pre>"
 
 
-def _merged(citations: Sequence[Citation]) -> list[tuple[int, int, list[str]]]:
+def _merge_citations(citations: Sequence[Citation]) -> list[tuple[int, int, list[str]]]:
     """Quotes that overlap are marked as one, with the places of all of them."""
     merged: list[tuple[int, int, list[str]]] = []
     for citation in sorted(citations, key=lambda one: (one.start, one.end)):

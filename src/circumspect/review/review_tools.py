@@ -15,14 +15,14 @@ from typing import Any
 
 import orjson
 
-from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 from circumspect.policy.arguments import validator
 from circumspect.ports import Model
 from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries, pick
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import STATUSES, Case
-from circumspect.review.verdict import UNSAID, Claim, Proposal
+from circumspect.review.values import STATUSES, ReviewCase
+from circumspect.review.verdict import UNSAID, QuoteClaim, VerdictProposal
 from circumspect.values import Json, JsonObject, ModelUsage, ToolCall, ToolSpec
 
 _SECTION_SHOWN = 1_400
@@ -105,7 +105,7 @@ SPECS: Mapping[str, ToolSpec] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     text: str
     calls: tuple[ModelUsage, ...] = ()
     """What a search by the model cost."""
@@ -124,22 +124,26 @@ def enforce(call: ToolCall) -> Refusal | None:
     spec = SPECS.get(call.tool)
     if spec is None:
         return Refusal(f"There is no tool {call.tool!r}. The tools are {', '.join(SPECS)}.")
-    wrong = [_said(error) for error in validator(spec).iter_errors(call.arguments)]
+    wrong = [_describe_error(error) for error in validator(spec).iter_errors(call.arguments)]
     return Refusal(f"The arguments of {call.tool} do not fit: {'; '.join(wrong[:4])}.") if wrong else None
 
 
-def _said(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     where = ".".join(str(part) for part in error.instance_path)
     return f"{where}: {str(error.message)[:300]}" if where else str(error.message)[:300]
 
 
-def proposal_of(arguments: JsonObject) -> Proposal:
+def proposal_of(arguments: JsonObject) -> VerdictProposal:
     """The verdict that `finish` was called with; its arguments have been through `enforce`."""
     given: Mapping[str, Any] = arguments
-    claims = tuple(Claim(one["quote"], _document(one), one.get("section", "")) for one in given.get("citations", ()))
+    claims = tuple(
+        QuoteClaim(one["quote"], _document(one), one.get("section", "")) for one in given.get("citations", ())
+    )
     facts = tuple((one["field"], one.get("value", UNSAID)) for one in given.get("evidence", ()))
     reason = _REASONS.get(given.get("reason", ""))
-    return Proposal(given["status"], float(given["confidence"]), given["rationale"].strip(), claims, facts, reason)
+    return VerdictProposal(
+        given["status"], float(given["confidence"]), given["rationale"].strip(), claims, facts, reason
+    )
 
 
 def _document(claim: Mapping[str, str]) -> str:
@@ -147,25 +151,25 @@ def _document(claim: Mapping[str, str]) -> str:
 
 
 @dataclass
-class Desk:
+class ReviewTools:
     """What is at hand for one evaluation."""
 
-    case: Case
+    case: ReviewCase
     shelf: Shelf
     model: Model | None = None
     summaries: Mapping[str, Summaries] = field(default_factory=dict)
     """Empty: search by words."""
-    kept: dict[str, asyncio.Task[Answer | Refusal]] = field(default_factory=dict)
+    kept: dict[str, asyncio.Task[ToolAnswer | Refusal]] = field(default_factory=dict)
 
-    async def answer(self, call: ToolCall) -> Answer | Refusal:
+    async def answer(self, call: ToolCall) -> ToolAnswer | Refusal:
         """Run a call that was let through. The second time, and beside the first, the same answer at no cost."""
         if call.hash in self.kept:
             known = await self.kept[call.hash]
-            return Answer(known.text) if isinstance(known, Answer) else known
+            return ToolAnswer(known.text) if isinstance(known, ToolAnswer) else known
         self.kept[call.hash] = asyncio.create_task(self._run(call.tool, call.arguments))
         return await self.kept[call.hash]
 
-    async def _run(self, tool: str, arguments: Mapping[str, Any]) -> Answer | Refusal:
+    async def _run(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer | Refusal:
         match tool:
             case "policy_search":
                 return await self._search(arguments["query"])
@@ -175,38 +179,38 @@ class Desk:
                 return self._tighten(arguments["section"], arguments["query"])
         return Refusal(f"{tool} is not run this way.")
 
-    async def _search(self, query: str) -> Answer:
+    async def _search(self, query: str) -> ToolAnswer:
         calls: tuple[ModelUsage, ...] = ()
         notice = ""
         if self.model is not None and self.summaries:
             picked = await pick(query, self.shelf, self.summaries, self.model)
             calls = picked.calls
             if picked.sections:
-                return Answer("\n\n".join(_shown(*pair, pair[1].own) for pair in picked.sections), calls)
+                return ToolAnswer("\n\n".join(_render_section(*pair, pair[1].own) for pair in picked.sections), calls)
             notice = f"The model could not search the outline ({picked.failed or 'nothing chosen'}); searched by words."
         hits = self.shelf.search(query, 5)
-        text = "\n\n".join(_shown(hit.document, hit.section, hit.span) for hit in hits)
-        return Answer(text or "Nothing in the documents has these words.", calls, notice)
+        text = "\n\n".join(_render_section(hit.document, hit.section, hit.span) for hit in hits)
+        return ToolAnswer(text or "Nothing in the documents has these words.", calls, notice)
 
-    def _facts(self, name: str) -> Answer:
+    def _facts(self, name: str) -> ToolAnswer:
         found = self.case.under(name)
         if found:
-            return Answer(_json({key: value.to_json() for key, value in found.items()}))
+            return ToolAnswer(_json({key: value.to_json() for key, value in found.items()}))
         close = difflib.get_close_matches(name, self.case.fields, 5, 0.5)
-        return Answer(_json({"found": False, "problem": f"The case has no field {name!r}.", "similar": close}))
+        return ToolAnswer(_json({"found": False, "problem": f"The case has no field {name!r}.", "similar": close}))
 
-    def _tighten(self, reference: str, query: str) -> Answer | Refusal:
+    def _tighten(self, reference: str, query: str) -> ToolAnswer | Refusal:
         found = self.shelf.find(reference)
         if found is None:
             return Refusal(f"There is no section {reference!r}. Use document#section as policy_search shows it.")
         document, section = found
         spans = self.shelf.tighten(section, document, query)
         if not spans:
-            return Answer("No sentence of this section has these words.")
-        return Answer("\n".join(f"- {document.quote(span)}" for span in spans))
+            return ToolAnswer("No sentence of this section has these words.")
+        return ToolAnswer("\n".join(f"- {document.quote(span)}" for span in spans))
 
 
-def _shown(document: Document, section: Section, span: Span) -> str:
+def _render_section(document: KnowledgeDocument, section: DocumentSection, span: TextSpan) -> str:
     text = document.quote(span)
     page = f", page {document.page_of(span.start)}" if document.pages else ""
     head = f"[{document.id}#{section.id}] {' › '.join(section.path) or document.title}{page}"

@@ -16,11 +16,11 @@ from circumspect.errors import ModelError
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
-from circumspect.review.controller import Journal, Limits, react
+from circumspect.review.controller import ReviewJournal, ReviewLimits, react
 from circumspect.review.heuristic import heuristic
 from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, leading, summarise
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, ControllerName, Criterion, Result, Step
+from circumspect.review.values import ControllerName, Criterion, CriterionResult, ReviewCase, TraceStep
 from circumspect.review.verdict import FLOOR
 from circumspect.values import ModelUsage, digest
 
@@ -32,7 +32,7 @@ class Reviewing:
     """How criteria are reviewed in one run."""
 
     model: Model | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: ReviewLimits = field(default_factory=ReviewLimits)
     fallback: bool = True
     prompt: Prompt | None = None
     """Other words than ours for the model; results carry its id."""
@@ -53,7 +53,7 @@ class Reviewing:
         """Two runs with the same one give comparable results."""
         if self.model is None:
             return digest(["heuristic", self.limits.floor])
-        limits = [getattr(self.limits, name) for name in Limits.__slots__]
+        limits = [getattr(self.limits, name) for name in ReviewLimits.__slots__]
         return digest(["react", self.model.name, self.words.id, limits, self.fallback])
 
 
@@ -92,69 +92,69 @@ async def prepare(
 
 
 async def review(
-    case: Case,
+    case: ReviewCase,
     criterion: Criterion,
     prepared: Prepared,
     reviewing: Reviewing,
     *,
     document: str | None = None,
-    watch: Callable[[Step], None] | None = None,
-) -> Result:
+    watch: Callable[[TraceStep], None] | None = None,
+) -> CriterionResult:
     """`document` narrows the shelf to the one that the criterion is about. Never raises, but when it is cancelled."""
     shelf = prepared.shelf.only(document)
     if reviewing.model is None:
         return by_heuristic(case, criterion, shelf, reviewing.limits.floor, watch)
-    journal = Journal(watch)
+    journal = ReviewJournal(watch)
     try:
         return await react(
             case, criterion, shelf, reviewing.model, limits=reviewing.limits, summaries=prepared.summaries,
             words=reviewing.words, journal=journal, stream=reviewing.stream,
         )  # fmt: skip
     except ModelError as problem:
-        journal.spent(*([problem.usage] if problem.usage else []))
-        journal.write(Step("notice", f"{problem.code}: {problem.problem}", reason=ReasonCode.MODEL_FAILED))
+        journal.add_usage(*([problem.usage] if problem.usage else []))
+        journal.write(TraceStep("notice", f"{problem.code}: {problem.problem}", reason=ReasonCode.MODEL_FAILED))
         return _without(case, criterion, shelf, reviewing, journal, ReasonCode.MODEL_FAILED, problem.problem)
     except Exception as problem:
         log.exception("evaluation failed", extra={"criterion": criterion.id})
-        journal.write(Step("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR))
+        journal.write(TraceStep("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR))
         return _without(
             case, criterion, shelf, reviewing, journal, ReasonCode.INTERNAL_ERROR, "Something of ours failed."
         )
 
 
 def _without(
-    case: Case,
+    case: ReviewCase,
     criterion: Criterion,
     shelf: Shelf,
     reviewing: Reviewing,
-    journal: Journal,
+    journal: ReviewJournal,
     reason: ReasonCode,
     why: str,
-) -> Result:
+) -> CriterionResult:
     if reviewing.fallback:
         found = by_heuristic(case, criterion, shelf, reviewing.limits.floor, journal.watch)
         trace = (*journal.steps, *found.trace)
         return replace(found, trace=trace, calls=tuple(journal.calls), seconds=time.monotonic() - journal.began)
-    return Result(
+    return CriterionResult(
         case.id, criterion.id, "UNCERTAIN", 0.0, why, "react", reason_code=reason, prompt_id=reviewing.words.id,
         trace=tuple(journal.steps), calls=tuple(journal.calls), seconds=time.monotonic() - journal.began,
     )  # fmt: skip
 
 
 def by_heuristic(
-    case: Case,
+    case: ReviewCase,
     criterion: Criterion,
     shelf: Shelf,
     floor: float = FLOOR,
-    watch: Callable[[Step], None] | None = None,
-) -> Result:
+    watch: Callable[[TraceStep], None] | None = None,
+) -> CriterionResult:
     """A few milliseconds of computing, and never an exception."""
     try:
         return heuristic(case, criterion, shelf, floor=floor, watch=watch)
     except Exception as problem:
         log.exception("evaluation failed", extra={"criterion": criterion.id})
-        step = Step("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR)
-        return Result(
+        step = TraceStep("notice", type(problem).__name__, reason=ReasonCode.INTERNAL_ERROR)
+        return CriterionResult(
             case.id, criterion.id, "UNCERTAIN", 0.0, "Something of ours failed.", "heuristic",
             reason_code=ReasonCode.INTERNAL_ERROR, trace=(step,),
         )  # fmt: skip

@@ -17,16 +17,16 @@ from typing import Any
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.knowledge.read_document import read_document
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.ports import Clock, Ids, Model
-from circumspect.prompts import chosen
+from circumspect.prompts import use_prompts
 from circumspect.review.case_files import Criteria, criteria_of, read_case
-from circumspect.review.controller import Limits
-from circumspect.review.experiment_arms import Transactions, end, words_of
+from circumspect.review.controller import ReviewLimits
+from circumspect.review.experiment_arms import TransactionRunner, finish_evaluation, load_prompts
 from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import StoredSummaries, row_of
-from circumspect.review.values import Case, Criterion, Result
+from circumspect.review.values import Criterion, CriterionResult, ReviewCase
 from circumspect.stores import knowledge, reviews
 from circumspect.stores.reviews import Evaluation
 
@@ -36,21 +36,21 @@ LEASE_SECONDS = 300.0
 CONCURRENT = 4
 
 
-class Work:
+class EvaluationInput:
     """What an evaluation is about, read from its request. Raises `ConfigError` that names the field."""
 
-    def __init__(self, case: Case, criteria: Criteria, documents: Sequence[Document]) -> None:
+    def __init__(self, case: ReviewCase, criteria: Criteria, documents: Sequence[KnowledgeDocument]) -> None:
         self.case, self.criteria, self.shelf = case, criteria, Shelf(documents)
         self.items: tuple[Criterion, ...] = criteria.of(case, self.shelf.names)
         if not self.items:
             raise ConfigError("No criterion is about this case.", fix="Compare 'policy' in the case and the criteria.")
 
 
-def read_request(request: Mapping[str, Any], stored: Mapping[str, Document]) -> Work:
+def read_request(request: Mapping[str, Any], stored: Mapping[str, KnowledgeDocument]) -> EvaluationInput:
     """CPU work, for PDFs seconds of it: not for the event loop."""
     case = read_case(request["case"], "case")
     criteria = criteria_of(request["criteria"], "criteria")
-    documents: list[Document] = []
+    documents: list[KnowledgeDocument] = []
     for index, one in enumerate(request["documents"]):
         where = f"documents[{index}]"
         if one.get("stored"):
@@ -60,7 +60,7 @@ def read_request(request: Mapping[str, Any], stored: Mapping[str, Document]) -> 
     names = [document.id for document in documents]
     if len(set(names)) < len(names):
         raise ConfigError("Two documents have the same name.", fix="Give each its own name: results name them.")
-    return Work(case, criteria, documents)
+    return EvaluationInput(case, criteria, documents)
 
 
 def bytes_of(one: Mapping[str, Any], where: str) -> bytes:
@@ -75,9 +75,11 @@ def bytes_of(one: Mapping[str, Any], where: str) -> bytes:
         ) from None
 
 
-async def stored_documents(store: Transactions, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Document]:
+async def load_stored_documents(
+    store: TransactionRunner, tenant: str, request: Mapping[str, Any]
+) -> Mapping[str, KnowledgeDocument]:
     """The tenant's own documents that a request names."""
-    found: dict[str, Document] = {}
+    found: dict[str, KnowledgeDocument] = {}
     for one in request["documents"]:
         if name := one.get("stored"):
             document = await store.tx(knowledge.get, tenant, name)
@@ -87,10 +89,10 @@ async def stored_documents(store: Transactions, tenant: str, request: Mapping[st
     return found
 
 
-class Running:
+class EvaluationRunner:
     """The evaluations that this worker has under way."""
 
-    def __init__(self, store: Transactions, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
+    def __init__(self, store: TransactionRunner, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
         self._store, self._clock, self._ids, self._computing = store, clock, ids, computing
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
@@ -129,33 +131,33 @@ class Running:
                 await asyncio.shield(self._store.tx(reviews.release, tenant, id_, token))
             raise
         except CircumspectError as problem:
-            await self._failed(tenant, id_, token, f"{problem.problem} {problem.fix}".strip())
+            await self._record_failure(tenant, id_, token, f"{problem.problem} {problem.fix}".strip())
         except Exception:
             log.exception("evaluation failed", extra={"evaluation": id_})
-            await self._failed(tenant, id_, token, "Something of ours failed.")
+            await self._record_failure(tenant, id_, token, "Something of ours failed.")
 
-    async def _failed(self, tenant: str, id_: str, token: str, problem: str) -> None:
+    async def _record_failure(self, tenant: str, id_: str, token: str, problem: str) -> None:
         now = self._clock.now().timestamp()
         with contextlib.suppress(CircumspectError):
-            await self._store.tx(end, tenant, id_, token, "failed", now, problem)
+            await self._store.tx(finish_evaluation, tenant, id_, token, "failed", now, problem)
 
     async def _evaluate(self, tenant: str, id_: str, token: str, model: Model | None) -> None:
         evaluation = await self._store.tx(reviews.get, frozenset({tenant}), id_)
         if evaluation is None:
             return
-        with chosen(await words_of(self._store, tenant, evaluation.request)):
+        with use_prompts(await load_prompts(self._store, tenant, evaluation.request)):
             await self._decide(evaluation, token, model)
 
     async def _decide(self, evaluation: Evaluation, token: str, model: Model | None) -> None:
         tenant, id_ = evaluation.tenant, evaluation.id
         request: Mapping[str, Any] = evaluation.request
-        stored = await stored_documents(self._store, tenant, request)
+        stored = await load_stored_documents(self._store, tenant, request)
         async with self._computing:
             work = await asyncio.to_thread(read_request, request, stored)
         reviewing = _reviewing(request, model if evaluation.controller == "react" else None)
         about = {work.criteria.document_of(one, work.shelf.names) for one in work.items}
         prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant), about=about)
-        known = await self._store.tx(reviews.decided, tenant, id_)
+        known = await self._store.tx(reviews.get_decided_criteria, tenant, id_)
         waiting = iter([pair for pair in enumerate(work.items) if pair[1].id not in known])
         lost = asyncio.Event()
 
@@ -163,7 +165,7 @@ class Running:
             for position, criterion in waiting:
                 if lost.is_set():
                     return
-                row = row_of(await self._reviewed(work, criterion, prepared, reviewing), work.case, position)
+                row = row_of(await self._review_criterion(work, criterion, prepared, reviewing), work.case, position)
                 now = self._clock.now().timestamp()
                 kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, now + LEASE_SECONDS)
                 if not kept:
@@ -173,9 +175,11 @@ class Running:
             for _ in range(CONCURRENT if reviewing.model else 1):
                 group.create_task(worker())
         if not lost.is_set():
-            await self._store.tx(end, tenant, id_, token, "done", self._clock.now().timestamp())
+            await self._store.tx(finish_evaluation, tenant, id_, token, "done", self._clock.now().timestamp())
 
-    async def _reviewed(self, work: Work, criterion: Criterion, prepared: Prepared, reviewing: Reviewing) -> Result:
+    async def _review_criterion(
+        self, work: EvaluationInput, criterion: Criterion, prepared: Prepared, reviewing: Reviewing
+    ) -> CriterionResult:
         document = work.criteria.document_of(criterion, work.shelf.names)
         if reviewing.model is not None:
             return await review(work.case, criterion, prepared, reviewing, document=document)
@@ -186,6 +190,6 @@ class Running:
 
 def _reviewing(request: Mapping[str, Any], model: Model | None) -> Reviewing:
     given: Mapping[str, Any] = request.get("limits") or {}
-    plain = Limits()
-    limits = Limits(tokens=given.get("tokens") or plain.tokens, budget=given.get("budget") or plain.budget)
+    plain = ReviewLimits()
+    limits = ReviewLimits(tokens=given.get("tokens") or plain.tokens, budget=given.get("budget") or plain.budget)
     return Reviewing(model, limits, fallback=bool(request.get("fallback", True)))

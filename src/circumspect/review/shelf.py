@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from circumspect.knowledge.passages import cut, sentences
 from circumspect.knowledge.terms import query_terms, terms
-from circumspect.knowledge.tree import Document, Section, Span
+from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 from circumspect.review.citations import Searchable, searchable
 from circumspect.values import digest
 
@@ -29,9 +29,9 @@ TITLE_WEIGHT = 3.0
 class Hit:
     """A piece of a section. `score` is BM25's, greater is better."""
 
-    document: Document
-    section: Section
-    span: Span
+    document: KnowledgeDocument
+    section: DocumentSection
+    span: TextSpan
     score: float
 
     @property
@@ -40,8 +40,8 @@ class Hit:
 
 
 class Shelf:
-    def __init__(self, documents: Iterable[Document]) -> None:
-        self.documents: dict[str, Document] = {document.id: document for document in documents}
+    def __init__(self, documents: Iterable[KnowledgeDocument]) -> None:
+        self.documents: dict[str, KnowledgeDocument] = {document.id: document for document in documents}
         self._narrowed: dict[str, Shelf] = {}
         self._made: dict[tuple[str, ...], Any] = {}
 
@@ -72,7 +72,7 @@ class Shelf:
         made: T = self._made[key]
         return made
 
-    def find(self, reference: str) -> tuple[Document, Section] | None:
+    def find(self, reference: str) -> tuple[KnowledgeDocument, DocumentSection] | None:
         """A section by `document#section`, or by its id or its title where only one document has it."""
         name, _, id_ = reference.rpartition("#")
         if name in self.documents:
@@ -99,7 +99,9 @@ class Shelf:
         )
         return tuple(Hit(*self._pieces[row], score) for row, score in rows)
 
-    def tighten(self, section: Section, document: Document, query: str, limit: int = 4) -> Sequence[Span]:
+    def tighten(
+        self, section: DocumentSection, document: KnowledgeDocument, query: str, limit: int = 4
+    ) -> Sequence[TextSpan]:
         """The sentences of a section that have most of the query's words, in reading order."""
         wanted = set(query_terms(query))
         spans = list(sentences(document.quote(section.span), section.span.start))
@@ -108,7 +110,7 @@ class Shelf:
         return [spans[index] for index in sorted(-index for _, index in best)]
 
     @cached_property
-    def _pieces(self) -> dict[int, tuple[Document, Section, Span]]:
+    def _pieces(self) -> dict[int, tuple[KnowledgeDocument, DocumentSection, TextSpan]]:
         pieces = ((document, piece) for document in self.documents.values() for piece in cut(document))
         return {row: (document, piece.section, piece.span) for row, (document, piece) in enumerate(pieces, 1)}
 

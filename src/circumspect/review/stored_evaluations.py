@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from circumspect.review.outline import Summaries
-from circumspect.review.values import Case, Result
+from circumspect.review.values import CriterionResult, ReviewCase
 from circumspect.stores import reviews
 from circumspect.stores.reviews import ResultRow
 
 
-def row_of(result: Result, case: Case, position: int) -> ResultRow:
+def row_of(result: CriterionResult, case: ReviewCase, position: int) -> ResultRow:
     return ResultRow(
         result.case, case.hash, result.criterion, position, result.status, result.confidence,
         str(result.reason_code) if result.reason_code else None, result.controller, result.prompt_id,

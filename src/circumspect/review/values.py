@@ -14,8 +14,8 @@ from typing import Any, Literal
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, ModelUsage, digest
 
-Status = Literal["MET", "NOT_MET", "UNCERTAIN"]
-STATUSES: tuple[Status, ...] = ("MET", "NOT_MET", "UNCERTAIN")
+CriterionStatus = Literal["MET", "NOT_MET", "UNCERTAIN"]
+STATUSES: tuple[CriterionStatus, ...] = ("MET", "NOT_MET", "UNCERTAIN")
 ControllerName = Literal["react", "heuristic"]
 StepKind = Literal["thought", "action", "observation", "notice"]
 
@@ -47,7 +47,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Case:
+class ReviewCase:
     id: str
     fields: Mapping[str, Field]
     policy: str | None = None
@@ -112,7 +112,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CaseEvidence:
     """A field of the case with the value that it really has."""
 
     field: str
@@ -123,7 +123,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One line of a trace. `usage` is set on the thought that a model call brought."""
 
     kind: StepKind
@@ -135,7 +135,7 @@ class Step:
     usage: ModelUsage | None = None
 
     def to_json(self, *, whole: bool = False) -> dict[str, Json]:
-        shown: dict[str, Json] = {"kind": self.kind, "text": self.text if whole else shortened(self.text)}
+        shown: dict[str, Json] = {"kind": self.kind, "text": self.text if whole else shorten(self.text)}
         if self.tool:
             shown |= {"tool": self.tool, "call_id": self.call_id}
         if self.arguments:
@@ -152,7 +152,7 @@ class Step:
         return shown
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text) - SHOWN:,} more characters)"
 
 
@@ -160,20 +160,20 @@ def shortened(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CriterionResult:
     """A verdict on one criterion of one case. MET and NOT_MET carry at least one citation; the checks see to it."""
 
     case: str
     criterion: str
-    status: Status
+    status: CriterionStatus
     confidence: float
     rationale: str
     controller: ControllerName
     citations: tuple[Citation, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[CaseEvidence, ...] = ()
     reason_code: ReasonCode | None = None
     prompt_id: str = ""
-    trace: tuple[Step, ...] = ()
+    trace: tuple[TraceStep, ...] = ()
     calls: tuple[ModelUsage, ...] = ()
     seconds: float = 0.0
 
@@ -215,20 +215,20 @@ class Result:
         }
 
 
-def flat(value: Json, name: str = "") -> Mapping[str, Json]:
+def flatten(value: Json, name: str = "") -> Mapping[str, Json]:
     """Nested facts by dotted name. An empty list or object stays a value: that there is none is a fact too."""
     items: Sequence[tuple[str, Json]]
     if isinstance(value, Mapping) and value:
         items = [(str(key), item) for key, item in value.items()]
-    elif isinstance(value, Sequence) and not isinstance(value, str) and any(_nested(item) for item in value):
+    elif isinstance(value, Sequence) and not isinstance(value, str) and any(_is_nested(item) for item in value):
         items = [(str(index), item) for index, item in enumerate(value)]
     else:
         return {name: value} if name else {}
     found: dict[str, Json] = {}
     for key, item in items:
-        found |= flat(item, f"{name}.{key}" if name else key)
+        found |= flatten(item, f"{name}.{key}" if name else key)
     return found
 
 
-def _nested(value: Json) -> bool:
+def _is_nested(value: Json) -> bool:
     return isinstance(value, Mapping | Sequence) and not isinstance(value, str)

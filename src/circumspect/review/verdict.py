@@ -14,7 +14,7 @@ from typing import Final
 from circumspect.reasons import ReasonCode
 from circumspect.review.citations import cite
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import Case, Citation, Evidence, Status, flat
+from circumspect.review.values import CaseEvidence, Citation, CriterionStatus, ReviewCase, flatten
 from circumspect.values import Json
 
 FLOOR = 0.65
@@ -28,7 +28,7 @@ UNSAID: Final = Unsaid()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class QuoteClaim:
     """Words that somebody says stand in a document."""
 
     quote: str
@@ -38,23 +38,23 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    status: Status
+class VerdictProposal:
+    status: CriterionStatus
     confidence: float
     rationale: str
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[QuoteClaim, ...] = ()
     facts: tuple[tuple[str, Json | Unsaid], ...] = ()
     reason: ReasonCode | None = None
     """Why it abstains, where it does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedProposal:
     """A proposal next to what is really there."""
 
-    proposal: Proposal
+    proposal: VerdictProposal
     citations: tuple[Citation, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[CaseEvidence, ...]
     lost_quotes: tuple[str, ...]
     lost_facts: tuple[str, ...]
     surest: float
@@ -69,13 +69,13 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    status: Status
+class CriterionVerdict:
+    status: CriterionStatus
     confidence: float
     reason: ReasonCode | None
 
 
-def check(proposal: Proposal, case: Case, shelf: Shelf) -> Checked:
+def check(proposal: VerdictProposal, case: ReviewCase, shelf: Shelf) -> CheckedProposal:
     citations: dict[tuple[str, int, int], Citation] = {}
     lost_quotes: list[str] = []
     for claim in proposal.claims:
@@ -85,42 +85,42 @@ def check(proposal: Proposal, case: Case, shelf: Shelf) -> Checked:
             lost_quotes.append(claim.quote)
         else:
             citations.setdefault((found.document, found.start, found.end), found)
-    evidence: dict[str, Evidence] = {}
+    evidence: dict[str, CaseEvidence] = {}
     lost_facts: list[str] = []
     for name, value in proposal.facts:
         found_fields = _fields(case, name, value)
         if not found_fields:
             lost_facts.append(name)
-        evidence |= {one: Evidence(one, case.fields[one].value) for one in found_fields}
+        evidence |= {one: CaseEvidence(one, case.fields[one].value) for one in found_fields}
     surest = min((case.fields[name].confidence for name in evidence), default=1.0)
-    return Checked(
+    return CheckedProposal(
         proposal, tuple(citations.values()), tuple(evidence.values()), tuple(lost_quotes), tuple(lost_facts), surest
     )
 
 
-def rule(checked: Checked, floor: float = FLOOR) -> Verdict:
+def rule(checked: CheckedProposal, floor: float = FLOOR) -> CriterionVerdict:
     """The strictest reading of what was proposed and found."""
     proposal = checked.proposal
     confidence = max(0.0, min(proposal.confidence, checked.surest, 1.0))
     if proposal.status == "UNCERTAIN":
-        return Verdict("UNCERTAIN", confidence, proposal.reason or ReasonCode.ABSTAINED)
+        return CriterionVerdict("UNCERTAIN", confidence, proposal.reason or ReasonCode.ABSTAINED)
     if not checked.citations:
-        return Verdict("UNCERTAIN", confidence, ReasonCode.CITATION_NOT_FOUND)
+        return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.CITATION_NOT_FOUND)
     if checked.lost_facts:
-        return Verdict("UNCERTAIN", confidence, ReasonCode.EVIDENCE_NOT_FOUND)
+        return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.EVIDENCE_NOT_FOUND)
     if confidence < floor:
-        return Verdict("UNCERTAIN", confidence, ReasonCode.LOW_CONFIDENCE)
-    return Verdict(proposal.status, confidence, None)
+        return CriterionVerdict("UNCERTAIN", confidence, ReasonCode.LOW_CONFIDENCE)
+    return CriterionVerdict(proposal.status, confidence, None)
 
 
-def _fields(case: Case, name: str, value: Json | Unsaid) -> tuple[str, ...]:
+def _fields(case: ReviewCase, name: str, value: Json | Unsaid) -> tuple[str, ...]:
     """The fields that are meant, if each is there and has that value; a name may stand for everything below it."""
     fields = case.under(name)
     if isinstance(value, Unsaid):
         return tuple(fields)
     if name in fields:
         return (name,) if _same(fields[name].value, value) else ()
-    said = flat(value, name)
+    said = flatten(value, name)
     if not said or not all(one in fields and _same(fields[one].value, it) for one, it in said.items()):
         return ()
     return tuple(said)

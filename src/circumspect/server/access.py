@@ -19,15 +19,15 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from circumspect.errors import CircumspectError, StoreError
 from circumspect.server import credentials
 from circumspect.server.stores import access
-from circumspect.server.stores.access import USED_SECONDS, KnownKey, Role, Scope
+from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
@@ -61,7 +61,7 @@ class Caller:
 
     tenant: TenantId
     key: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[KeyScope]
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Operator:
 
     id: str
     name: str
-    role: Role
+    role: OperatorRole
     tenants: frozenset[TenantId] | None = None
 
 
@@ -107,39 +107,39 @@ class Door(Generic[T]):
         return let_in[self]
 
 
-def caller(*scopes: Scope) -> Door[Caller]:
+def caller(*scopes: KeyScope) -> Door[Caller]:
     """A tenant's key that has all these scopes; any key, when none is named. Counts against the tenant's rate."""
 
     async def look(request: Request) -> Caller:
         found = await _caller(request, _bearer(request))
-        _scoped(found, scopes)
+        _require_scopes(found, scopes)
         return found
 
     return Door(look)
 
 
-def operator(*roles: Role) -> Door[Operator]:
+def operator(*roles: OperatorRole) -> Door[Operator]:
     """A signed-in operator with one of these roles, or an admin; any operator, when none is named."""
 
     async def look(request: Request) -> Operator:
         found = await _operator(request)
-        _in_role(found, roles)
+        _require_role(found, roles)
         return found
 
     return Door(look)
 
 
-def either(scope: Scope | None = None, roles: tuple[Role, ...] = ()) -> Door[Principal]:
+def either(scope: KeyScope | None = None, roles: tuple[OperatorRole, ...] = ()) -> Door[Principal]:
     """A key with the scope (any key, when none is named), or an operator with one of the roles, or an admin."""
 
     async def look(request: Request) -> Principal:
         token = _bearer(request)
         if token and token.startswith("csk_"):
             key = await _caller(request, token)
-            _scoped(key, () if scope is None else (scope,))
+            _require_scopes(key, () if scope is None else (scope,))
             return Principal(key.name, frozenset({key.tenant}), caller=key)
         person = await _operator(request)
-        _in_role(person, roles)
+        _require_role(person, roles)
         return Principal(person.name, person.tenants, operator=person)
 
     return Door(look)
@@ -157,13 +157,13 @@ class Keyring:
         self._store, self._seconds, self._tick = store, seconds, tick
         self._known: dict[str, tuple[float, KnownKey]] = {}
 
-    async def verified(self, token: str, now: float) -> KnownKey | None:
+    async def verify(self, token: str, now: float) -> KnownKey | None:
         """The key, if it is one of ours and good at this time. Only what was right is remembered, so that guessing
         fills no memory."""
         id_ = credentials.key_id(token)
         if id_ is None:
             return None
-        hash_ = credentials.hashed(token)
+        hash_ = credentials.hash_token(token)
         at, known = self._known.get(hash_, (0.0, None))
         if known is None or self._tick() - at > self._seconds:
             self._known.pop(hash_, None)
@@ -176,10 +176,10 @@ class Keyring:
         if not known.row.valid(now):
             return None
         if known.row.used_at is None or now - known.row.used_at >= USED_SECONDS:
-            await self._used(hash_, known, now)
+            await self._mark_used(hash_, known, now)
         return known
 
-    async def _used(self, hash_: str, known: KnownKey, now: float) -> None:
+    async def _mark_used(self, hash_: str, known: KnownKey, now: float) -> None:
         at, _ = self._known.get(hash_, (self._tick(), known))
         # Before the write, so that requests that come meanwhile do not write too.
         self._known[hash_] = at, replace(known, row=replace(known.row, used_at=now))
@@ -190,17 +190,17 @@ class Keyring:
 
 
 async def _caller(request: Request, token: str | None) -> Caller:
-    known = await known_key(request, token)
+    known = await require_key(request, token)
     found = Caller(known.row.tenant, known.row.id, frozenset(known.row.scopes))
     await services_of(request).limiter.check(f"tenant:{found.tenant}", _rate(known.settings))
     return found
 
 
-async def known_key(request: Request, token: str | None) -> KnownKey:
+async def require_key(request: Request, token: str | None) -> KnownKey:
     """A key that is one of ours and good now. It counts against no rate: that is for who asks to see to."""
     if not token:
         raise NotSignedIn("There is no API key in the request.", fix="Send it as `Authorization: Bearer csk_…`.")
-    known = await _keyring(request).verified(token, services_of(request).clock.now().timestamp())
+    known = await _keyring(request).verify(token, services_of(request).clock.now().timestamp())
     if known is None:
         raise NotSignedIn(
             "The API key is not valid.",
@@ -215,7 +215,7 @@ def _rate(settings: Mapping[str, object]) -> int | None:
     return rate if isinstance(rate, int) and rate > 0 else None
 
 
-def _scoped(found: Caller, scopes: tuple[Scope, ...]) -> None:
+def _require_scopes(found: Caller, scopes: tuple[KeyScope, ...]) -> None:
     missing = [scope for scope in scopes if scope not in found.scopes]
     if missing:
         raise NotPermitted(
@@ -228,18 +228,18 @@ def _scoped(found: Caller, scopes: tuple[Scope, ...]) -> None:
 
 
 async def _operator(request: Request) -> Operator:
-    found, _ = await signed_in(request)
+    found, _ = await require_sign_in(request)
     return found
 
 
-async def signed_in(request: Request) -> tuple[Operator, float]:
+async def require_sign_in(request: Request) -> tuple[Operator, float]:
     """The operator, and when the sign-in ends (seconds since the epoch)."""
     services = services_of(request)
     token = session_token(request)
     if not token or not credentials.is_session(token):
         raise NotSignedIn("You are not signed in.", fix="Sign in with POST /v1/session.")
     now = services.clock.now().timestamp()
-    found = await services.store.tx(access.operator_of, credentials.hashed(token), now)
+    found = await services.store.tx(access.operator_of, credentials.hash_token(token), now)
     if found is None:
         raise NotSignedIn("You are not signed in any more.", fix="Sign in again with POST /v1/session.")
     row, until = found
@@ -278,7 +278,7 @@ def from_here(request: Request) -> bool:
     return origin in ours
 
 
-def _in_role(found: Operator, roles: tuple[Role, ...]) -> None:
+def _require_role(found: Operator, roles: tuple[OperatorRole, ...]) -> None:
     if roles and found.role != "admin" and found.role not in roles:
         raise NotPermitted(
             f"The role '{found.role}' may not do this.", fix=f"Ask an operator with the role {' or '.join(roles)}."
@@ -311,3 +311,10 @@ def _keyring(request: Request) -> Keyring:
         state.keyring = Keyring(services_of(request).store)
     ring: Keyring = state.keyring
     return ring
+
+
+ChatCaller = Annotated[Caller, Depends(caller("chat"))]
+ReviewerPrincipal = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
+OperatorPrincipal = Annotated[Principal, Depends(either("manage", ("operator",)))]
+ReaderPrincipal = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+AdminPrincipal = Annotated[Principal, Depends(either("admin", ("admin",)))]

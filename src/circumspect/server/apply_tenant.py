@@ -21,16 +21,16 @@ from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.policy.arguments import validator
-from circumspect.policy.lint import Level, meant
+from circumspect.policy.lint import Level, suggest_word
 from circumspect.policy.policy_file import Policy, effect_of
 from circumspect.ports import Clock, Ids
 from circumspect.server.config import Settings
 from circumspect.server.directory import data_directory
 from circumspect.server.stores import access, policies, tenants
 from circumspect.server.tenants import differences
-from circumspect.server.tenants.differences import Change
-from circumspect.server.tenants.file_findings import Located, refused
-from circumspect.server.tenants.read_tenant_file import Reading, read
+from circumspect.server.tenants.differences import FileChange
+from circumspect.server.tenants.file_findings import Located, make_file_error
+from circumspect.server.tenants.read_tenant_file import TenantFileReading, read
 from circumspect.server.tenants.tenant_file import TenantFile
 from circumspect.server.tenants.tool_building import tools_of
 from circumspect.server.vault import Vault, open_vault
@@ -39,7 +39,7 @@ from circumspect.tools.tool_context import ToolContext
 from circumspect.values import Json, Plan, TenantId, ToolSpec
 
 if TYPE_CHECKING:
-    from circumspect.knowledge.tree import Document
+    from circumspect.knowledge.tree import KnowledgeDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Applied:
 
     tenant: TenantId
     created: bool
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     warnings: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -63,14 +63,14 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFile:
     """A file that can be applied, with everything that was found out about it."""
 
     file: TenantFile
     policy: Policy | None
     policy_text: str | None
     specs: Mapping[str, ToolSpec]
-    documents: tuple[Document, ...]
+    documents: tuple[KnowledgeDocument, ...]
     warnings: tuple[str, ...]
     secrets: Mapping[str, str] = field(repr=False)
 
@@ -99,12 +99,12 @@ async def apply_file(
 # --- checking -------------------------------------------------------------------------------------------------------
 
 
-async def check_file(path: Path, settings: Settings, clock: Clock | None = None) -> Checked:
+async def check_file(path: Path, settings: Settings, clock: Clock | None = None) -> CheckedFile:
     """Read the file, import or make its tools, and hold its policy against them. Writes nothing."""
     reading = read(path)
     file = reading.file
     if file is None:
-        raise refused(str(path), reading.findings)
+        raise make_file_error(str(path), reading.findings)
     found = list(reading.findings)
     policy = reading.policy.check(None)[0] if reading.policy else None
     specs, whole = await _specs(reading, file, policy or Policy(), settings, clock or SystemClock(), found)
@@ -115,14 +115,14 @@ async def check_file(path: Path, settings: Settings, clock: Clock | None = None)
     found += await _webhooks(reading, file, settings)
     documents = await asyncio.to_thread(_documents, reading, found)
     if any(one.is_error for one in found):
-        raise refused(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
+        raise make_file_error(str(path), sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line)))
     text = reading.policy.text if reading.policy else None
     warnings = tuple(dict.fromkeys(str(one) for one in found))
-    return Checked(file, policy, text, specs, documents, warnings, reading.secrets)
+    return CheckedFile(file, policy, text, specs, documents, warnings, reading.secrets)
 
 
 async def _specs(
-    reading: Reading, file: TenantFile, policy: Policy, settings: Settings, clock: Clock, found: list[Located]
+    reading: TenantFileReading, file: TenantFile, policy: Policy, settings: Settings, clock: Clock, found: list[Located]
 ) -> tuple[dict[str, ToolSpec], bool]:
     """What the tools are; and whether that is all of them, or some could not be had."""
     specs: dict[str, ToolSpec] = {}
@@ -153,7 +153,7 @@ async def _specs(
     return specs, whole
 
 
-async def _webhooks(reading: Reading, file: TenantFile, settings: Settings) -> list[Located]:
+async def _webhooks(reading: TenantFileReading, file: TenantFile, settings: Settings) -> list[Located]:
     """Those that the server will not call, as its client would tell when it is too late. Warnings: where this command
     runs, a name may lead elsewhere, and other addresses may be allowed."""
     found = []
@@ -166,7 +166,7 @@ async def _webhooks(reading: Reading, file: TenantFile, settings: Settings) -> l
     return found
 
 
-def _documents(reading: Reading, found: list[Located]) -> tuple[Document, ...]:
+def _documents(reading: TenantFileReading, found: list[Located]) -> tuple[KnowledgeDocument, ...]:
     """Each under its path from the tenant file, which is its id."""
     from circumspect.knowledge.read_document import read_document
 
@@ -186,12 +186,12 @@ def _documents(reading: Reading, found: list[Located]) -> tuple[Document, ...]:
 
 
 def _names(
-    reading: Reading, file: TenantFile, specs: Mapping[str, ToolSpec], policy: Policy | None, whole: bool
+    reading: TenantFileReading, file: TenantFile, specs: Mapping[str, ToolSpec], policy: Policy | None, whole: bool
 ) -> list[Located]:
     found = []
     for at, name in enumerate(file.enabled_tools or ()):
         if whole and name not in specs:
-            fix = meant(name, specs) or "Check the name; case matters."
+            fix = suggest_word(name, specs) or "Check the name; case matters."
             found.append(reading.at(("enabled_tools", at), f"no tool is named '{name}'", fix))
     for name, spec in specs.items():
         said = policy.general(name) if policy else None
@@ -207,14 +207,14 @@ def _names(
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    checked: Checked
+    checked: CheckedFile
     vault: Vault | None
     at: datetime
     by: str
     log_id: str
     dry_run: bool
 
-    def run(self, connection: sa.Connection) -> tuple[bool, tuple[Change, ...]]:
+    def run(self, connection: sa.Connection) -> tuple[bool, tuple[FileChange, ...]]:
         """One transaction: what is there is read under a lock, compared, and changed where it differs."""
         file, checked = self.checked.file, self.checked
         id_ = TenantId(file.id)
@@ -223,7 +223,7 @@ class _Writing:
         plan = _plan(file, old_plan)
         tenant, settings = file.tenant(plan), file.settings_document()
         served = row is not None and row.settings is not None
-        changes: list[Change] = []
+        changes: list[FileChange] = []
 
         if plan != old_plan:
             others = sum(one.tenant.plan.name == plan.name and one.tenant.id != id_ for one in _all(connection))
@@ -247,7 +247,7 @@ class _Writing:
                 )  # fmt: skip
         return not served, tuple(changes)
 
-    def _policy(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+    def _policy(self, connection: sa.Connection, tenant: TenantId) -> list[FileChange]:
         text, policy = self.checked.policy_text, self.checked.policy
         if text is None or policy is None:
             return []
@@ -259,11 +259,11 @@ class _Writing:
             )
         return changes
 
-    def _secrets(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+    def _secrets(self, connection: sa.Connection, tenant: TenantId) -> list[FileChange]:
         if "secrets" not in self.checked.file.model_fields_set:
             return []
-        sealed, new = access.sealed_secrets(connection, tenant), self.checked.secrets
-        old = {name: self._opened(text) for name, text in sealed.items()}
+        sealed, new = access.get_sealed_secrets(connection, tenant), self.checked.secrets
+        old = {name: self._unseal(text) for name, text in sealed.items()}
         changes = list(differences.of_names("secret", old, new))
         if changes and not self.dry_run:
             for name, value in new.items():
@@ -274,13 +274,13 @@ class _Writing:
             tenants.touch(connection, tenant)
         return changes
 
-    def _documents(self, connection: sa.Connection, tenant: TenantId) -> list[Change]:
+    def _documents(self, connection: sa.Connection, tenant: TenantId) -> list[FileChange]:
         if "documents" not in self.checked.file.model_fields_set:
             return []
         from circumspect.knowledge.search import language_of
         from circumspect.stores import knowledge
 
-        old = {row.id: row.hash for row in knowledge.listed(connection, tenant)}
+        old = {row.id: row.hash for row in knowledge.list_documents(connection, tenant)}
         new = {one.id: one.hash for one in self.checked.documents}
         changes = list(differences.of_names("document", old, new))
         if changes and not self.dry_run:
@@ -292,7 +292,7 @@ class _Writing:
             tenants.touch(connection, tenant)
         return changes
 
-    def _opened(self, sealed: str) -> str | None:
+    def _unseal(self, sealed: str) -> str | None:
         """None for one that nobody can open any more: whatever the file says replaces it."""
         try:
             return None if self.vault is None else self.vault.unseal(sealed)

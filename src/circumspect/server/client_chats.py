@@ -16,34 +16,34 @@ import sqlalchemy as sa
 
 from circumspect.policy.policy_file import effect_of
 from circumspect.ports import Ids
-from circumspect.server.openai_format import Talk, result_of, thread_of
+from circumspect.server.openai_format import ClientChat, result_of, thread_of
 from circumspect.server.services import Services
 from circumspect.server.stores import client_chats
 from circumspect.stores import people
 from circumspect.values import (
+    ChatMessage,
+    ClientResult,
     ConversationId,
     Execution,
     ExecutionId,
     Json,
-    Returned,
-    Said,
     TenantId,
     ToolCall,
     TurnId,
     TurnResult,
 )
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
     conversation: ConversationId
-    returned: tuple[Returned, ...]
+    returned: tuple[ClientResult, ...]
     """Results of calls that this conversation handed to the client."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class ChatSender:
     """Who sends the talk; two senders never share one."""
 
     tenant: TenantId
@@ -56,7 +56,12 @@ class Sender:
 
 
 async def find(
-    services: Services, setup: Setup, sender: Sender, talk: Talk, named: str | None, idempotency_key: str | None
+    services: Services,
+    setup: TurnSetup,
+    sender: ChatSender,
+    talk: ClientChat,
+    named: str | None,
+    idempotency_key: str | None,
 ) -> Thread:
     """The conversation, made and given its past if it is not there yet."""
     store, now = services.store, services.clock.now()
@@ -70,11 +75,11 @@ async def find(
     known = await store.tx(_begin, setup, sender, id_, past, now)
     if not known:
         return Thread(id_, ())
-    back = tuple(Returned(ExecutionId(one.call_id), result_of(one.text)) for one in talk.results)
+    back = tuple(ClientResult(ExecutionId(one.call_id), result_of(one.text)) for one in talk.results)
     return Thread(id_, back)
 
 
-async def remember(services: Services, sender: Sender, said: Sequence[Said], result: TurnResult) -> None:
+async def remember(services: Services, sender: ChatSender, said: Sequence[ChatMessage], result: TurnResult) -> None:
     """The next request of this talk begins with what this one ends with."""
     await services.store.tx(client_chats.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
 
@@ -87,7 +92,7 @@ class _Past:
 
 
 def _begin(
-    connection: sa.Connection, setup: Setup, sender: Sender, id_: ConversationId, past: _Past, now: datetime
+    connection: sa.Connection, setup: TurnSetup, sender: ChatSender, id_: ConversationId, past: _Past, now: datetime
 ) -> bool:
     """False when the conversation was empty, and has its past now."""
     mode = setup.tenant.mode_of(id_)
@@ -98,7 +103,9 @@ def _begin(
     return False
 
 
-def _past(talk: Talk, setup: Setup, tenant: TenantId, conversation: ConversationId, ids: Ids, now: datetime) -> _Past:
+def _past(
+    talk: ClientChat, setup: TurnSetup, tenant: TenantId, conversation: ConversationId, ids: Ids, now: datetime
+) -> _Past:
     turn = TurnId(ids.new("import"))
     said: list[dict[Literal["role", "content"], str]] = []
     calls: dict[str, ToolCall] = {}
@@ -117,7 +124,7 @@ def _past(talk: Talk, setup: Setup, tenant: TenantId, conversation: Conversation
 def _ran(
     call: ToolCall,
     result: Json,
-    setup: Setup,
+    setup: TurnSetup,
     tenant: TenantId,
     conversation: ConversationId,
     turn: TurnId,

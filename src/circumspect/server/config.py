@@ -33,7 +33,7 @@ MAKE_KEY = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?", re.I)
 
 
-def _listed(value: object) -> object:
+def _split_list(value: object) -> object:
     """In an environment variable a list is written with commas."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -57,7 +57,7 @@ def _proxy(text: str) -> str:
 
 
 def _url(*schemes: str) -> AfterValidator:
-    def checked(text: str) -> str:
+    def check_url(text: str) -> str:
         try:
             parts = urlsplit(text)
             usable = parts.scheme in schemes and (bool(parts.hostname) or parts.scheme == "unix")
@@ -69,17 +69,17 @@ def _url(*schemes: str) -> AfterValidator:
             raise ValueError(f"write a URL that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}")
         return text
 
-    return AfterValidator(checked)
+    return AfterValidator(check_url)
 
 
 def _secret_url(*schemes: str) -> AfterValidator:
     check = _url(*schemes).func
 
-    def checked(secret: SecretStr) -> SecretStr:
+    def check_url(secret: SecretStr) -> SecretStr:
         check(secret.get_secret_value())  # type: ignore[call-arg]
         return secret
 
-    return AfterValidator(checked)
+    return AfterValidator(check_url)
 
 
 def secret_keys(secret: SecretStr) -> tuple[str, ...]:
@@ -97,9 +97,9 @@ def _long_enough(secret: SecretStr) -> SecretStr:
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_address_or_host)], ...],
     NoDecode,
-    BeforeValidator(_listed),
+    BeforeValidator(_split_list),
 ]
-Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_listed)]
+Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_split_list)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 CookieSecure = Literal["auto", "always", "never"]
 
@@ -177,15 +177,15 @@ HIDDEN = {"secret_key", "metrics_token", "search_key"}
 URLS = {"database", "redis", "smtp_url", "public_url"}
 """May hold a password, which is not shown."""
 
-Origin = Literal["option", "environment", "file", "default"]
+SettingOrigin = Literal["option", "environment", "file", "default"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SettingsReading:
     """The settings as far as they could be read, where each came from, and what is wrong with which."""
 
     settings: Settings
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, SettingOrigin]
     problems: Mapping[str, str]
     """By setting; what has to do with the file as a whole is under its path."""
     file: Path | None
@@ -196,11 +196,11 @@ def load_settings(config: str | Path | None = None, **overrides: Any) -> Setting
     reading = read(config, **overrides)
     if not reading.problems:
         return reading.settings
-    lines = [f"{named(name, reading)}: {problem}" for name, problem in reading.problems.items()]
+    lines = [f"{label_setting(name, reading)}: {problem}" for name, problem in reading.problems.items()]
     raise ConfigError("; ".join(lines) + ".", fix="Correct it; `circumspect doctor` shows every setting.")
 
 
-def named(name: str, reading: Reading) -> str:
+def label_setting(name: str, reading: SettingsReading) -> str:
     """A setting as the person wrote it."""
     match reading.origins.get(name):
         case "environment":
@@ -212,7 +212,7 @@ def named(name: str, reading: Reading) -> str:
     return name
 
 
-def read(config: str | Path | None = None, **overrides: Any) -> Reading:
+def read(config: str | Path | None = None, **overrides: Any) -> SettingsReading:
     """Everything that can be read, and a problem for everything that cannot."""
     problems: dict[str, str] = {}
     path = _file(config, problems)
@@ -223,7 +223,7 @@ def read(config: str | Path | None = None, **overrides: Any) -> Reading:
         problems[name] = f"there is no such setting{near(name, known)}"
     given = {name: value for name, value in given.items() if name in known}
     set_outside = {name.lower() for name, value in os.environ.items() if value}
-    origins: dict[str, Origin] = {
+    origins: dict[str, SettingOrigin] = {
         name: "option"
         if name in given
         else "environment"
@@ -234,7 +234,7 @@ def read(config: str | Path | None = None, **overrides: Any) -> Reading:
         for name in known
     }
     values = {name: value for name, value in filed.items() if origins[name] == "file"} | given
-    return Reading(_validated(values, problems), origins, problems, path)
+    return SettingsReading(_validate_settings(values, problems), origins, problems, path)
 
 
 def near(name: str, known: Mapping[str, object] | list[str]) -> str:
@@ -242,7 +242,7 @@ def near(name: str, known: Mapping[str, object] | list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _validated(values: dict[str, Any], problems: dict[str, str]) -> Settings:
+def _validate_settings(values: dict[str, Any], problems: dict[str, str]) -> Settings:
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -294,7 +294,7 @@ def _from_file(path: Path, problems: dict[str, str]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in known}
 
 
-def shown(name: str, value: object) -> str:
+def render_setting(name: str, value: object) -> str:
     """A setting's value for a person's eyes: no key, no password."""
     if isinstance(value, SecretStr):
         value = value.get_secret_value()

@@ -25,7 +25,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.server.stores.access import Scope
+    from circumspect.server.stores.access import KeyScope
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
@@ -55,7 +55,7 @@ def key_id(token: str) -> str | None:
     return found[1] if found else None
 
 
-def checked_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+def validate_scopes(scopes: Iterable[KeyScope]) -> tuple[KeyScope, ...]:
     """What a new key may do, each once. Raises `MixedScopes`: `widget` stands alone."""
     wanted = tuple(dict.fromkeys(scopes))
     others = [scope for scope in wanted if scope != "widget"]
@@ -75,7 +75,7 @@ def is_session(token: str) -> bool:
     return _SESSION.fullmatch(token) is not None
 
 
-def hashed(token: str) -> str:
+def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -84,7 +84,7 @@ def same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
 
 
-def checked_password(password: str) -> str:
+def validate_password(password: str) -> str:
     if len(password) < SHORTEST_PASSWORD:
         raise ConfigError(
             "The password is too short.", fix=f"Use {SHORTEST_PASSWORD} characters or more; several words are fine."
@@ -105,7 +105,7 @@ async def password_fits(password: str, kept: str | None) -> bool:
     return fits and kept is not None
 
 
-def outdated(kept: str) -> bool:
+def is_outdated(kept: str) -> bool:
     """Was it hashed with less work than is usual now?"""
     return _hasher.check_needs_rehash(kept)
 

@@ -113,7 +113,7 @@ class Courier:
         if secret is None:
             log.warning("webhook secret missing", extra={"tenant": event["tenant"]})
             return False
-        headers = signed(secret, item.id, int(self._clock.now().timestamp()), body)
+        headers = build_webhook_headers(secret, item.id, int(self._clock.now().timestamp()), body)
         answer = await self._http.post(
             str(target["url"]), content=body, headers={"content-type": "application/json", **headers}
         )
@@ -136,7 +136,7 @@ class Courier:
         return True
 
 
-def signed(secret: str, id_: str, at: int, body: bytes) -> Mapping[str, str]:
+def build_webhook_headers(secret: str, id_: str, at: int, body: bytes) -> Mapping[str, str]:
     """The headers of Standard Webhooks. A secret written `whsec_…` is base64, as its libraries have it."""
     key = base64.b64decode(secret.removeprefix("whsec_")) if secret.startswith("whsec_") else secret.encode()
     over = f"{id_}.{at}.".encode() + body

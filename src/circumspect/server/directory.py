@@ -41,7 +41,7 @@ from circumspect.server.vault import Vault, key_path
 from circumspect.stores import SqlStore
 from circumspect.tools.tool_context import ToolContext
 from circumspect.values import TenantId, ToolSpec
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 logger = logging.getLogger("circumspect.server")
 
@@ -69,7 +69,7 @@ class _Kept:
     checked: float = float("-inf")
     revision: int = -1
     settings: TenantSettings | None = None
-    setup: Setup | None = None
+    setup: TurnSetup | None = None
     problem: TenantUnavailable | None = None
     tried: float = float("-inf")
 
@@ -98,7 +98,7 @@ class Directory:
         self._library = library or Library(store)
         self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
         self._kept: dict[TenantId, _Kept] = {}
-        self._building: dict[TenantId, asyncio.Task[Setup]] = {}
+        self._building: dict[TenantId, asyncio.Task[TurnSetup]] = {}
         self._models: dict[str, Model] = {}
         self._opening = asyncio.Lock()
         self._opened: set[AsyncExitStack] = set()
@@ -106,13 +106,13 @@ class Directory:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
 
-    async def setup(self, tenant: TenantId) -> Setup:
+    async def setup(self, tenant: TenantId) -> TurnSetup:
         """Raises `UnknownTenant`, or `TenantUnavailable` with what is wrong with its configuration."""
         kept = self._kept.get(tenant)
         if kept is None or kept.setup is None or self._is_old(kept):
             kept = await self._current(tenant, build=True)
         if kept.setup is None:
-            raise kept.problem.again() if kept.problem else _unconfigured(tenant)
+            raise kept.problem.again() if kept.problem else _make_unconfigured_error(tenant)
         return kept.setup
 
     async def settings(self, tenant: TenantId) -> TenantSettings:
@@ -121,32 +121,32 @@ class Directory:
         if kept is None or kept.settings is None or self._is_old(kept):
             kept = await self._current(tenant, build=False)
         if kept.settings is None:
-            raise kept.problem.again() if kept.problem else _unconfigured(tenant)
+            raise kept.problem.again() if kept.problem else _make_unconfigured_error(tenant)
         return kept.settings
 
-    async def setups(self) -> Sequence[Setup]:
+    async def setups(self) -> Sequence[TurnSetup]:
         """Of all tenants that can be served now, for work in the background. Why others cannot is in the log. One whose
         tools are slow to come is left out this time: nobody waits long for somebody else's server."""
         wanted = await self._store.tx(tenants.revisions)
-        tasks: dict[TenantId, asyncio.Task[Setup]] = {}
+        tasks: dict[TenantId, asyncio.Task[TurnSetup]] = {}
         for tenant, revision in wanted.items():
             kept = self._kept.get(tenant)
             if kept is None or kept.setup is None or kept.revision != revision:
-                tasks[tenant] = self._started(tenant)
+                tasks[tenant] = self._start_building(tenant)
         if tasks:
             await asyncio.wait(tasks.values(), timeout=PATIENCE_SECONDS)
         kept_now = (self._kept.get(tenant) for tenant in wanted)
         return [kept.setup for kept in kept_now if kept is not None and kept.setup is not None]
 
-    def _started(self, tenant: TenantId) -> asyncio.Task[Setup]:
+    def _start_building(self, tenant: TenantId) -> asyncio.Task[TurnSetup]:
         """The one task that builds this tenant's setup in the background."""
         if tenant not in self._building:
             task = asyncio.create_task(self.setup(tenant))
             self._building[tenant] = task
-            task.add_done_callback(lambda ended: self._ended(tenant, ended))
+            task.add_done_callback(lambda ended: self._finish_building(tenant, ended))
         return self._building[tenant]
 
-    def _ended(self, tenant: TenantId, task: asyncio.Task[Setup]) -> None:
+    def _finish_building(self, tenant: TenantId, task: asyncio.Task[TurnSetup]) -> None:
         self._building.pop(tenant, None)
         if not task.cancelled():
             task.exception()  # it was logged where it happened
@@ -204,11 +204,11 @@ class Directory:
         kept.revision, kept.problem = stored.row.revision, None
         try:
             if stored.row.settings is None:
-                raise _unconfigured(tenant)
+                raise _make_unconfigured_error(tenant)
             kept.settings = read_settings(stored.row.settings)
             if build:
                 async with asyncio.timeout(BUILD_SECONDS):
-                    kept.setup = await self._built(stored, kept.settings)
+                    kept.setup = await self._build_setup(stored, kept.settings)
         except TenantUnavailable as problem:
             kept.problem = problem.again()
         except CircumspectError as problem:
@@ -223,7 +223,7 @@ class Directory:
 
     # --- building ---------------------------------------------------------------------------------------------------
 
-    async def _built(self, stored: _Stored, settings: TenantSettings) -> Setup:
+    async def _build_setup(self, stored: _Stored, settings: TenantSettings) -> TurnSetup:
         tenant = stored.row.tenant
         context = ToolContext(
             tenant=tenant.id,
@@ -249,12 +249,12 @@ class Directory:
             raise
         loop = asyncio.get_running_loop()
         weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
-        setup = Setup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
+        setup = TurnSetup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
         if settings.understanding is None:
             return setup
-        from circumspect.server.tenants.understanding_settings import configured
+        from circumspect.server.tenants.understanding_settings import configure_understanding
 
-        made = configured(settings.understanding, tenant.business, self._library)
+        made = configure_understanding(settings.understanding, tenant.business, self._library)
         return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
     async def model(self, name: str) -> Model:
@@ -317,10 +317,10 @@ def _read(connection: sa.Connection, tenant: TenantId) -> _Stored | None:
     row = tenants.get(connection, tenant)
     if row is None:
         return None
-    return _Stored(row, policies.current(connection, tenant), access.sealed_secrets(connection, tenant))
+    return _Stored(row, policies.current(connection, tenant), access.get_sealed_secrets(connection, tenant))
 
 
-def _unconfigured(tenant: TenantId) -> TenantUnavailable:
+def _make_unconfigured_error(tenant: TenantId) -> TenantUnavailable:
     return _unavailable(tenant, "It was made by a program that brings its own tools.")
 
 

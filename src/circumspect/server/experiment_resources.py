@@ -15,7 +15,7 @@ from circumspect.models import ProviderSettings, open_model
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Model
-from circumspect.prompts import Prompt, shipped, version
+from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version
 from circumspect.server.stores import policies
 from circumspect.stores import SqlStore, prompts
 from circumspect.values import Business, TenantId, ToolSpec
@@ -45,7 +45,7 @@ class StoredResources:
 
     async def prompt(self, tenant: TenantId, id_: str) -> Prompt:
         name = id_.rpartition("@")[0]
-        if (ours := shipped(name)).id == id_:
+        if (ours := load_default_prompt(name)).id == id_:
             return ours
         found = await self._store.tx(prompts.get, tenant, id_)
         if found is None:
@@ -53,14 +53,14 @@ class StoredResources:
                 f"'{tenant}' has no version {id_} of a prompt.",
                 fix=f"`circumspect prompts list --tenant {tenant}` shows the versions; `prompts add` makes one.",
             )
-        return version(name, found.text)
+        return make_prompt_version(name, found.text)
 
     async def understanding(self, service: bool, business: Business) -> Understander:
         from circumspect.server.tenants.tenant_file import UnderstandingSection
-        from circumspect.server.tenants.understanding_settings import configured
+        from circumspect.server.tenants.understanding_settings import configure_understanding
 
         section = UnderstandingSection(profile="service" if service else "guided")
-        made = configured(section, business, self._library)
+        made = configure_understanding(section, business, self._library)
         return Understander(made.understanding, made.guardian, made.searches)
 
     async def close(self) -> None:

@@ -21,21 +21,21 @@ from dataclasses import dataclass, field, replace
 
 from circumspect.errors import CircumspectError, ModelError, StoreError
 from circumspect.knowledge.semantic import Embedder
-from circumspect.lab.trials.consistency import Planned, by_meaning, by_words, planned
-from circumspect.lab.trials.experiments import CONTROL, Arm, Drawn, Experiment, draw, of_row, shadowed
-from circumspect.lab.trials.shadow import Answered, prompts_of
-from circumspect.lab.trials.variants import Overlay, Resources, Variant, varied
+from circumspect.lab.trials.consistency import PlannedAnswer, by_meaning, by_words, find_planned_answer
+from circumspect.lab.trials.experiments import CONTROL, Drawn, Experiment, ExperimentArm, draw, from_row, has_shadow
+from circumspect.lab.trials.shadow import AnsweredTurn, prompts_of
+from circumspect.lab.trials.variants import Overlay, Resources, Variant, make_variant
 from circumspect.lab.trials.watching_store import Watch, Watching
 from circumspect.ports import Clock, Listener
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, experiments
 from circumspect.stores.experiments import ExposureRow
-from circumspect.values import Entry, Incoming, Json, TenantId, TurnResult
-from circumspect.work import Setup
+from circumspect.values import Incoming, JournalEntry, Json, TenantId, TurnResult
+from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 
-Run = Callable[[Incoming, Setup, Listener | None], Awaitable[TurnResult]]
+Run = Callable[[Incoming, TurnSetup, Listener | None], Awaitable[TurnResult]]
 CHECK_SECONDS = 1.0
 STALE_SECONDS = 30.0
 """What was read so long ago, and could not be read again, is not acted upon: everybody has control."""
@@ -54,7 +54,7 @@ _DENIED = frozenset({ReasonCode.DENIED_BY_USER, ReasonCode.DENIED_BY_COLLEAGUE})
 class _Built:
     """The variants of one Setup, by arm. Held only as long as that Setup is."""
 
-    setup: weakref.ref[Setup]
+    setup: weakref.ref[TurnSetup]
     variants: dict[tuple[str, str], Variant] = field(default_factory=dict)
     failed: dict[tuple[str, str], float] = field(default_factory=dict)
 
@@ -62,13 +62,13 @@ class _Built:
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     row: ExposureRow
-    kept: Planned | None = None
+    kept: PlannedAnswer | None = None
 
 
 @dataclass(frozen=True)
 class CaseDrawn:
     experiment: str
-    arm: Arm
+    arm: ExperimentArm
     period: int
 
     def to_json(self) -> dict[str, Json]:
@@ -90,12 +90,12 @@ class Experimenting:
         self._store, self._resources, self._clock, self._check_seconds = store, resources, clock, check_seconds
         self._embedder = embedder
         self.watching = Watching(store)
-        self.on_shadow: Callable[[Experiment, Answered, Setup], None] | None = None
+        self.on_shadow: Callable[[Experiment, AnsweredTurn, TurnSetup], None] | None = None
         """Takes a turn that is to have a shadow; must return at once."""
         self._live: Mapping[TenantId, tuple[Experiment, ...]] = {}
         self._checked, self._read = float("-inf"), float("-inf")
         self._checking = asyncio.Lock()
-        self._built: dict[int, _Built] = {}
+        self._build_setup: dict[int, _Built] = {}
         self._building = asyncio.Lock()
         self._began: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._waiting: deque[_Waiting] = deque(maxlen=MOST_WAITING)
@@ -125,7 +125,7 @@ class Experimenting:
             found: dict[TenantId, tuple[Experiment, ...]] = {}
             for row in rows:
                 try:
-                    found[row.tenant] = (*found.get(row.tenant, ()), of_row(row))
+                    found[row.tenant] = (*found.get(row.tenant, ()), from_row(row))
                 except (CircumspectError, ValueError, TypeError, KeyError):
                     log.exception("experiment unreadable", extra={"tenant": row.tenant, "experiment": row.id})
             self._live, self._read = found, now()
@@ -133,21 +133,21 @@ class Experimenting:
 
     # --- a turn -----------------------------------------------------------------------------------------------------
 
-    async def begin(self, incoming: Incoming, setup: Setup) -> Trial | None:
+    async def begin(self, incoming: Incoming, setup: TurnSetup) -> Trial | None:
         try:
             live = () if incoming.conversation.startswith(PLAYED) else await self.live(incoming.tenant)
-            return await self._begun(incoming, setup, live) if live else None
+            return await self._draw_trial(incoming, setup, live) if live else None
         except Exception:
             log.exception("experiments were left out", extra={"turn": incoming.turn})
             return None
 
-    async def _begun(self, incoming: Incoming, setup: Setup, live: tuple[Experiment, ...]) -> Trial | None:
+    async def _draw_trial(self, incoming: Incoming, setup: TurnSetup, live: tuple[Experiment, ...]) -> Trial | None:
         trial = Trial(self, incoming, setup)
         for experiment in live:
             if experiment.unit != "conversation":
                 continue
             if experiment.kind == "shadow":
-                if incoming.errand is None and shadowed(experiment, incoming.turn, incoming.at.timestamp()):
+                if incoming.errand is None and has_shadow(experiment, incoming.turn, incoming.at.timestamp()):
                     trial.shadow = experiment
             elif drawn := draw(experiment, incoming.conversation, await self._beginning(incoming)):
                 trial.experiment, trial.drawn = experiment, drawn
@@ -172,7 +172,7 @@ class Experimenting:
         """When the conversation began; now, if this is its first turn."""
         key = (incoming.tenant, incoming.conversation)
         if key not in self._began:
-            found = await self._store.tx(experiments.began, incoming.tenant, incoming.conversation)
+            found = await self._store.tx(experiments.get_conversation_start, incoming.tenant, incoming.conversation)
             if found is None:
                 return incoming.at.timestamp()
             self._began[key] = found
@@ -180,11 +180,11 @@ class Experimenting:
                 self._began.popitem(last=False)
         return self._began[key]
 
-    async def check(self, setup: Setup, arm: Arm) -> None:
+    async def check(self, setup: TurnSetup, arm: ExperimentArm) -> None:
         """Raises what is wrong with the arm, if it could not be built now."""
-        await varied(replace(setup), arm.overlay, self._resources)
+        await make_variant(replace(setup), arm.overlay, self._resources)
 
-    async def variant(self, setup: Setup, experiment: Experiment, arm: Arm) -> Variant | None:
+    async def variant(self, setup: TurnSetup, experiment: Experiment, arm: ExperimentArm) -> Variant | None:
         """None when it cannot be built now."""
         if arm.overlay == Overlay():
             return Variant(setup)
@@ -195,28 +195,30 @@ class Experimenting:
                     await self._build(built, key, setup, arm)
         return built.variants.get(key)
 
-    async def _build(self, built: _Built, key: tuple[str, str], setup: Setup, arm: Arm) -> None:
+    async def _build(self, built: _Built, key: tuple[str, str], setup: TurnSetup, arm: ExperimentArm) -> None:
         try:
             async with asyncio.timeout(BUILD_SECONDS):
                 # Of a copy, which keeps nobody's Setup alive.
-                built.variants[key] = await varied(replace(setup), arm.overlay, self._resources)
+                built.variants[key] = await make_variant(replace(setup), arm.overlay, self._resources)
         except Exception as problem:
             built.failed[key] = asyncio.get_running_loop().time()
             said = str(problem) if isinstance(problem, CircumspectError) else type(problem).__name__
             about = {"tenant": setup.tenant.id, "experiment": key[0], "arm": key[1]}
             log.warning("an arm cannot be built", extra={**about, "problem": said})
 
-    def _of(self, setup: Setup) -> _Built:
-        built = self._built.get(id(setup))
+    def _of(self, setup: TurnSetup) -> _Built:
+        built = self._build_setup.get(id(setup))
         if built is None or built.setup() is not setup:
             number = id(setup)
             # A variant holds the tenant's tools; it goes with the Setup, so that these can be closed.
-            built = self._built[number] = _Built(weakref.ref(setup, lambda _: self._built.pop(number, None)))
+            built = self._build_setup[number] = _Built(
+                weakref.ref(setup, lambda _: self._build_setup.pop(number, None))
+            )
         return built
 
     # --- what is written down ---------------------------------------------------------------------------------------
 
-    def note(self, row: ExposureRow, kept: Planned | None = None) -> None:
+    def note(self, row: ExposureRow, kept: PlannedAnswer | None = None) -> None:
         """`kept`: what was planned and answered, to be compared by meaning when it is written."""
         if len(self._waiting) == MOST_WAITING:
             log.warning("too many exposures wait to be written; the oldest is left out")
@@ -229,7 +231,7 @@ class Experimenting:
         while self._waiting:
             some = [self._waiting.popleft() for _ in range(min(AT_ONCE, len(self._waiting)))]
             try:
-                some = await self._compared(some)
+                some = await self._add_similarity(some)
                 written += await self._store.tx(experiments.expose, [one.row for one in some])
             except BaseException as problem:
                 self._waiting.extendleft(reversed(some))
@@ -239,7 +241,7 @@ class Experimenting:
                 break
         return written
 
-    async def _compared(self, some: list[_Waiting]) -> list[_Waiting]:
+    async def _add_similarity(self, some: list[_Waiting]) -> list[_Waiting]:
         """With how alike plans and answers are in meaning, where that can be told."""
         pairs = [one.kept for one in some if one.kept]
         if self._embedder is None or not pairs:
@@ -254,7 +256,7 @@ class Experimenting:
     async def close(self) -> None:
         with contextlib.suppress(CircumspectError):
             await self.flush()
-        self._built.clear()
+        self._build_setup.clear()
 
 
 @dataclass
@@ -263,7 +265,7 @@ class Trial:
 
     _owner: Experimenting
     incoming: Incoming
-    setup: Setup
+    setup: TurnSetup
     experiment: Experiment | None = None
     drawn: Drawn | None = None
     variant: Variant | None = None
@@ -307,22 +309,22 @@ class Trial:
     ) -> TurnResult:
         watching = self._owner.watching
         setup = replace(variant.setup, ports=replace(variant.setup.ports, store=watching))
-        with watching.watch(incoming.turn, may_withdraw) as self.watch, variant.words():
+        with watching.watch(incoming.turn, may_withdraw) as self.watch, variant.use_prompts():
             return await run(incoming, setup, listener)
 
-    def ended(self, result: TurnResult, seconds: float) -> None:
+    def note_result(self, result: TurnResult, seconds: float) -> None:
         """Writes nothing itself, and never raises."""
         try:
-            self._ended(result, seconds)
+            self._note_result(result, seconds)
         except Exception:
             log.exception("an exposure was left out", extra={"turn": self.incoming.turn})
 
-    def _ended(self, result: TurnResult, seconds: float) -> None:
+    def _note_result(self, result: TurnResult, seconds: float) -> None:
         opened = self.watch.opened if self.watch else None
         if result.turn != self.incoming.turn or opened is None or opened.answered is not None:
             return  # it was answered before and counted then, or nothing of it is stored
         if self.experiment and self.drawn and self.drawn.counted:
-            usage, kept = result.usage, planned(result)
+            usage, kept = result.usage, find_planned_answer(result)
             self._owner.note(
                 ExposureRow(
                     tenant=self.incoming.tenant,
@@ -334,7 +336,7 @@ class Trial:
                     fell_back=self.fell_back,
                     outcome=result.outcome,
                     denied=bool(_DENIED & {*result.reason_codes}),
-                    corrected=self._corrected(result),
+                    corrected=self._is_corrected(result),
                     cost_usd=usage.cost_usd,
                     tokens=usage.input_tokens + usage.output_tokens,
                     seconds=seconds,
@@ -346,10 +348,10 @@ class Trial:
                 kept,
             )
         if self.shadow and self._owner.on_shadow and self.watch:
-            answered = Answered(self.incoming, opened, self.watch.history, result, seconds, self.setup.policy)
+            answered = AnsweredTurn(self.incoming, opened, self.watch.history, result, seconds, self.setup.policy)
             self._owner.on_shadow(self.shadow, answered, self.setup)
 
-    def _corrected(self, result: TurnResult) -> bool:
+    def _is_corrected(self, result: TurnResult) -> bool:
         """Somebody changed the call that was waiting for their yes."""
         if ReasonCode.EDITED_BY_COLLEAGUE in result.reason_codes:
             return True
@@ -372,7 +374,7 @@ class _Heard:
         self._listener = listener
         self.spoken = False
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: JournalEntry) -> None:
         if self._listener:
             self._listener.entry(entry)
 

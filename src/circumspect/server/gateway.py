@@ -19,32 +19,32 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
-from circumspect.policy.arguments import materialised
+from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.policy_file import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
 from circumspect.server.services import Services
 from circumspect.server.stores import approvals
-from circumspect.server.stores.approvals import Waiting
+from circumspect.server.stores.approvals import HeldCall
 from circumspect.stores.codec import dumps
 from circumspect.values import (
     ConversationId,
-    Decided,
     Errand,
     Incoming,
     Intent,
     Json,
     JsonObject,
-    Proposed,
+    OutsideCall,
+    PersonDecision,
     TenantId,
     ToolCall,
     ToolSpec,
     TurnId,
     TurnResult,
 )
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
-Context = ServerRequestContext[Any, Any]
+GatewayContext = ServerRequestContext[Any, Any]
 ASKED = "confirm"
 _YES: dict[str, Any] = {
     "type": "object",
@@ -70,38 +70,38 @@ class Gateway:
             on_call_tool=self.call_tool,
         )
 
-    async def _setup(self) -> Setup:
+    async def _setup(self) -> TurnSetup:
         return replace(await self.services.directory.setup(self.tenant), rules=RULES_FOR_BARE_CALLS)
 
-    async def list_tools(self, _: Context, __: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
+    async def list_tools(self, _: GatewayContext, __: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
         setup = await self._setup()
         shown = [_tool(spec, setup) for spec in setup.tools.values() if spec.configured]
         return mcp.ListToolsResult(tools=shown)
 
     async def call_tool(
-        self, context: Context, params: mcp.CallToolRequestParams
+        self, context: GatewayContext, params: mcp.CallToolRequestParams
     ) -> mcp.CallToolResult | mcp.InputRequiredResult:
         setup = await self._setup()
         spec = setup.tools.get(params.name)
         given: JsonObject = params.arguments or {}
-        call = ToolCall(params.name, materialised(spec, given) if spec else given)
+        call = ToolCall(params.name, fill_defaults(spec, given) if spec else given)
         waiting = await self.services.store.tx(
             approvals.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
         )
         if waiting is None:
-            return await self._told(await self._run(Proposed(call, _can_ask(context)), setup), context, setup)
+            return await self._report_turn(await self._run(OutsideCall(call, _can_ask(context)), setup), context, setup)
         answer = _answer(params, waiting.intent)
         if answer is not None and waiting.intent.state == "pending":
-            return await self._told(await self._decide(waiting.intent, answer, setup), context, setup)
-        return await self._attached(waiting, context, setup)
+            return await self._report_turn(await self._decide(waiting.intent, answer, setup), context, setup)
+        return await self._report_waiting_call(waiting, context, setup)
 
-    async def _attached(
-        self, waiting: Waiting, context: Context, setup: Setup
+    async def _report_waiting_call(
+        self, waiting: HeldCall, context: GatewayContext, setup: TurnSetup
     ) -> mcp.CallToolResult | mcp.InputRequiredResult:
         """The call was made before: what has become of it."""
         intent, ran = waiting.intent, waiting.execution
         if intent.state == "pending":
-            return await self._asked(intent, context, setup)
+            return await self._ask_user(intent, context, setup)
         if ran is not None and ran.state == "started":
             return _text(prompt("gateway-running").text, status="pending")
         await self.services.store.tx(approvals.collect, self.tenant, intent.id)
@@ -109,8 +109,8 @@ class Gateway:
             return _text(prompt("gateway-declined").text, status="declined", wrong=True)
         return _outcome(ran.state, ran.result, ran.error)
 
-    async def _asked(
-        self, intent: Intent, context: Context, setup: Setup
+    async def _ask_user(
+        self, intent: Intent, context: GatewayContext, setup: TurnSetup
     ) -> mcp.CallToolResult | mcp.InputRequiredResult:
         """Ask the client's user, in the way its protocol has; or say that it waits for somebody else."""
         if intent.kind == "approval" or not _can_ask(context):
@@ -121,18 +121,18 @@ class Gateway:
                 input_requests={ASKED: mcp.ElicitRequest(params=form)}, request_state=str(intent.id)
             )
         answer = await context.session.elicit_form(intent.question, _YES, context.request_id)
-        decided = _meant(answer)
+        decided = _parse_consent(answer)
         if decided is None:
             return _text(_pending(intent), status="pending", intent=intent.id)
-        return await self._told(await self._decide(intent, decided, setup), context, setup)
+        return await self._report_turn(await self._decide(intent, decided, setup), context, setup)
 
-    async def _decide(self, intent: Intent, yes: bool, setup: Setup) -> TurnResult:
-        result = await self._run(Decided(intent.id, "approve" if yes else "deny", self.principal), setup)
+    async def _decide(self, intent: Intent, yes: bool, setup: TurnSetup) -> TurnResult:
+        result = await self._run(PersonDecision(intent.id, "approve" if yes else "deny", self.principal), setup)
         # Its proposer hears of it now.
         await self.services.store.tx(approvals.collect, self.tenant, intent.id)
         return result
 
-    async def _run(self, errand: Errand, setup: Setup) -> TurnResult:
+    async def _run(self, errand: Errand, setup: TurnSetup) -> TurnResult:
         services = self.services
         incoming = Incoming(
             tenant=self.tenant,
@@ -145,12 +145,12 @@ class Gateway:
         )
         return await services.turns.take(incoming, setup)
 
-    async def _told(
-        self, result: TurnResult, context: Context, setup: Setup
+    async def _report_turn(
+        self, result: TurnResult, context: GatewayContext, setup: TurnSetup
     ) -> mcp.CallToolResult | mcp.InputRequiredResult:
         """What a turn came to, for a model of somebody else's."""
         if result.pending is not None:
-            return await self._asked(result.pending, context, setup)
+            return await self._ask_user(result.pending, context, setup)
         ran = next((entry.meta for entry in reversed(result.entries) if entry.kind == "tool" and entry.meta), None)
         if ran is not None and "state" in ran:
             return _outcome(str(ran["state"]), ran.get("result"), str(ran.get("error") or ""))
@@ -165,7 +165,7 @@ class Gateway:
 # --- in the protocol's words ----------------------------------------------------------------------------------------
 
 
-def _tool(spec: ToolSpec, setup: Setup) -> mcp.Tool:
+def _tool(spec: ToolSpec, setup: TurnSetup) -> mcp.Tool:
     effect = effect_of(spec, setup.policy.of(spec.name, setup.tenant.id))
     hints = mcp.ToolAnnotations(
         read_only_hint=effect == "read",
@@ -177,7 +177,7 @@ def _tool(spec: ToolSpec, setup: Setup) -> mcp.Tool:
     return mcp.Tool(name=spec.name, description=spec.description, input_schema=schema, annotations=hints)
 
 
-def _can_ask(context: Context) -> bool:
+def _can_ask(context: GatewayContext) -> bool:
     """The client has a user and can put a form before them."""
     known = context.session.client_capabilities
     if known is None or known.elicitation is None:
@@ -194,10 +194,10 @@ def _answer(params: mcp.CallToolRequestParams, intent: Intent) -> bool | None:
     if params.request_state != intent.id or intent.kind != "confirmation":
         return None
     given = (params.input_responses or {}).get(ASKED)
-    return _meant(given) if isinstance(given, mcp.ElicitResult) else None
+    return _parse_consent(given) if isinstance(given, mcp.ElicitResult) else None
 
 
-def _meant(answer: mcp.ElicitResult) -> bool | None:
+def _parse_consent(answer: mcp.ElicitResult) -> bool | None:
     match answer.action:
         case "accept":
             return bool((answer.content or {}).get("confirm"))
@@ -210,14 +210,14 @@ def _meant(answer: mcp.ElicitResult) -> bool | None:
 def _outcome(state: str, result: Json, error: str) -> mcp.CallToolResult:
     match state:
         case "succeeded":
-            return _returned(result)
+            return _to_tool_result(result)
         case "failed":
             return mcp.CallToolResult(content=[mcp.TextContent(text=error)], is_error=True)
         case _:
             return _text(prompt("gateway-unknown").text, status="unknown", wrong=True)
 
 
-def _returned(result: Json) -> mcp.CallToolResult:
+def _to_tool_result(result: Json) -> mcp.CallToolResult:
     text = result if isinstance(result, str) else dumps(result).strip()
     structured = dict(result) if isinstance(result, Mapping) else None
     return mcp.CallToolResult(content=[mcp.TextContent(text=text)], structured_content=structured)

@@ -42,12 +42,12 @@ def fingerprint(experiment: Experiment) -> str:
     return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
 
 
-def tagged(experiment: Experiment) -> Mapping[str, str]:
+def make_etag_header(experiment: Experiment) -> Mapping[str, str]:
     """The header of an answer that shows it."""
     return {"ETag": f'"{fingerprint(experiment)}"'}
 
 
-def as_seen(experiment: Experiment, if_match: str | None) -> Experiment:
+def require_unchanged(experiment: Experiment, if_match: str | None) -> Experiment:
     """The experiment itself, if it is the one that was seen. A proxy that compresses marks a tag as weak (`W/`), and
     it names the same state all the same."""
     if if_match is None or if_match.strip() == "*":
@@ -59,5 +59,5 @@ def as_seen(experiment: Experiment, if_match: str | None) -> Experiment:
         "experiment_changed",
         "The experiment has changed since you looked, so nothing was done.",
         fix="Read it again. If you still want to, send the ETag of that answer as If-Match.",
-        headers=tagged(experiment),
+        headers=make_etag_header(experiment),
     )

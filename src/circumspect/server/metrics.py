@@ -85,9 +85,9 @@ class Metrics:
             if entry.kind == "tool" and "state" in entry.meta:
                 self.executions.labels(tenant, str(entry.meta["tool"]), str(entry.meta["state"])).inc()
             elif entry.meta.get("reasoned"):
-                self._reasoned(tenant, entry.meta)
+                self._count_reasoning(tenant, entry.meta)
 
-    def _reasoned(self, tenant: str, made: Mapping[str, Any]) -> None:
+    def _count_reasoning(self, tenant: str, made: Mapping[str, Any]) -> None:
         self.sources.labels(str(made["source"])).observe(float(made["confidence"]))
         for one in made["switches"]:
             self.switches.labels(str(one["from"]), str(one["to"])).inc()
@@ -107,7 +107,7 @@ class Metrics:
         self.requests.labels(method, route, str(status)).inc()
         self.request_seconds.labels(route).observe(seconds)
 
-    def exposed(self, waiting: Waiting) -> bytes:
+    def render(self, waiting: BacklogCollector) -> bytes:
         """The text that Prometheus reads."""
         counted = self.registry
         if os.environ.get(MULTIPROCESS):
@@ -118,7 +118,7 @@ class Metrics:
         return generate_latest(counted) + generate_latest(asked)
 
 
-class Waiting:
+class BacklogCollector:
     """What is in the database at this moment. A collector of values that are known already."""
 
     def __init__(self, outbox_depth: int, outbox_age: float, open_: Mapping[str, int], unknown: int) -> None:
@@ -138,7 +138,7 @@ def _gauge(name: str, help_: str, value: float) -> Metric:
     return GaugeMetricFamily(f"circumspect_{name}", help_, value=value)
 
 
-def waiting(connection: sa.Connection, now: float) -> Waiting:
+def read_backlog(connection: sa.Connection, now: float) -> BacklogCollector:
     count = sa.func.count
     depth, oldest = connection.execute(
         sa.select(count(), sa.func.min(outbox.c.created_at)).select_from(outbox).where(sa.text(WAITING))
@@ -157,4 +157,4 @@ def waiting(connection: sa.Connection, now: float) -> Waiting:
             .group_by(escalations.c.state)
         )
     }
-    return Waiting(depth, max(0.0, now - oldest) if oldest else 0.0, states, unknown)
+    return BacklogCollector(depth, max(0.0, now - oldest) if oldest else 0.0, states, unknown)

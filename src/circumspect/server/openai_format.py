@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from circumspect.stores.codec import dumps
-from circumspect.values import Json, Said, ToolCall, ToolSpec, TurnResult, digest
+from circumspect.values import ChatMessage, Json, ToolCall, ToolSpec, TurnResult, digest
 
 NEUTRAL: Mapping[str, Json] = {
     "n": 1,
@@ -105,7 +105,7 @@ class FromTool(Lenient):
     tool_call_id: str = Field(min_length=1, max_length=200)
 
 
-ChatMessage = Annotated[Instructions | FromUser | FromAssistant | FromTool, Field(discriminator="role")]
+RequestMessage = Annotated[Instructions | FromUser | FromAssistant | FromTool, Field(discriminator="role")]
 
 
 class Function(Lenient):
@@ -137,7 +137,7 @@ class ChatRequest(Lenient):
     )
 
     model: str = Field(max_length=200)
-    messages: list[ChatMessage] = Field(min_length=1, max_length=2_000)
+    messages: list[RequestMessage] = Field(min_length=1, max_length=2_000)
     tools: list[ToolGiven] | None = Field(default=None, max_length=128)
     tool_choice: Literal["auto", "none"] | None = None
     stream: bool | None = None
@@ -154,45 +154,45 @@ class ChatRequest(Lenient):
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ClientChat:
     """The messages of a request, taken apart: what the application says, what was there before, what is new."""
 
     instructions: str
-    earlier: tuple[Said, ...]
+    earlier: tuple[ChatMessage, ...]
     """Up to the assistant's last words."""
-    newest: tuple[Said, ...]
+    newest: tuple[ChatMessage, ...]
 
     @property
     def text(self) -> str:
         return "\n\n".join(one.text for one in self.newest if one.role == "user")
 
     @property
-    def results(self) -> tuple[Said, ...]:
+    def results(self) -> tuple[ChatMessage, ...]:
         return tuple(one for one in self.newest if one.role == "tool")
 
 
-def talk_of(request: ChatRequest) -> Talk:
+def read_chat(request: ChatRequest) -> ClientChat:
     instructions = [_text(one.content) for one in request.messages if isinstance(one, Instructions)]
-    said = [_said(one) for one in request.messages if not isinstance(one, Instructions)]
+    said = [_to_chat_message(one) for one in request.messages if not isinstance(one, Instructions)]
     names = {call.id: call.tool for one in said for call in one.calls}
-    said = [Said("tool", one.text, call_id=one.call_id, tool=names.get(one.call_id, "")) if one.role == "tool" else one
+    said = [replace(one, tool=names.get(one.call_id, "")) if one.role == "tool" else one
             for one in said]  # fmt: skip
     last = max((place for place, one in enumerate(said) if one.role == "assistant"), default=-1)
-    return Talk("\n\n".join(instructions), tuple(said[: last + 1]), tuple(said[last + 1 :]))
+    return ClientChat("\n\n".join(instructions), tuple(said[: last + 1]), tuple(said[last + 1 :]))
 
 
-def _said(message: FromUser | FromAssistant | FromTool) -> Said:
+def _to_chat_message(message: FromUser | FromAssistant | FromTool) -> ChatMessage:
     match message:
         case FromUser():
-            return Said("user", _text(message.content))
+            return ChatMessage("user", _text(message.content))
         case FromTool():
-            return Said("tool", _text(message.content), call_id=message.tool_call_id)
+            return ChatMessage("tool", _text(message.content), call_id=message.tool_call_id)
         case FromAssistant():
             calls = tuple(
                 ToolCall(one.function.name, _arguments(one.function.arguments), one.id)
                 for one in message.tool_calls or ()
             )
-            return Said("assistant", _text(message.content), calls)
+            return ChatMessage("assistant", _text(message.content), calls)
 
 
 def _text(content: Content) -> str:
@@ -230,7 +230,7 @@ def specs_of(tools: Sequence[ToolGiven]) -> dict[str, ToolSpec]:
     }
 
 
-def thread_of(owner: Sequence[str], said: Sequence[Said]) -> str:
+def thread_of(owner: Sequence[str], said: Sequence[ChatMessage]) -> str:
     """A digest of a talk, by which it is recognised when it comes back longer. The owner is part of it: the same words
     between other people are another talk."""
     lines = [
@@ -243,9 +243,9 @@ def thread_of(owner: Sequence[str], said: Sequence[Said]) -> str:
 # --- what goes back -------------------------------------------------------------------------------------------------
 
 
-def reply_said(result: TurnResult) -> Said:
+def make_reply_message(result: TurnResult) -> ChatMessage:
     """The assistant's message as the client will send it back."""
-    return Said("assistant", result.reply, result.calls)
+    return ChatMessage("assistant", result.reply, result.calls)
 
 
 def tool_calls(result: TurnResult) -> list[dict[str, Any]]:

@@ -18,30 +18,30 @@ from circumspect.server.directory import Directory
 from circumspect.server.tenants.tenant_file import BrowserSection
 from circumspect.values import TenantId
 from circumspect.web.browsing.interaction import setup_for_pages
-from circumspect.web.model_pair import Pair
+from circumspect.web.model_pair import ModelPair
 from circumspect.web.reasoning.reasoned import Reasoning
 from circumspect.web.search.opening import open_search
 from circumspect.web.search.scoped_search import Scoped
 from circumspect.web.search.search_cache import SearchCache
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 
 class Pages:
     def __init__(self, directory: Directory, library: Library, settings: Settings) -> None:
         self._directory, self._library, self._settings = directory, library, settings
         # Of the tenant's own setup only a trace is kept: what belongs to it is closed when nobody holds it any more.
-        self._kept: dict[TenantId, tuple[weakref.ref[Setup], Setup]] = {}
+        self._kept: dict[TenantId, tuple[weakref.ref[TurnSetup], TurnSetup]] = {}
 
-    async def setup(self, tenant: TenantId) -> Setup:
+    async def setup(self, tenant: TenantId) -> TurnSetup:
         """Raises as `Directory.setup` does, and `ConfigError` for a search or model that cannot be had."""
         base = await self._directory.setup(tenant)
         kept = self._kept.get(tenant)
         if kept is None or kept[0]() is not base:
             section = (await self._directory.settings(tenant)).browser or BrowserSection()
-            kept = self._kept[tenant] = (weakref.ref(base), await self._made(base, section))
+            kept = self._kept[tenant] = (weakref.ref(base), await self._build_setup(base, section))
         return kept[1]
 
-    async def _made(self, base: Setup, section: BrowserSection) -> Setup:
+    async def _build_setup(self, base: TurnSetup, section: BrowserSection) -> TurnSetup:
         searching = await asyncio.to_thread(self._search, base.tenant.id, section.search or self._settings.search)
         models = await self._models(base, section)
         reasoning = Reasoning(searches=section.searches, widening=section.widening)
@@ -57,11 +57,11 @@ class Pages:
         # One a tenant: a hit must not tell one tenant what another searched for.
         return Scoped(opened, SearchCache())
 
-    async def _models(self, base: Setup, section: BrowserSection) -> Pair:
+    async def _models(self, base: TurnSetup, section: BrowserSection) -> ModelPair:
         settings = self._settings
-        smart = await self._named(section.smart or settings.smart_model) or base.ports.model
-        fallback = await self._named(section.smart_fallback or settings.smart_model_fallback)
-        return Pair(smart, await self._named(section.fast or settings.fast_model) or smart, fallback)
+        smart = await self._open_model(section.smart or settings.smart_model) or base.ports.model
+        fallback = await self._open_model(section.smart_fallback or settings.smart_model_fallback)
+        return ModelPair(smart, await self._open_model(section.fast or settings.fast_model) or smart, fallback)
 
-    async def _named(self, name: str | None) -> Model | None:
+    async def _open_model(self, name: str | None) -> Model | None:
         return await self._directory.model(name) if name else None

@@ -138,12 +138,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
     found: Sequence[Any] = error.errors()
     if found and found[0].get("type") == "json_invalid":
         return problem_response(400, "bad_json", "The body is not valid JSON.", "Send one JSON object in UTF-8.")
-    said = "; ".join(_said(one) for one in found[:5])
+    said = "; ".join(_describe_error(one) for one in found[:5])
     fix = "Correct the named fields; the API description at /openapi.json has their types."
     return problem_response(422, "invalid", f"The request is not valid: {said}.", fix)
 
 
-def _said(one: Mapping[str, Any]) -> str:
+def _describe_error(one: Mapping[str, Any]) -> str:
     """Where, and what was expected there. Pieces of the path that the caller made up are left out; the name of a header
     is ours."""
     path = one.get("loc", ())
@@ -167,11 +167,11 @@ async def _frameworks(request: Request, error: Exception) -> Response:
 def _methods(request: Request) -> str:
     """Of all routes with this path: the framework names those of the first one only."""
 
-    def served(method: str) -> bool:
+    def is_served(method: str) -> bool:
         scope = {**request.scope, "method": method}
         return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
-    found = [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if served(method)]
+    found = [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if is_served(method)]
     return ", ".join(["HEAD", *found] if "GET" in found else found)
 
 

@@ -103,7 +103,7 @@ class Limiter:
         """0 when there was room for one more; otherwise how many seconds to wait."""
         rate = per_minute or self.per_minute
         if self._script is not None and self._now() >= self._retry_at:
-            shared = await self._shared(name, rate)
+            shared = await self._take_shared(name, rate)
             if shared is not None:
                 return shared
         return self._own.take(name, rate)
@@ -117,11 +117,11 @@ class Limiter:
             await self._client.aclose()
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Do all workers count together at the moment?"""
         return self._client is not None and not self._down
 
-    async def _shared(self, name: str, rate: int) -> float | None:
+    async def _take_shared(self, name: str, rate: int) -> float | None:
         from redis.exceptions import RedisError
 
         try:

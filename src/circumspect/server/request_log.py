@@ -40,7 +40,7 @@ DEEPEST = 100
 """Levels of JSON within JSON. Deeper ones are an attack or an accident."""
 
 
-def about(**facts: str) -> None:
+def add_log_context(**facts: str) -> None:
     """Something that every further log line of this request should say: `about(tenant="shop")`."""
     context = _context.get()
     if context is not None:
@@ -86,7 +86,7 @@ class RequestLog:
         token = _context.set({"request": request.decode()})
         status, began = 0, perf_counter()
 
-        async def answered(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -95,14 +95,14 @@ class RequestLog:
             await send(message)
 
         try:
-            await self.app(scope, receive, answered)
+            await self.app(scope, receive, send_with_id)
         except Exception:
             log.exception("request failed")
             if status:
                 raise
             fix = "Try again; if it stays, report it with the X-Request-Id of this answer."
             response = problem_response(500, "internal", "Something of ours failed.", fix)
-            await response(scope, receive, answered)
+            await response(scope, receive, send_with_id)
         finally:
             self._tell(scope, status, perf_counter() - began)
             _context.reset(token)

@@ -16,16 +16,16 @@ from starlette.responses import Response
 
 from circumspect.server.access import NotPermitted, Principal
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.request_log import StrictRoute, about
-from circumspect.server.schemas.bodies import ID, TENANT, Problem
+from circumspect.server.request_log import StrictRoute, add_log_context
+from circumspect.server.schemas.bodies import ID, TENANT, ProblemBody
 from circumspect.server.services import Services
 from circumspect.stores import action_log
 from circumspect.stores.codec import dumps, moment
-from circumspect.stores.people import Page
+from circumspect.stores.people import ListCursor
 from circumspect.values import JsonObject, TenantId
 
 T = TypeVar("T")
-Shown = Mapping[str, Any]
+BodyFields = Mapping[str, Any]
 
 MEANINGS = {
     400: "The body cannot be read.",
@@ -74,7 +74,7 @@ def resource(tag: str, route_class: type[StrictRoute] = StrictRoute) -> APIRoute
     return APIRouter(tags=[tag], route_class=route_class)
 
 
-def described(
+def describe_route(
     model: Any = None,
     *statuses: int,
     status: int = 200,
@@ -84,7 +84,7 @@ def described(
     """Keyword arguments for a route: what it answers, every error it may answer with, who may call it."""
     wrong = sorted({401, 403, 422, 429, 503, *statuses}) if security else sorted({422, *statuses})
     responses: dict[int | str, dict[str, Any]] = {
-        code: {"model": Problem, "description": MEANINGS.get(code, "An error.")} for code in wrong
+        code: {"model": ProblemBody, "description": MEANINGS.get(code, "An error.")} for code in wrong
     }
     if model is not None:
         responses[status] = {"model": model, "description": "Done."}
@@ -94,11 +94,11 @@ def described(
     return {"responses": responses, "status_code": status, "openapi_extra": extra, "response_model": None, **more}
 
 
-def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(written(value), status, headers=headers, media_type="application/json")
+def to_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode_json(value), status, headers=headers, media_type="application/json")
 
 
-def written(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
     except orjson.JSONEncodeError:
@@ -108,12 +108,12 @@ def written(value: Any) -> bytes:
 
 # --- who may see what -----------------------------------------------------------------------------------------------
 
-TenantQuery = Annotated[
+TenantFilter = Annotated[
     str | None, Query(pattern=TENANT, description="For operators: only this tenant. A key is always its own tenant's.")
 ]
 
 
-def visible(who: Principal, tenant: str | None) -> frozenset[TenantId] | None:
+def find_visible_tenants(who: Principal, tenant: str | None) -> frozenset[TenantId] | None:
     """The tenants whose rows may be seen in this request; None is everyone's."""
     if tenant is None:
         seen = who.tenant_filter
@@ -122,13 +122,13 @@ def visible(who: Principal, tenant: str | None) -> frozenset[TenantId] | None:
     else:
         raise not_found("tenant")
     if seen is not None and len(seen) == 1:
-        about(tenant=next(iter(seen)))
+        add_log_context(tenant=next(iter(seen)))
     return seen
 
 
 def one_tenant(who: Principal, tenant: str | None) -> TenantId:
     """The tenant that this is about: the key's own, or the one an operator names."""
-    seen = visible(who, tenant)
+    seen = find_visible_tenants(who, tenant)
     if seen is None or len(seen) != 1:
         raise HttpProblem(422, "tenant_needed", "Several tenants can be meant.", fix="Name one with ?tenant=.")
     return next(iter(seen))
@@ -144,7 +144,7 @@ def needs_one_of(who: Principal, *scopes: Literal["chat", "read", "manage", "adm
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class LoggedAction:
     """What somebody is about to do, for the log. Written in the transaction that does it."""
 
     id: str
@@ -167,23 +167,25 @@ class Action:
         )
 
 
-def action(services: Services, by: str, name: str) -> Action:
-    return Action(services.ids.new("act"), services.clock.now(), by, name)
+def action(services: Services, by: str, name: str) -> LoggedAction:
+    return LoggedAction(services.ids.new("act"), services.clock.now(), by, name)
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------
 
 After = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+PageLimit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 IdPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
+TenantPath = Annotated[str, Path(pattern=TENANT)]
+KeyPath = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 
 
-def page_after(after: str | None) -> Page | None:
+def page_after(after: str | None) -> ListCursor | None:
     if after is None:
         return None
     try:
         at, id_ = orjson.loads(base64.urlsafe_b64decode(after.encode("ascii") + b"=="))
-        return Page(float(at), _text(id_))
+        return ListCursor(float(at), _text(id_))
     except (ValueError, TypeError, binascii.Error, UnicodeEncodeError):
         raise HttpProblem(
             422, "invalid", "The place to go on from cannot be read.", fix="Pass `next` of the page before as `after`."
@@ -196,8 +198,8 @@ def _text(value: object) -> str:
     return value
 
 
-def paged(
-    rows: Sequence[T], limit: int, shown: Callable[[T], Shown], key: Callable[[T], tuple[datetime | float, str]]
+def make_page(
+    rows: Sequence[T], limit: int, shown: Callable[[T], BodyFields], key: Callable[[T], tuple[datetime | float, str]]
 ) -> dict[str, Any]:
     """`rows` are one more than the limit when there is a next page."""
     kept, more = rows[:limit], len(rows) > limit
@@ -209,7 +211,7 @@ def paged(
     return {"items": [shown(row) for row in kept], "next": following}
 
 
-def when(at: datetime | float | None) -> str | None:
+def format_time(at: datetime | float | None) -> str | None:
     if at is None:
         return None
     if isinstance(at, datetime):

@@ -26,8 +26,8 @@ from circumspect.server.metrics import Metrics
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import clean
 from circumspect.stores.tables import messages, turns
-from circumspect.values import Incoming, Proposed, Results, TurnId, TurnResult
-from circumspect.work import Setup
+from circumspect.values import ClientResults, Incoming, OutsideCall, TurnId, TurnResult
+from circumspect.work import TurnSetup
 
 
 class KeyReused(CircumspectError):
@@ -47,18 +47,18 @@ class Turns:
     def start(
         self,
         incoming: Incoming,
-        setup: Setup,
+        setup: TurnSetup,
         listener: Listener | None = None,
         after: Callable[[TurnResult], Awaitable[None]] | None = None,
     ) -> asyncio.Task[TurnResult]:
         """`after` belongs to the turn: it is waited for like the rest of it."""
         task = asyncio.create_task(self._run(incoming, setup, listener, after), name=incoming.turn)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._forget_task)
         return task
 
     async def take(
-        self, incoming: Incoming, setup: Setup, after: Callable[[TurnResult], Awaitable[None]] | None = None
+        self, incoming: Incoming, setup: TurnSetup, after: Callable[[TurnResult], Awaitable[None]] | None = None
     ) -> TurnResult:
         """The result, when somebody waits for it. Being cancelled ends the waiting, not the turn."""
         try:
@@ -80,7 +80,7 @@ class Turns:
     async def _run(
         self,
         incoming: Incoming,
-        setup: Setup,
+        setup: TurnSetup,
         listener: Listener | None,
         after: Callable[[TurnResult], Awaitable[None]] | None,
     ) -> TurnResult:
@@ -93,13 +93,13 @@ class Turns:
         else:  # it was answered before, and counted then
             await self._same_words(incoming, result)
         if trial:
-            trial.ended(result, seconds)
+            trial.note_result(result, seconds)
         if after:
             await after(result)
         return result
 
     async def _same_words(self, incoming: Incoming, answered: TurnResult) -> None:
-        if isinstance(incoming.errand, Results | Proposed):
+        if isinstance(incoming.errand, ClientResults | OutsideCall):
             return  # named by ids, some of which are ours and new each time
         before = await self._store.tx(_words, answered.turn)
         if before is not None and before != clean(incoming.note):
@@ -108,17 +108,17 @@ class Turns:
                 fix="Use a new Idempotency-Key for another message, and the same only to send the same again.",
             )
 
-    def _ended(self, task: asyncio.Task[TurnResult]) -> None:
+    def _forget_task(self, task: asyncio.Task[TurnResult]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it any more
 
 
-async def _turn(incoming: Incoming, setup: Setup, listener: Listener | None) -> TurnResult:
+async def _turn(incoming: Incoming, setup: TurnSetup, listener: Listener | None) -> TurnResult:
     if not telemetry.is_on():
         return await run_turn(incoming, setup, listener)
     with telemetry.turn_span(incoming, setup) as span:
-        result = await run_turn(incoming, telemetry.traced(setup), listener)
+        result = await run_turn(incoming, telemetry.trace_setup(setup), listener)
         telemetry.describe(span, result)
         return result
 

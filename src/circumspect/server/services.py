@@ -15,7 +15,7 @@ from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import open_embedder
 from circumspect.models.opening import OFFLINE
 from circumspect.ports import Clock, Ids, Model
-from circumspect.review.service import Running
+from circumspect.review.service import EvaluationRunner
 from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
 from circumspect.server.experiment_resources import StoredResources
@@ -43,7 +43,7 @@ class Services:
     ids: Ids
     metrics: Metrics
     turns: Turns
-    evaluations: Running
+    evaluations: EvaluationRunner
     """Reviews of cases that this worker has under way."""
     computing: asyncio.Semaphore
     """One long computation at a time for each worker: conversations go on meanwhile."""
@@ -76,7 +76,7 @@ async def open_services(
         opened.push_async_callback(turns.drain, settings.drain_seconds)
         pages = Pages(directory, library, settings)
         computing = asyncio.Semaphore(1)
-        evaluations = Running(store, clock, ids, computing)
+        evaluations = EvaluationRunner(store, clock, ids, computing)
         opened.push_async_callback(evaluations.close)
         yield Services(
             settings, store, library, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations,

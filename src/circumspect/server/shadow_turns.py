@@ -16,13 +16,13 @@ from typing import Any
 from circumspect.errors import CircumspectError
 from circumspect.lab.trials.conducting import stop_by_itself
 from circumspect.lab.trials.experiments import Experiment
-from circumspect.lab.trials.shadow import Answered, Shadowed, shadow
+from circumspect.lab.trials.shadow import AnsweredTurn, ShadowResult, shadow
 from circumspect.ports import Clock, Ids
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.stores import SqlStore, experiments, shadows
 from circumspect.stores.shadows import ShadowRow
 from circumspect.values import TenantId
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ _BUDGET = {"usd": "budget_usd", "tokens": "budget_tokens"}
 @dataclass(frozen=True)
 class _Job:
     experiment: Experiment
-    answered: Answered
-    setup: Setup
+    answered: AnsweredTurn
+    setup: TurnSetup
 
 
 class Shadowing:
@@ -47,7 +47,7 @@ class Shadowing:
         self._task: asyncio.Task[None] | None = None
         experimenting.on_shadow = self.offer
 
-    def offer(self, experiment: Experiment, answered: Answered, setup: Setup) -> None:
+    def offer(self, experiment: Experiment, answered: AnsweredTurn, setup: TurnSetup) -> None:
         if self._jobs.qsize() >= self._most:
             self._dropped[experiment.tenant, experiment.id] += 1
             return
@@ -101,7 +101,7 @@ class Shadowing:
             return
         variant = await self._experimenting.variant(job.setup, experiment, experiment.arms[0])
         if variant is None:
-            made = Shadowed({}, {}, (), "The second configuration cannot be built.")
+            made = ShadowResult({}, {}, (), "The second configuration cannot be built.")
         else:
             reads: Any = experiment.plan.get("reads", "recorded")
             made = await shadow(job.answered, variant, reads, self._clock)
@@ -126,7 +126,7 @@ class Shadowing:
         limits = {name: experiment.plan.get(key) for name, key in _BUDGET.items()}
         if not any(isinstance(one, int | float) for one in limits.values()):
             return ""
-        cost, tokens = await self._store.tx(shadows.spent, experiment.tenant, experiment.id)
+        cost, tokens = await self._store.tx(shadows.sum_cost, experiment.tenant, experiment.id)
         for name, used in (("usd", cost), ("tokens", tokens)):
             limit = limits[name]
             if isinstance(limit, int | float) and used >= limit:

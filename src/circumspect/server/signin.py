@@ -37,21 +37,21 @@ async def sign_in(store: SqlStore, ids: Ids, name: str, password: str, now: date
     fits = await credentials.password_fits(password, attempt.password if attempt else None)
     if attempt is None or not fits or attempt.locked or attempt.operator.disabled_at is not None:
         if attempt is not None and not attempt.locked and attempt.failures >= FREE_FAILURES:
-            await store.tx(_locked, ids, attempt, now)
+            await store.tx(_log_lock, ids, attempt, now)
         await asyncio.sleep(max(0.0, begun + REFUSAL_SECONDS - time.monotonic()))
         return None
-    outdated = credentials.outdated(attempt.password)
+    outdated = credentials.is_outdated(attempt.password)
     again = await asyncio.to_thread(credentials.hash_password, password) if outdated else None
     token, until = credentials.new_session(), now + timedelta(hours=hours)
-    await store.tx(_succeeded, ids, attempt.operator, token, now, until, again)
+    await store.tx(_start_session, ids, attempt.operator, token, now, until, again)
     return SignIn(token, attempt.operator, until)
 
 
 async def sign_out(store: SqlStore, ids: Ids, token: str, now: datetime) -> None:
-    await store.tx(_ended, ids, token, now)
+    await store.tx(_end_session, ids, token, now)
 
 
-def _locked(connection: sa.Connection, ids: Ids, attempt: Attempt, now: datetime) -> None:
+def _log_lock(connection: sa.Connection, ids: Ids, attempt: Attempt, now: datetime) -> None:
     action_log.log_action(
         connection,
         id=ids.new("log"),
@@ -63,7 +63,7 @@ def _locked(connection: sa.Connection, ids: Ids, attempt: Attempt, now: datetime
     )
 
 
-def _succeeded(
+def _start_session(
     connection: sa.Connection,
     ids: Ids,
     operator: OperatorRow,
@@ -73,14 +73,14 @@ def _succeeded(
     password: str | None,
 ) -> None:
     access.attempt_succeeded(connection, operator.id, password)
-    access.add_session(connection, operator.id, credentials.hashed(token), now.timestamp(), until.timestamp())
+    access.add_session(connection, operator.id, credentials.hash_token(token), now.timestamp(), until.timestamp())
     action_log.log_action(
         connection, id=ids.new("log"), at=now, operator=operator.name, action="session.created", subject=operator.id
     )
 
 
-def _ended(connection: sa.Connection, ids: Ids, token: str, now: datetime) -> None:
-    operator = access.end_session(connection, credentials.hashed(token))
+def _end_session(connection: sa.Connection, ids: Ids, token: str, now: datetime) -> None:
+    operator = access.end_session(connection, credentials.hash_token(token))
     if operator is not None:
         action_log.log_action(
             connection,

@@ -18,13 +18,13 @@ from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
 from circumspect.server.running_turns import is_lost
 from circumspect.stores.codec import dumps
-from circumspect.values import Entry, Incoming, Json, Kind, TurnResult
+from circumspect.values import EntryKind, Incoming, JournalEntry, Json, TurnResult
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
 HEADERS = {"Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
-STEPS: Mapping[Kind, str] = {
+STEPS: Mapping[EntryKind, str] = {
     "assessment": "thinking",
     "model": "thinking",
     "context": "reading",
@@ -43,7 +43,7 @@ class Stream:
         self._queue: asyncio.Queue[tuple[str, object] | None] = asyncio.Queue()
         self._said = ""
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: JournalEntry) -> None:
         step = STEPS.get(entry.kind)
         if step:
             self._queue.put_nowait(("step", {"kind": step}))
@@ -63,7 +63,7 @@ class Stream:
             log.error("turn failed", exc_info=error)
             self._fail("internal", "Something of ours failed.", "Send it again with the same Idempotency-Key.")
         elif is_lost(task.result()):
-            self._queue.put_nowait(("error", lost_body(task.result())))
+            self._queue.put_nowait(("error", describe_lost_turn(task.result())))
         else:
             result = task.result()
             if result.reply.startswith(self._said):
@@ -97,7 +97,7 @@ def _event(name: str, data: object) -> bytes:
     return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
 
 
-def lost_body(result: TurnResult) -> dict[str, Json]:
+def describe_lost_turn(result: TurnResult) -> dict[str, Json]:
     """What is said when the database could not be had: the words for the user are there all the same."""
     return {
         "code": "not_stored",

@@ -18,11 +18,11 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from circumspect.errors import CircumspectError
 from circumspect.ports import Model, Tools
-from circumspect.values import Incoming, Json, ModelReply, ModelRequest, Outcome, ToolSpec, TurnResult
-from circumspect.work import Setup
+from circumspect.values import Incoming, Json, ModelReply, ModelRequest, ToolSpec, TurnOutcome, TurnResult
+from circumspect.work import TurnSetup
 
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "offline": "circumspect"}
-VERDICTS: Mapping[Outcome, tuple[str, StatusCode]] = {
+VERDICTS: Mapping[TurnOutcome, tuple[str, StatusCode]] = {
     "answered": ("allow", StatusCode.UNSET),
     "acted": ("allow", StatusCode.UNSET),
     "asked": ("ask", StatusCode.UNSET),
@@ -58,16 +58,16 @@ def configure() -> bool:
     return True
 
 
-def traced(setup: Setup) -> Setup:
+def trace_setup(setup: TurnSetup) -> TurnSetup:
     """The same setup with its model and tools watched; the very same one when nobody keeps spans."""
     if not is_on():
         return setup
     ports = setup.ports
-    return replace(setup, ports=replace(ports, model=traced_model(ports.model), tools=traced_tools(ports.tools)))
+    return replace(setup, ports=replace(ports, model=trace_model(ports.model), tools=trace_tools(ports.tools)))
 
 
 @contextmanager
-def turn_span(incoming: Incoming, setup: Setup) -> Iterator[Span]:
+def turn_span(incoming: Incoming, setup: TurnSetup) -> Iterator[Span]:
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": "circumspect",
@@ -105,7 +105,7 @@ def describe(span: Span, result: TurnResult) -> None:
 # --- models ---------------------------------------------------------------------------------------------------------
 
 
-def traced_model(model: Model) -> Model:
+def trace_model(model: Model) -> Model:
     return _TracedModel(model) if is_on() and not isinstance(model, _TracedModel) else model
 
 
@@ -120,7 +120,7 @@ class _TracedModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         with self._span(request) as span:
             reply = await self._model.complete(request)
-            _replied(span, reply)
+            _record_reply(span, reply)
             return reply
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
@@ -128,7 +128,7 @@ class _TracedModel:
         with self._span(request, current=False) as span:
             async for piece in self._model.stream(request):
                 if isinstance(piece, ModelReply):
-                    _replied(span, piece)
+                    _record_reply(span, piece)
                 yield piece
 
     @contextmanager
@@ -148,7 +148,7 @@ class _TracedModel:
             yield span
 
 
-def _replied(span: Span, reply: ModelReply) -> None:
+def _record_reply(span: Span, reply: ModelReply) -> None:
     usage = reply.usage
     span.set_attributes(
         {
@@ -165,7 +165,7 @@ def _replied(span: Span, reply: ModelReply) -> None:
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def traced_tools(tools: Tools) -> Tools:
+def trace_tools(tools: Tools) -> Tools:
     return _TracedTools(tools) if is_on() and not isinstance(tools, _TracedTools) else tools
 
 

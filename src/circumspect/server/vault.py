@@ -38,7 +38,7 @@ class Vault:
         keys = (secret_key,) if isinstance(secret_key, str) else tuple(secret_key)
         if not keys:
             raise ConfigError("There is no secret key.", fix=f"Make one with: {MAKE_KEY}")
-        self._fernet = MultiFernet([Fernet(_derived(key)) for key in keys])
+        self._fernet = MultiFernet([Fernet(_derive_key(key)) for key in keys])
 
     def seal(self, text: str) -> str:
         return self._fernet.encrypt(text.encode("utf-8", "surrogatepass")).decode()
@@ -49,7 +49,7 @@ class Vault:
         except (InvalidToken, UnicodeError):
             raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
 
-    def resealed(self, sealed: str) -> str:
+    def reseal(self, sealed: str) -> str:
         """The same secret, sealed with the first key."""
         try:
             return self._fernet.rotate(sealed.encode()).decode()
@@ -58,7 +58,7 @@ class Vault:
 
     async def secrets_of(self, store: SqlStore, tenant: TenantId) -> Mapping[str, str]:
         """A tenant's secrets, opened, by name."""
-        sealed = await store.tx(access.sealed_secrets, tenant)
+        sealed = await store.tx(access.get_sealed_secrets, tenant)
         return {name: self.unseal(text) for name, text in sealed.items()}
 
 
@@ -68,7 +68,7 @@ _OTHER_KEY = (
 )
 
 
-def _derived(secret_key: str) -> bytes:
+def _derive_key(secret_key: str) -> bytes:
     derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret_key.encode())
     return base64.urlsafe_b64encode(derived)
 
@@ -85,7 +85,7 @@ def open_vault(settings: Settings) -> Vault:
             "There is no secret key, and tenants' secrets are not stored without one.",
             fix=f"Set CIRCUMSPECT_SECRET_KEY for every worker; make one with: {MAKE_KEY}",
         )
-    return Vault(_read(path) if path.exists() else _made(path))
+    return Vault(_read(path) if path.exists() else _create_key(path))
 
 
 def key_path(database: str) -> Path | None:
@@ -127,7 +127,7 @@ def _read(path: Path) -> tuple[str, ...]:
     return keys
 
 
-def _made(path: Path) -> tuple[str, ...]:
+def _create_key(path: Path) -> tuple[str, ...]:
     """Written aside and linked into place: whoever comes second finds a whole key, never half of one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

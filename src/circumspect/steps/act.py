@@ -13,7 +13,7 @@ from datetime import timedelta
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, Notes, ToolSpec
+from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Journal, Json, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
@@ -21,25 +21,34 @@ LEASE_MARGIN = timedelta(seconds=15)
 
 
 async def act(
-    enforced: Enforced, incoming: Incoming, token: str, notes: Notes, tools: Tools, store: Store, clock: Clock, ids: Ids
+    enforced: Enforced,
+    incoming: Incoming,
+    token: str,
+    notes: Journal,
+    tools: Tools,
+    store: Store,
+    clock: Clock,
+    ids: Ids,
 ) -> Execution | None:
     """The execution as it ended; None when the yes was no longer there to be used, and so nothing ran."""
     if not isinstance(enforced.verdict, Allow) or enforced.spec is None:
         raise ValueError("act was handed a call that policy holds")
-    started = _started(enforced, incoming, clock, ids)
+    started = _make_execution(enforced, incoming, clock, ids)
     if enforced.effect == "read":
-        ended = await _ended(started, enforced.spec, incoming, tools, clock)
+        ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
     else:
         if not await store.begin_call(started, token):
             notes.write("tool", started.call.tool, ReasonCode.PENDING_INTENT_MISSING)
             return None
-        ended = await _ended(started, enforced.spec, incoming, tools, clock)
+        ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
         await store.finish_call(ended)
     write_down(ended, notes)
     return ended
 
 
-async def _ended(started: Execution, spec: ToolSpec, incoming: Incoming, tools: Tools, clock: Clock) -> Execution:
+async def _run_or_delegate(
+    started: Execution, spec: ToolSpec, incoming: Incoming, tools: Tools, clock: Clock
+) -> Execution:
     """Run, or handed to the client to run: then this is all that is known until it comes back. Of an action on a page,
     what the page was like before is kept until then: that is what tells whether it had an effect."""
     if spec.client:
@@ -50,7 +59,7 @@ async def _ended(started: Execution, spec: ToolSpec, incoming: Incoming, tools: 
     return await run(started, tools, clock, spec.timeout)
 
 
-def write_down(ended: Execution, notes: Notes) -> None:
+def write_down(ended: Execution, notes: Journal) -> None:
     reasons = (ended.reason,) if ended.reason else ()
     notes.write(
         "tool",
@@ -68,12 +77,12 @@ def write_down(ended: Execution, notes: Notes) -> None:
     notes.ran.append(ended)
 
 
-def told(ended: Execution) -> str:
+def describe_result(ended: Execution) -> str:
     """What the model hears about a call that ran."""
     return compact(ended.result) if ended.state == "succeeded" else f"ERROR: {ended.error}"
 
 
-def _started(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:
+def _make_execution(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:
     assert enforced.spec is not None
     now = clock.now()
     return Execution(

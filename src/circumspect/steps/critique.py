@@ -13,16 +13,16 @@ from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Allow,
+    ChatMessage,
     Confirm,
     Critique,
     Enforced,
     Escalate,
-    Finding,
     Gathered,
+    Journal,
     JsonObject,
     ModelRequest,
-    Notes,
-    Said,
+    RuleFinding,
     ToolSpec,
 )
 from circumspect.wording import compact
@@ -41,7 +41,7 @@ TRIES = 2
 
 
 async def critique(
-    enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...], notes: Notes, model: Model
+    enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...], notes: Journal, model: Model
 ) -> Enforced:
     if not enforced.critique:
         return enforced
@@ -49,7 +49,7 @@ async def critique(
     opinion = await _opinion(_request(enforced, gathered, tools), notes, model)
     if opinion is None:
         notes.write("critique", "no readable opinion", ReasonCode.CRITIQUE_FAILED)
-        return enforced.tightened(Finding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
+        return enforced.tighten(RuleFinding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
     finding = _finding(opinion)
     reasons = (finding.reason,) if finding.reason else ()
     notes.write(
@@ -63,32 +63,32 @@ async def critique(
             "prompt": prompt("critique").id,
         },
     )
-    return enforced.tightened(finding)
+    return enforced.tighten(finding)
 
 
-async def _opinion(request: ModelRequest, notes: Notes, model: Model) -> Critique | None:
+async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> Critique | None:
     for _ in range(TRIES):
         try:
             reply = await model.complete(request)
         except ModelError as problem:
-            notes.spent(problem.usage)
+            notes.add_usage(problem.usage)
             notes.write("critique", f"the model failed: {problem.code}")
             continue
-        notes.spent(reply.usage)
+        notes.add_usage(reply.usage)
         if opinion := critique_text.read(reply.text):
             return opinion
         notes.write("critique", "an opinion that could not be read", meta={"text": reply.text[:2000]})
     return None
 
 
-def _finding(opinion: Critique) -> Finding:
+def _finding(opinion: Critique) -> RuleFinding:
     match opinion.decision:
         case "PROCEED":
-            return Finding("a_second_opinion_agrees", Allow())
+            return RuleFinding("a_second_opinion_agrees", Allow())
         case "ASK_USER":
-            return Finding("a_second_opinion_agrees", Confirm(), ReasonCode.CRITIQUE_ASKED)
+            return RuleFinding("a_second_opinion_agrees", Confirm(), ReasonCode.CRITIQUE_ASKED)
         case "ESCALATE":
-            return Finding("a_second_opinion_agrees", Escalate(), ReasonCode.CRITIQUE_ESCALATED)
+            return RuleFinding("a_second_opinion_agrees", Escalate(), ReasonCode.CRITIQUE_ESCALATED)
 
 
 def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]) -> ModelRequest:
@@ -106,7 +106,7 @@ def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]
         purpose="critique",
         prompt_id=words.id,
         instructions=words.text,
-        messages=(Said("user", message),),
+        messages=(ChatMessage("user", message),),
         schema=SCHEMA,
         max_tokens=300,
         temperature=0.0,

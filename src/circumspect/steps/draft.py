@@ -17,10 +17,10 @@ from circumspect.values import (
     Assessment,
     Draft,
     Gathered,
+    Journal,
     JsonObject,
     ModelReply,
     ModelRequest,
-    Notes,
     Profile,
     ToolCall,
 )
@@ -36,7 +36,7 @@ async def draft(
     gathered: Gathered,
     business: str,
     profile: Profile,
-    notes: Notes,
+    notes: Journal,
     model: Model,
     hear: Callable[[str], None] | None = None,
 ) -> Draft:
@@ -52,9 +52,9 @@ async def draft(
         messages=gathered.messages,
         language=language,
     )
-    reply = await (_streamed(request, model, hear) if hear else model.complete(request))
-    notes.spent(reply.usage)
-    _bounded(len(reply.text))
+    reply = await (_stream_reply(request, model, hear) if hear else model.complete(request))
+    notes.add_usage(reply.usage)
+    _check_length(len(reply.text))
     if reply.finish == "filtered" and not reply.text.strip():
         raise ModelRefused("The provider's filter kept the answer back.", fix="Ask in other words, or another model.")
     if reply.finish == "length":
@@ -62,11 +62,11 @@ async def draft(
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)
-    assessed = _assessed(reply, words.id, notes)
-    return _on_a_page(assessed) if gathered.screened.incoming.page else assessed
+    assessed = _parse_assessed_reply(reply, words.id, notes)
+    return _limit_to_one_action(assessed) if gathered.screened.incoming.page else assessed
 
 
-def _on_a_page(drafted: Draft) -> Draft:
+def _limit_to_one_action(drafted: Draft) -> Draft:
     """One action at a time: the page is another one after it. And `done` is no action, it is the answer."""
     if not drafted.calls:
         return drafted
@@ -76,25 +76,25 @@ def _on_a_page(drafted: Draft) -> Draft:
     return replace(drafted, reply=str(first.arguments.get("answer") or drafted.reply), calls=(), disagreement=False)
 
 
-async def _streamed(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
+async def _stream_reply(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
     said = 0
     async for piece in model.stream(request):
         if isinstance(piece, ModelReply):
             return piece
         said += len(piece)
-        _bounded(said)
+        _check_length(said)
         hear(piece)
     raise ModelGarbled("The model's stream ended without a reply.", fix="Try again, or another model.")
 
 
-def _bounded(length: int) -> None:
+def _check_length(length: int) -> None:
     if length > LONGEST_REPLY:
         raise ModelGarbled(
             f"The model said more than {LONGEST_REPLY:,} characters.", fix="Try again, or another model."
         )
 
 
-def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:
+def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> Draft:
     visible, assessment = assessments.read(reply.text)
     if assessment.reasons:
         log.warning("assessment", extra={"problem": [str(reason) for reason in assessment.reasons]})
@@ -114,14 +114,14 @@ def _assessed(reply: ModelReply, prompt_id: str, notes: Notes) -> Draft:
             "native_calls": _as_json(reply.calls),
         },
     )
-    proposed = _proposed(assessment)
+    proposed = _extract_calls(assessment)
     if not reply.calls:
         return Draft(visible, proposed, assessment)
     same = [call.hash for call in reply.calls] == [call.hash for call in proposed]
     return Draft(visible, reply.calls, assessment, disagreement=not same)
 
 
-def _proposed(assessment: Assessment) -> tuple[ToolCall, ...]:
+def _extract_calls(assessment: Assessment) -> tuple[ToolCall, ...]:
     if assessment.tool_call is None:
         return ()
     return (ToolCall(assessment.tool_call, assessment.tool_params),)

@@ -15,7 +15,7 @@ from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.language import catalogue
 from circumspect.policy.policy_file import Policy, effect_of
-from circumspect.policy.understanding.understood import Found, Understood
+from circumspect.policy.understanding.understood import RetrievalResult, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ReplyContext:
     """What every ending needs: who speaks, to whom, about which tools."""
 
     screened: Screened
@@ -75,22 +75,22 @@ class Desk:
         return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
 
 
-def stopped(desk: Desk, reason: ReasonCode) -> Reply:
+def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
     if reason is ReasonCode.MESSAGE_EMPTY:
         return Reply("asked", desk.say("message-empty"))
     return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
 
 
-def answered(drafted: Draft, ran: Sequence[Execution], desk: Desk) -> Reply:
+def answer(drafted: Draft, ran: Sequence[Execution], desk: ReplyContext) -> Reply:
     """The model proposes nothing (more) to do: its words are the answer."""
     if changed := _changes(ran):
-        return done(changed[-1], drafted.reply, desk)
+        return report_execution(changed[-1], drafted.reply, desk)
     if not drafted.reply:
         return Reply("asked", desk.say("ask-missing-unnamed"))
     return Reply("answered", drafted.reply)
 
 
-def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
+def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply:
     """The call does not run, or not yet."""
     match enforced.verdict:
         case Confirm(by="user"):
@@ -100,7 +100,7 @@ def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
         case Ask() as ask:
             return Reply("asked", _question(ask, enforced, drafted, desk))
         case Escalate():
-            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+            return escalate(desk, enforced.reasons[0], desk.action(enforced))
         case Deny() if desk.screened.incoming.page:
             return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
         case Deny():
@@ -112,48 +112,48 @@ def held(enforced: Enforced, drafted: Draft | None, desk: Desk) -> Reply:
             assert_never(other)
 
 
-def held_after(ran: Sequence[Execution], enforced: Enforced, drafted: Draft, desk: Desk) -> Reply:
+def hold_after_calls(ran: Sequence[Execution], enforced: Enforced, drafted: Draft, desk: ReplyContext) -> Reply:
     """The same in a turn that has run other calls: what these changed is said first."""
     changed = _changes(ran)
     if not changed:
-        return held(enforced, drafted, desk)
+        return hold(enforced, drafted, desk)
     if isinstance(enforced.verdict, Deny) and any(one.call.hash == enforced.call.hash for one in changed):
-        return done(changed[-1], "", desk)
+        return report_execution(changed[-1], "", desk)
     if isinstance(enforced.verdict, Escalate):
-        reply = handed_over(desk, enforced.reasons[0], desk.action(enforced), acted=True)
+        reply = escalate(desk, enforced.reasons[0], desk.action(enforced), acted=True)
     else:
-        reply = held(enforced, drafted, desk)
-    return preceded(reply, " ".join(done(one, "", desk).text for one in changed))
+        reply = hold(enforced, drafted, desk)
+    return prepend(reply, " ".join(report_execution(one, "", desk).text for one in changed))
 
 
-def confirmation(enforced: Enforced, desk: Desk, key: str = "") -> Reply:
+def confirmation(enforced: Enforced, desk: ReplyContext, key: str = "") -> Reply:
     """Ask the user for a yes to exactly this call."""
     key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
     question = desk.say(key, action=desk.action(enforced))
     return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
 
 
-def approval(enforced: Enforced, desk: Desk) -> Reply:
+def approval(enforced: Enforced, desk: ReplyContext) -> Reply:
     """Ask a colleague; the user hears that it waits."""
     text = desk.say("approval-needed", action=desk.action(enforced))
     escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, desk.action(enforced))
     return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
 
 
-def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk: Desk) -> Reply:
+def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk: ReplyContext) -> Reply:
     """The yes came too late, or what it was for has changed since: the same question anew."""
     if asked.kind == "approval":
-        return edited(enforced, desk)
+        return ask_colleagues_again(enforced, desk)
     expired = reason is ReasonCode.PENDING_INTENT_EXPIRED
     return confirmation(enforced, desk, "confirm-again-expired" if expired else "confirm-again-mismatch")
 
 
-def edited(enforced: Enforced, desk: Desk) -> Reply:
+def ask_colleagues_again(enforced: Enforced, desk: ReplyContext) -> Reply:
     """A colleague's question to colleagues: the user hears nothing before one of them has decided."""
     return Reply("escalated", "", intent=_intent(enforced, desk.action(enforced), "approval", desk))
 
 
-def not_now(enforced: Enforced, desk: Desk) -> Reply:
+def hold_without_user(enforced: Enforced, desk: ReplyContext) -> Reply:
     """A call proposed with no user to talk to is held; whoever proposed it reads the reasons."""
     match enforced.verdict:
         case Confirm(by="user"):
@@ -161,63 +161,63 @@ def not_now(enforced: Enforced, desk: Desk) -> Reply:
         case Confirm():
             return approval(enforced, desk)
         case Escalate():
-            return handed_over(desk, enforced.reasons[0], desk.action(enforced))
+            return escalate(desk, enforced.reasons[0], desk.action(enforced))
         case _:
             return Reply("blocked", "")
 
 
-def nothing_pending(desk: Desk) -> Reply:
+def nothing_pending(desk: ReplyContext) -> Reply:
     return Reply("asked", "" if desk.screened.incoming.errand else desk.say("nothing-to-confirm"))
 
 
-def dropped(intent: Intent, desk: Desk) -> Reply:
+def drop_intent(intent: Intent, desk: ReplyContext) -> Reply:
     key = "approval-denied" if intent.kind == "approval" else "dropped"
     return Reply("answered", desk.say(key, action=desk.action(intent)), dropped=intent.id)
 
 
-def with_a_person(desk: Desk) -> Reply:
+def with_a_person(desk: ReplyContext) -> Reply:
     """Somebody took the conversation over. Once they have spoken, the agent keeps out of it."""
     spoken = any(message.meta.get("by") == "person" for message in desk.screened.opened.history[-4:])
     return Reply("escalated", "" if spoken else desk.say("with-person"))
 
 
-def handed_out(ended: Sequence[Execution], words: str) -> Reply:
+def hand_to_client(ended: Sequence[Execution], words: str) -> Reply:
     """The client is to run these; our id of each is how its result finds the way back."""
     calls = tuple(replace(one.call, id=one.id) for one in ended)
     return Reply("acted", words, calls=calls)
 
 
-def understood(made: Understood, desk: Desk) -> Reply:
+def end_with_understanding(made: Understood, desk: ReplyContext) -> Reply:
     """The turn ends with what was made of the message; nothing was drafted."""
     if made.ends == "escalated":
         reason, text = made.reason or ReasonCode.DECIDED_TO_ESCALATE, desk.screened.incoming.text
         why = made.decision.why if made.decision else ""
-        return replace(handed_over(desk, reason, text), escalation=Escalation(reason, text, why))
+        return replace(escalate(desk, reason, text), escalation=Escalation(reason, text, why))
     return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
 
 
-def reasoned(made: Reasoned) -> Reply:
+def ask_for_missing(made: Reasoned) -> Reply:
     """Something that only the user knows is missing."""
     return Reply("asked", made.question)
 
 
-def unanswerable(found: Found, desk: Desk) -> Reply:
+def unanswerable(found: RetrievalResult, desk: ReplyContext) -> Reply:
     """What was found does not carry an answer."""
     if found.verdict == "clarify":
         return Reply("asked", found.question)
     reason = found.reason or ReasonCode.UNSURE_OF_ANSWER
-    reply = handed_over(desk, reason, desk.screened.incoming.text)
+    reply = escalate(desk, reason, desk.screened.incoming.text)
     return replace(reply, escalation=Escalation(reason, desk.screened.incoming.text, found.summary))
 
 
-def withheld(ran: Sequence[Execution], desk: Desk) -> Reply:
+def withhold_reply(ran: Sequence[Execution], desk: ReplyContext) -> Reply:
     """The model repeated what was noted for itself only. The user hears what was done, or that a person will answer."""
     if changed := _changes(ran):
-        return done(changed[-1], "", desk)
-    return handed_over(desk, ReasonCode.NOTES_GIVEN_AWAY, desk.screened.incoming.text)
+        return report_execution(changed[-1], "", desk)
+    return escalate(desk, ReasonCode.NOTES_GIVEN_AWAY, desk.screened.incoming.text)
 
 
-def preceded(reply: Reply, words: str) -> Reply:
+def prepend(reply: Reply, words: str) -> Reply:
     """The reply after how the request was understood. A yes is bound to the words as they are shown."""
     if not words:
         return reply
@@ -225,18 +225,18 @@ def preceded(reply: Reply, words: str) -> Reply:
     return replace(reply, text=text, intent=replace(reply.intent, question=text) if reply.intent else None)
 
 
-def handed_over(desk: Desk, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:
+def escalate(desk: ReplyContext, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:
     text = desk.say("escalated-after-action" if acted else "escalated")
     return Reply("escalated", text, escalation=Escalation(reason, summary))
 
 
-def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
+def report_execution(ended: Execution, phrased: str, desk: ReplyContext) -> Reply:
     """A confirmed call ran; say what is known, in the model's words where it has any."""
     match ended.state:
         case "succeeded":
             return Reply("acted", phrased or desk.say("done", action=desk.action(ended)))
         case "failed":
-            problem = wording.shown(ended.error)
+            problem = wording.render_value(ended.error)
             text = phrased or desk.say("tool-refused", action=desk.action(ended), problem=problem)
             if escalation := _critical(ended, desk):
                 text = f"{text} {desk.say('colleague-told')}"
@@ -246,22 +246,22 @@ def done(ended: Execution, phrased: str, desk: Desk) -> Reply:
             return Reply("escalated", text)
 
 
-def not_verified(ended: Execution, desk: Desk) -> Reply:
+def not_verified(ended: Execution, desk: ReplyContext) -> Reply:
     """The tool said yes, and a look afterwards said no."""
     text = desk.say("not-verified", action=desk.action(ended))
     return Reply("escalated", text, escalation=Escalation(ReasonCode.VERIFICATION_FAILED, desk.action(ended)))
 
 
-def corrected(ran: Sequence[Execution], desk: Desk) -> Reply:
+def correct_claim(ran: Sequence[Execution], desk: ReplyContext) -> Reply:
     """The model insists on something that did not happen; the user hears what is true."""
     changed = _changes(ran)
-    return done(changed[-1], "", desk) if changed else Reply("asked", desk.say("claim-replaced"))
+    return report_execution(changed[-1], "", desk) if changed else Reply("asked", desk.say("claim-replaced"))
 
 
-def failed(desk: Desk, key: str, ran: Sequence[Execution] = ()) -> Reply:
+def report_failure(desk: ReplyContext, key: str, ran: Sequence[Execution] = ()) -> Reply:
     """The model, the store or we failed. If something was changed before that, the user hears of it."""
     if changed := _changes(ran):
-        return done(changed[-1], "", desk)
+        return report_execution(changed[-1], "", desk)
     wanted = desk.profile.escalate_failures and key == "failed-model"
     escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None
     return Reply("failed", desk.say(key), escalation=escalation)
@@ -275,7 +275,7 @@ def without_store(incoming: Incoming, language: Language, mode: Mode, problem: S
     return TurnResult(incoming.turn, incoming.conversation, "failed", text, reasons, None, Usage(mode), language)
 
 
-def with_notices(reply: Reply, settled: Sequence[Execution], desk: Desk) -> Reply:
+def with_notices(reply: Reply, settled: Sequence[Execution], desk: ReplyContext) -> Reply:
     """The reply, preceded by what has become known about calls that an interruption left open."""
     states = {"succeeded": "state-succeeded", "failed": "state-failed"}
     notices = [
@@ -285,17 +285,17 @@ def with_notices(reply: Reply, settled: Sequence[Execution], desk: Desk) -> Repl
     return replace(reply, text="\n\n".join((*notices, reply.text))) if notices else reply
 
 
-def is_critical_failure(ended: Execution, desk: Desk) -> bool:
+def is_critical_failure(ended: Execution, desk: ReplyContext) -> bool:
     """A tool without which the turn makes no sense did not work, a reading one included."""
     return ended.state == "failed" and _critical(ended, desk) is not None
 
 
-def _critical(ended: Execution, desk: Desk) -> Escalation | None:
+def _critical(ended: Execution, desk: ReplyContext) -> Escalation | None:
     said = desk.policy.of(ended.call.tool, ended.tenant)
     return Escalation(ReasonCode.TOOL_FAILED, desk.action(ended)) if said and said.critical else None
 
 
-def _intent(enforced: Enforced, question: str, kind: str, desk: Desk) -> Intent:
+def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) -> Intent:
     now, incoming = desk.clock.now(), desk.screened.incoming
     seconds = desk.profile.confirm_seconds if kind == "confirmation" else desk.profile.approval_seconds
     return Intent(
@@ -315,17 +315,19 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: Desk) -> Intent:
     )
 
 
-def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: Desk) -> str:
+def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> str:
     """The model's own question where it asks one, ours otherwise."""
     if ask.words:
         return desk.say(ask.words)
     if ask.named:
-        return desk.say("ask-form", fields=", ".join(map(wording.shown, ask.named)))
+        return desk.say("ask-form", fields=", ".join(map(wording.render_value, ask.named)))
     if drafted and "?" in drafted.reply and not ask.invalid:
         return drafted.reply
     if ask.invalid:
         problems = [
-            desk.say("invalid-field", field=wording.label(name, desk.language), wanted=_wanted(problem, desk))
+            desk.say(
+                "invalid-field", field=wording.label(name, desk.language), wanted=_describe_expected(problem, desk)
+            )
             for name, problem in ask.invalid.items()
         ]
         return desk.say("ask-invalid", problems="; ".join(problems))
@@ -336,7 +338,7 @@ def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: Desk) -
     return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=", ".join(fields))
 
 
-def _wanted(problem: str, desk: Desk) -> str:
+def _describe_expected(problem: str, desk: ReplyContext) -> str:
     kind, _, detail = problem.partition(":")
     match kind, detail:
         case "format", "date" | "date-time" | "time" | "email" | "phone":
@@ -357,12 +359,12 @@ def _changes(ran: Sequence[Execution]) -> list[Execution]:
     return [one for one in ran if one.effect != "read"]
 
 
-def _is_on(name: str, spec: ToolSpec, desk: Desk) -> bool:
+def _is_on(name: str, spec: ToolSpec, desk: ReplyContext) -> bool:
     said = desk.policy.of(name, desk.screened.incoming.tenant)
     return effect_of(spec, said) is not None and not (said and said.deny)
 
 
-def _instead(desk: Desk, key: str) -> str:
+def _instead(desk: ReplyContext, key: str) -> str:
     offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured and _is_on(name, spec, desk)]
     if not offered:
         return desk.say(key)

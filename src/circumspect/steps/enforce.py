@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from circumspect.policy.arguments import materialised
+from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.policy_file import Policy, cap_of, effect_of
@@ -24,14 +24,14 @@ from circumspect.values import (
     Draft,
     Effect,
     Enforced,
-    Finding,
+    History,
     Intent,
+    Journal,
     JsonObject,
     Mode,
-    Notes,
     Profile,
+    RuleFinding,
     Screened,
-    Session,
     ToolCall,
     ToolSpec,
     Verdict,
@@ -46,7 +46,7 @@ def look_at(
     tools: Mapping[str, ToolSpec],
     mode: Mode,
     now: datetime,
-    session: Session,
+    session: History,
     *,
     confirmed: Intent | None = None,
     done: frozenset[str] = frozenset(),
@@ -55,7 +55,7 @@ def look_at(
     spec = tools.get(call.tool)
     said = policy.of(call.tool, screened.incoming.tenant)
     return Facts(
-        call=replace(call, arguments=materialised(spec, call.arguments)) if spec else call,
+        call=replace(call, arguments=fill_defaults(spec, call.arguments)) if spec else call,
         spec=spec,
         policy=said,
         effect=effect_of(spec, said),
@@ -92,7 +92,7 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
     )
 
 
-def write_down(enforced: Enforced, facts: Facts, notes: Notes) -> None:
+def write_down(enforced: Enforced, facts: Facts, notes: Journal) -> None:
     """The verdict and who spoke, for the journal. What was decided about a web page says so: without the page it cannot
     be decided again."""
     verdict = enforced.verdict
@@ -128,7 +128,7 @@ def is_hard_stop(enforced: Enforced) -> bool:
     )
 
 
-def _confidence(facts: Facts, effect: Effect, profile: Profile) -> tuple[float | None, tuple[Finding, ...]]:
+def _confidence(facts: Facts, effect: Effect, profile: Profile) -> tuple[float | None, tuple[RuleFinding, ...]]:
     """The model's confidence under the tool's cap, with a note where the cap bites and where what is left is low."""
     if facts.assessment is None or facts.mode == "standard":
         return None, ()
@@ -136,9 +136,9 @@ def _confidence(facts: Facts, effect: Effect, profile: Profile) -> tuple[float |
     confidence = min(facts.assessment.confidence, cap)
     noted = []
     if confidence < facts.assessment.confidence:
-        noted.append(Finding("confidence_is_capped", Allow(), ReasonCode.CONFIDENCE_FLOOR_APPLIED))
+        noted.append(RuleFinding("confidence_is_capped", Allow(), ReasonCode.CONFIDENCE_FLOOR_APPLIED))
     if facts.assessment.confidence < profile.critique_below:
-        noted.append(Finding("the_model_is_sure", Allow(), ReasonCode.LOW_CONFIDENCE))
+        noted.append(RuleFinding("the_model_is_sure", Allow(), ReasonCode.LOW_CONFIDENCE))
     return confidence, tuple(noted)
 
 

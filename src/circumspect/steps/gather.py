@@ -12,7 +12,7 @@ from datetime import datetime
 
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, Gathered, Notes, Profile, Said, Screened, ToolCall, ToolSpec
+from circumspect.values import Block, Business, ChatMessage, Gathered, Journal, Profile, Screened, ToolCall, ToolSpec
 from circumspect.web.page import Page
 from circumspect.wording import compact
 
@@ -30,7 +30,7 @@ def gather(
 ) -> Gathered:
     """`page` is what the model sees of the user's screen."""
     incoming = screened.incoming
-    messages = incoming.talk or (*_recent(screened, profile), Said("user", incoming.text))
+    messages = incoming.talk or (*_recent(screened, profile), ChatMessage("user", incoming.text))
     specs = tuple(tools.values())
     given = tuple(
         Block(key, text)
@@ -42,7 +42,7 @@ def gather(
         if text
     )
     if profile.mode == "standard":
-        blocks = (_basics(business, now), *given, *_everything(business))
+        blocks = (_basics(business, now), *given, *_all_blocks(business))
         return Gathered(screened, blocks, specs, messages, full=True)
     keys = [f"policies.{name}" for name in POLICIES if business.policies.get(name)]
     keys += [key for key, text in _contents(business).items() if text and not key.startswith("policies.")]
@@ -55,30 +55,30 @@ def gather(
     return Gathered(screened, blocks, (), messages)
 
 
-def more(
-    gathered: Gathered, keys: Sequence[str], business: Business, tools: Mapping[str, ToolSpec], notes: Notes
+def add_context(
+    gathered: Gathered, keys: Sequence[str], business: Business, tools: Mapping[str, ToolSpec], notes: Journal
 ) -> Gathered:
     """One context round: what was asked for, or the plain statement that it is not there."""
     have = {block.key for block in gathered.blocks}
-    blocks = [_fetched(key, business, tools, notes) for key in dict.fromkeys(keys) if key not in have]
+    blocks = [_fetch_block(key, business, tools, notes) for key in dict.fromkeys(keys) if key not in have]
     notes.context_rounds += 1
     notes.write("context", ", ".join(keys), meta={"round": gathered.rounds + 1, "keys": list(keys)})
     return replace(gathered, blocks=(*gathered.blocks, *blocks), rounds=gathered.rounds + 1)
 
 
-def everything(gathered: Gathered, business: Business, tools: Mapping[str, ToolSpec], notes: Notes) -> Gathered:
+def add_all_context(gathered: Gathered, business: Business, tools: Mapping[str, ToolSpec], notes: Journal) -> Gathered:
     """The last resort after the context rounds: all there is, schemas included."""
     have = {block.key for block in gathered.blocks}
     schemas = [Block(f"tool_schema:{name}", _schema(spec)) for name, spec in tools.items()]
-    added = [block for block in (*_everything(business), *schemas) if block.key not in have]
+    added = [block for block in (*_all_blocks(business), *schemas) if block.key not in have]
     notes.write("context", "everything", meta={"round": gathered.rounds + 1, "keys": [block.key for block in added]})
     return replace(gathered, blocks=(*gathered.blocks, *added), rounds=gathered.rounds + 1, full=True)
 
 
 def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
     """The next draft sees the call and what came of it, as the two messages providers expect."""
-    asked = Said("assistant", "", calls=(call,))
-    told = Said("tool", text, call_id=call.id, tool=call.tool)
+    asked = ChatMessage("assistant", "", calls=(call,))
+    told = ChatMessage("tool", text, call_id=call.id, tool=call.tool)
     return replace(gathered, messages=(*gathered.messages, asked, told))
 
 
@@ -88,10 +88,10 @@ def with_correction(gathered: Gathered, claimed: str) -> Gathered:
     return replace(gathered, blocks=(*gathered.blocks, Block("correction", told)))
 
 
-def _recent(screened: Screened, profile: Profile) -> list[Said]:
+def _recent(screened: Screened, profile: Profile) -> list[ChatMessage]:
     history = screened.opened.history[-profile.history :] if profile.history else ()
     return [
-        Said("user" if message.role == "user" else "assistant", message.content)
+        ChatMessage("user" if message.role == "user" else "assistant", message.content)
         for message in history
         if message.role != "internal" and message.content
     ]
@@ -119,7 +119,7 @@ def _contents(business: Business) -> dict[str, str]:
     }
 
 
-def _everything(business: Business) -> list[Block]:
+def _all_blocks(business: Business) -> list[Block]:
     return [Block(key, text) for key, text in _contents(business).items() if text]
 
 
@@ -128,7 +128,7 @@ def _schema(spec: ToolSpec) -> str:
     return compact(shown)
 
 
-def _fetched(key: str, business: Business, tools: Mapping[str, ToolSpec], notes: Notes) -> Block:
+def _fetch_block(key: str, business: Business, tools: Mapping[str, ToolSpec], notes: Journal) -> Block:
     if key.startswith("tool_schema:"):
         spec = tools.get(key.removeprefix("tool_schema:"))
         text = _schema(spec) if spec else None

@@ -7,11 +7,11 @@ from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Execution, ModelRequest, Notes, Said, Screened, ToolCall
+from circumspect.values import ChatMessage, Execution, Journal, ModelRequest, Screened, ToolCall
 from circumspect.wording import LANGUAGE_NAMES
 
 
-async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Notes, model: Model) -> str:
+async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Journal, model: Model) -> str:
     if ended.state == "indeterminate":
         return ""
     words = prompt("phrase")
@@ -21,9 +21,9 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
         prompt_id=words.id,
         instructions=words.render(business=business, language=LANGUAGE_NAMES[screened.language]),
         messages=(
-            Said("user", screened.incoming.text),
-            Said("assistant", "", calls=(call,)),
-            Said("tool", told, call_id=call.id, tool=call.tool),
+            ChatMessage("user", screened.incoming.text),
+            ChatMessage("assistant", "", calls=(call,)),
+            ChatMessage("tool", told, call_id=call.id, tool=call.tool),
         ),
         language=screened.language,
         max_tokens=300,
@@ -31,9 +31,9 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
     try:
         reply = await model.complete(request)
     except ModelError as problem:
-        notes.spent(problem.usage)
+        notes.add_usage(problem.usage)
         notes.write("model", f"could not phrase: {problem.code}", ReasonCode.MODEL_FAILED)
         return ""
-    notes.spent(reply.usage)
+    notes.add_usage(reply.usage)
     notes.write("model", reply.text, meta={"prompt": words.id})
     return assessments.read(reply.text)[0]

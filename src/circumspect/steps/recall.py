@@ -15,14 +15,14 @@ from datetime import datetime
 from circumspect.policy.limits import length
 from circumspect.policy.policy_file import ToolPolicy
 from circumspect.ports import Store
-from circumspect.values import Execution, Happened, Heard, Message, Notes, Screened, Session, ToolSpec, TurnId
+from circumspect.values import Execution, History, Journal, Message, PastCall, Screened, ToolSpec, TurnId, Utterance
 
 REACH = 400
 """How many messages back a conversation is read."""
 
 
-def at_hand(screened: Screened, tools: Mapping[str, ToolSpec], notes: Notes) -> Session:
-    return _session(screened.opened.history, (), screened, tools, notes)
+def recall_from_turn(screened: Screened, tools: Mapping[str, ToolSpec], notes: Journal) -> History:
+    return _build_history(screened.opened.history, (), screened, tools, notes)
 
 
 async def recall(
@@ -30,20 +30,22 @@ async def recall(
     tool: str,
     policy: ToolPolicy | None,
     tools: Mapping[str, ToolSpec],
-    notes: Notes,
+    notes: Journal,
     store: Store,
-) -> Session:
+) -> History:
     incoming = screened.incoming
     first = max(-1, screened.opened.next_seq - REACH)
     messages = await store.messages(incoming.tenant, incoming.conversation, after=first, limit=REACH)
     before = [message for message in messages if message.turn != incoming.turn]
-    session = _session(before, await store.executions(incoming.tenant, incoming.conversation), screened, tools, notes)
+    session = _build_history(
+        before, await store.executions(incoming.tenant, incoming.conversation), screened, tools, notes
+    )
     if spans := [(span, limit) for limit in (policy.limits if policy else ()) if (span := length(limit.window))]:
         counted = {tool, *(name for _, limit in spans for name in limit.across)}
         since = incoming.at - max(span for span, _ in spans)
         recent = await store.recent_executions(incoming.tenant, counted, since)
         others = [one for one in recent if one.conversation != incoming.conversation]
-        session = replace(session, elsewhere=tuple(happened(one, tools, 0) for one in others))
+        session = replace(session, elsewhere=tuple(to_past_call(one, tools, 0) for one in others))
     return session
 
 
@@ -53,13 +55,13 @@ def needs_more(policy: ToolPolicy | None, tools: Mapping[str, ToolSpec]) -> bool
     return written or any(spec.open_world for spec in tools.values())
 
 
-def _session(
+def _build_history(
     messages: Sequence[Message],
     ran: Sequence[Execution],
     screened: Screened,
     tools: Mapping[str, ToolSpec],
-    notes: Notes,
-) -> Session:
+    notes: Journal,
+) -> History:
     """Turn by turn: what the user said, what ran, what was answered; this turn last."""
     seen = [one for one in ran if one.turn != screened.incoming.turn]
     by_turn: dict[TurnId, list[Execution]] = {}
@@ -79,20 +81,20 @@ def _session(
     rest += silent
     rest.sort(key=lambda one: one.started_at)
     order += rest
-    events: list[Heard | Happened] = []
+    events: list[Utterance | PastCall] = []
     for item in order:
         if isinstance(item, Execution):
-            events.append(happened(item, tools, len(events)))
+            events.append(to_past_call(item, tools, len(events)))
         elif item.role != "internal":
-            events.append(Heard("user" if item.role == "user" else "assistant", item.content, len(events)))
-    events.append(Heard("user", screened.incoming.text, len(events)))
+            events.append(Utterance("user" if item.role == "user" else "assistant", item.content, len(events)))
+    events.append(Utterance("user", screened.incoming.text, len(events)))
     for one in notes.ran:
-        events.append(happened(one, tools, len(events)))
-    return Session(tuple(events))
+        events.append(to_past_call(one, tools, len(events)))
+    return History(tuple(events))
 
 
-def happened(one: Execution, tools: Mapping[str, ToolSpec], index: int) -> Happened:
+def to_past_call(one: Execution, tools: Mapping[str, ToolSpec], index: int) -> PastCall:
     spec = tools.get(one.call.tool)
     trusted = not (spec and spec.open_world)
     at: datetime = one.finished_at or one.started_at
-    return Happened(one.call, one.result, one.state == "succeeded", trusted, index, at)
+    return PastCall(one.call, one.result, one.state == "succeeded", trusted, index, at)

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from circumspect import running
 from circumspect.policy.policy_file import ToolPolicy
-from circumspect.policy.understanding.customer import Customer, facts_in, held
+from circumspect.policy.understanding.customer import CustomerLookup, facts_in, find_obstacle
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, Notes, Screened, ToolSpec
+from circumspect.values import Journal, Json, Screened, ToolSpec
 
 PATIENCE = 5.0
 """Seconds. An answer without these facts is better than one that comes late."""
@@ -22,10 +22,10 @@ PATIENCE = 5.0
 
 async def recognise(
     screened: Screened,
-    customer: Customer,
+    customer: CustomerLookup,
     spec: ToolSpec | None,
     policy: ToolPolicy | None,
-    notes: Notes,
+    notes: Journal,
     tools: Tools,
     clock: Clock,
     ids: Ids,
@@ -34,7 +34,7 @@ async def recognise(
     if person is None:
         return {}
     look = customer.look(person)
-    why = held(look, spec, policy)
+    why = find_obstacle(look, spec, policy)
     if why or spec is None:
         notes.write("understanding", f"the customer was not looked up: {why}")
         return {}

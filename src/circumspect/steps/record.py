@@ -11,13 +11,13 @@ import logging
 from circumspect.errors import StoreError
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
-from circumspect.values import Mode, Notes, Reply, Screened, TurnResult
+from circumspect.values import Journal, Mode, Reply, Screened, TurnResult
 
 log = logging.getLogger("circumspect.values")
 
 
 async def record(
-    reply: Reply, screened: Screened, mode: Mode, multiplier: float, notes: Notes, store: Store, clock: Clock
+    reply: Reply, screened: Screened, mode: Mode, multiplier: float, notes: Journal, store: Store, clock: Clock
 ) -> TurnResult:
     incoming = screened.incoming
     if reply.escalation:
@@ -56,7 +56,7 @@ async def record(
     return result
 
 
-def _result(reply: Reply, screened: Screened, mode: Mode, notes: Notes) -> TurnResult:
+def _result(reply: Reply, screened: Screened, mode: Mode, notes: Journal) -> TurnResult:
     return TurnResult(
         turn=screened.incoming.turn,
         conversation=screened.incoming.conversation,

@@ -17,12 +17,12 @@ from typing import Protocol
 
 from circumspect.errors import CircumspectError
 from circumspect.knowledge.conflicts import Conflict, find_conflicts
-from circumspect.knowledge.tree import Span
+from circumspect.knowledge.tree import TextSpan
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.confidence import (
     RETRIEVAL_FAILED,
     Confidence,
-    Context,
+    MessageContext,
     composite,
     context_completeness,
     query_complexity,
@@ -30,17 +30,17 @@ from circumspect.policy.understanding.confidence import (
     source_quality,
     tool_success_rate,
 )
-from circumspect.policy.understanding.understood import Found, Source, Understanding, Understood
+from circumspect.policy.understanding.understood import CitedPassage, RetrievalResult, Understanding, Understood
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, Execution, Json, Notes, ToolSpec
+from circumspect.values import Block, Business, Execution, Journal, Json, ToolSpec
 
 MOST_QUERIES = 5
 _CLOSE = 0.5
 """A passage with less than this share of the best one's score contradicts nothing: it is about something else."""
 
 
-class Passage(Protocol):
+class CandidatePassage(Protocol):
     """A piece of a document that may answer. `score` is 0 to 1."""
 
     @property
@@ -54,24 +54,24 @@ class Passage(Protocol):
     @property
     def page(self) -> int | None: ...
     @property
-    def span(self) -> Span: ...
+    def span(self) -> TextSpan: ...
     @property
     def text(self) -> str: ...
     @property
     def score(self) -> float: ...
 
 
-class Search(Protocol):
+class PassageSearch(Protocol):
     """Finds passages of a tenant's documents, the best first. Raises from `circumspect.errors` and nothing else."""
 
     async def search(
         self, tenant: str, query: str, limit: int = 5, language: str | None = None
-    ) -> Sequence[Passage]: ...
+    ) -> Sequence[CandidatePassage]: ...
 
 
-async def passages(searches: Sequence[Search], tenant: str, query: str, language: str | None) -> str:
+async def search_documents(searches: Sequence[PassageSearch], tenant: str, query: str, language: str | None) -> str:
     """What the tenant's own documents say on the matter, best first; a search that fails finds nothing."""
-    found: list[Passage] = []
+    found: list[CandidatePassage] = []
     for one in searches:
         try:
             found += await one.search(tenant, query, limit=3, language=language)
@@ -93,14 +93,14 @@ class _Case:
     settings: Understanding
 
     @property
-    def named_tools(self) -> list[ToolSpec]:
+    def decision_tools(self) -> list[ToolSpec]:
         names = self.understood.decision.tools if self.understood.decision else ()
         return [self.tools[name] for name in names if name in self.tools]
 
     @property
     def is_critical(self) -> bool:
         """A sensitive topic, or something that will be changed, is at stake."""
-        return bool(self.understood.topics) or any(tool.effect != "read" for tool in self.named_tools)
+        return bool(self.understood.topics) or any(tool.effect != "read" for tool in self.decision_tools)
 
 
 async def retrieve(
@@ -110,35 +110,35 @@ async def retrieve(
     known: Mapping[str, str],
     executions: Sequence[Execution],
     settings: Understanding,
-    notes: Notes,
-    searches: Sequence[Search],
-) -> Found:
+    notes: Journal,
+    searches: Sequence[PassageSearch],
+) -> RetrievalResult:
     """`known` is what is known about the customer, `executions` are the calls of this conversation; all of `searches`
     are asked."""
     case, queries = _Case(understood, business, tools, known, executions, settings), understood.queries
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedPassage, ...] = ()
     if not queries:
-        return _judged(case, sources, notes, rounds=0, needed=False)
+        return _judge_sources(case, sources, notes, rounds=0, needed=False)
     rounds = 0
     for limit, asked in ((settings.passages, queries), (2 * settings.passages, _wider(understood))):
         try:
-            sources = _merged(sources, await _searched(understood, asked, limit, searches), limit)
+            sources = _merge_passages(sources, await _search_passages(understood, asked, limit, searches), limit)
         except CircumspectError as problem:
-            return _failed(case, problem, notes, rounds)
+            return _judge_after_failure(case, problem, notes, rounds)
         rounds += 1
         # A second round where it may help: not where the first settled it, one way or the other.
         if understood.decision is None or _conflicts(sources) or not _may_gain(case, sources):
             break
-    found = _judged(case, sources, notes, rounds=rounds, needed=True)
+    found = _judge_sources(case, sources, notes, rounds=rounds, needed=True)
     return replace(found, blocks=_blocks(sources, business)) if found.verdict == "answer" else found
 
 
 # --- searching ------------------------------------------------------------------------------------------------------
 
 
-async def _searched(
-    understood: Understood, queries: Sequence[str], limit: int, searches: Sequence[Search]
-) -> list[Passage]:
+async def _search_passages(
+    understood: Understood, queries: Sequence[str], limit: int, searches: Sequence[PassageSearch]
+) -> list[CandidatePassage]:
     tenant, language = understood.screened.incoming.tenant, understood.screened.language
     return [
         passage
@@ -156,27 +156,34 @@ def _wider(understood: Understood) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fresh)) or (text,)
 
 
-def _merged(before: Sequence[Source], passages: Sequence[Passage], limit: int) -> tuple[Source, ...]:
+def _merge_passages(
+    before: Sequence[CitedPassage], passages: Sequence[CandidatePassage], limit: int
+) -> tuple[CitedPassage, ...]:
     """Each passage once with its best score, the best first, numbered from 1."""
-    best: dict[tuple[str, int, int], Source] = {(one.document, *one.span): one for one in before}
+    best: dict[tuple[str, int, int], CitedPassage] = {(one.document, *one.span): one for one in before}
     for one in passages:
         key = (one.document, one.span.start, one.span.end)
         if key not in best or best[key].score < one.score:
             span = (one.span.start, one.span.end)
-            best[key] = Source(0, one.document, one.title, one.section, one.path, one.page, span, one.text, one.score)
+            best[key] = CitedPassage(
+                0, one.document, one.title, one.section, one.path, one.page, span, one.text, one.score
+            )
     ranked = sorted(best.values(), key=lambda one: (-one.score, one.document, one.span))[:limit]
     return tuple(replace(one, number=number) for number, one in enumerate(ranked, 1))
 
 
-def _blocks(sources: Sequence[Source], business: Business) -> tuple[Block, ...]:
+def _blocks(sources: Sequence[CitedPassage], business: Business) -> tuple[Block, ...]:
     """Quotations: every line begins with a mark that no heading of ours begins with."""
     if not sources:
         return ()
     how = Block("sources", prompt("decide_sources").render(business=business.name))
-    return (how, *(Block(f"source [{one.number}]", f"{_named(one)}\n{_quotation(one.text)}") for one in sources))
+    return (
+        how,
+        *(Block(f"source [{one.number}]", f"{_describe_source(one)}\n{_quotation(one.text)}") for one in sources),
+    )
 
 
-def _named(source: Source) -> str:
+def _describe_source(source: CitedPassage) -> str:
     path = " › ".join(dict.fromkeys((source.title, *source.path)))
     return " ".join(path.split()).lstrip("# ") + (f", page {source.page}" if source.page else "")
 
@@ -185,7 +192,7 @@ def _quotation(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-def _may_gain(case: _Case, sources: Sequence[Source]) -> bool:
+def _may_gain(case: _Case, sources: Sequence[CitedPassage]) -> bool:
     """We are not sure enough, and better sources could change that."""
     confidence = _confidence(case, sources, needed=True)
     quality = next(factor.value for factor in confidence.factors if factor.name == "source_quality")
@@ -195,12 +202,14 @@ def _may_gain(case: _Case, sources: Sequence[Source]) -> bool:
 # --- judging --------------------------------------------------------------------------------------------------------
 
 
-def _confidence(case: _Case, sources: Sequence[Source], *, needed: bool, penalty: float = 1.0) -> Confidence:
+def _confidence(case: _Case, sources: Sequence[CitedPassage], *, needed: bool, penalty: float = 1.0) -> Confidence:
     screened, analysis = case.understood.screened, case.understood.analysis
     text = screened.incoming.text
-    required = [{name: tool.properties.get(name, {}) for name in tool.required} for tool in case.named_tools]
+    required = [
+        {name: tool.properties.get(name, {}) for name in tool.required_parameters} for tool in case.decision_tools
+    ]
     wanted, given = slots(required, text, case.known)
-    context = Context(
+    context = MessageContext(
         clarity=analysis.intent_confidence if analysis else 1.0,
         exchanges=sum(message.role == "user" for message in screened.opened.history),
         known=len(case.known) + (screened.opened.person is not None),
@@ -217,17 +226,17 @@ def _confidence(case: _Case, sources: Sequence[Source], *, needed: bool, penalty
     )
 
 
-def _judged(
-    case: _Case, sources: tuple[Source, ...], notes: Notes, *, rounds: int, needed: bool, penalty: float = 1.0
-) -> Found:
+def _judge_sources(
+    case: _Case, sources: tuple[CitedPassage, ...], notes: Journal, *, rounds: int, needed: bool, penalty: float = 1.0
+) -> RetrievalResult:
     """The verdict, and everything behind it in the journal."""
     understood, conflicts = case.understood, _conflicts(sources)
     for conflict in conflicts:
-        notes.write("understanding", _told(conflict), ReasonCode.SOURCES_CONFLICT, meta=_as_json(conflict))
-    found = Found("answer", None, sources, searches=rounds, saved=not needed and penalty == 1.0)
+        notes.write("understanding", _describe_conflict(conflict), ReasonCode.SOURCES_CONFLICT, meta=_as_json(conflict))
+    found = RetrievalResult("answer", None, sources, searches=rounds, saved=not needed and penalty == 1.0)
     if understood.decision:
         found = replace(found, confidence=_confidence(case, sources, needed=needed, penalty=penalty))
-    found = _banded(found, case, conflicts)
+    found = _apply_bands(found, case, conflicts)
     if found.verdict == "escalate":
         found = replace(found, summary=_summary(understood, conflicts, sources))
     meta: dict[str, Json] = {
@@ -238,12 +247,12 @@ def _judged(
         "confidence": found.confidence.to_json() if found.confidence else None,
         "verdict": found.verdict,
     }
-    told = found.confidence.explained() if found.confidence else f"{len(sources)} passages"
+    told = found.confidence.explain() if found.confidence else f"{len(sources)} passages"
     notes.write("understanding", f"{found.verdict}, {told}", *((found.reason,) if found.reason else ()), meta=meta)
     return found
 
 
-def _banded(found: Found, case: _Case, conflicts: Sequence[Conflict]) -> Found:
+def _apply_bands(found: RetrievalResult, case: _Case, conflicts: Sequence[Conflict]) -> RetrievalResult:
     if conflicts:
         return replace(found, verdict="escalate", reason=ReasonCode.SOURCES_CONFLICT)
     understood, confidence = case.understood, found.confidence
@@ -257,18 +266,18 @@ def _banded(found: Found, case: _Case, conflicts: Sequence[Conflict]) -> Found:
     return found
 
 
-def _failed(case: _Case, problem: CircumspectError, notes: Notes, rounds: int) -> Found:
+def _judge_after_failure(case: _Case, problem: CircumspectError, notes: Journal, rounds: int) -> RetrievalResult:
     """Nothing could be searched. A critical question is for a person; any other is answered from what is at hand."""
     notes.write("notice", problem.code, ReasonCode.RETRIEVAL_FAILED, meta={"critical": case.is_critical})
     if case.is_critical:
         summary = _summary(case.understood, (), ())
-        return Found("escalate", searches=rounds, reason=ReasonCode.RETRIEVAL_FAILED, summary=summary)
-    found = _judged(case, (), notes, rounds=rounds, needed=False, penalty=RETRIEVAL_FAILED)
+        return RetrievalResult("escalate", searches=rounds, reason=ReasonCode.RETRIEVAL_FAILED, summary=summary)
+    found = _judge_sources(case, (), notes, rounds=rounds, needed=False, penalty=RETRIEVAL_FAILED)
     told = Block("sources", prompt("decide_sources_failed").render(business=case.business.name))
     return replace(found, blocks=(told,)) if found.verdict == "answer" else found
 
 
-def _conflicts(sources: Sequence[Source]) -> list[Conflict]:
+def _conflicts(sources: Sequence[CitedPassage]) -> list[Conflict]:
     best = max((one.score for one in sources), default=0.0)
     return find_conflicts(_Quoted(one) for one in sources if one.score >= _CLOSE * best)
 
@@ -276,12 +285,12 @@ def _conflicts(sources: Sequence[Source]) -> list[Conflict]:
 class _Quoted:
     """A source as `find_conflicts` reads it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: CitedPassage) -> None:
         self.document, self.section, self.path, self.text = source.document, source.section, source.path, source.text
-        self.span = Span(*source.span)
+        self.span = TextSpan(*source.span)
 
 
-def _told(conflict: Conflict) -> str:
+def _describe_conflict(conflict: Conflict) -> str:
     left, right = conflict.left, conflict.right
     return f"{conflict.subject}: “{left.quote}” ({left.document}) against “{right.quote}” ({right.document})"
 
@@ -300,9 +309,9 @@ def _as_json(conflict: Conflict) -> dict[str, Json]:
     return {"conflict": conflict.kind, "subject": conflict.subject, "sides": sides}
 
 
-def _summary(understood: Understood, conflicts: Sequence[Conflict], sources: Sequence[Source]) -> str:
+def _summary(understood: Understood, conflicts: Sequence[Conflict], sources: Sequence[CitedPassage]) -> str:
     """What a colleague needs: the message, what contradicts what, and the passage an answer could be made from."""
-    lines = [understood.screened.incoming.text, *map(_told, conflicts)]
+    lines = [understood.screened.incoming.text, *map(_describe_conflict, conflicts)]
     if sources and not conflicts:
-        lines.append(f"{_named(sources[0])}: {' '.join(sources[0].text.split())[:400]}")
+        lines.append(f"{_describe_source(sources[0])}: {' '.join(sources[0].text.split())[:400]}")
     return "\n".join(lines)

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from circumspect.language.detection import detect
 from circumspect.policy.parsing.answers import classify
 from circumspect.reasons import ReasonCode
-from circumspect.values import Incoming, Language, Notes, Opened, Profile, Results, Screened
-from circumspect.wording import shown
+from circumspect.values import ClientResults, Incoming, Journal, Language, Opened, Profile, Screened
+from circumspect.wording import render_value
 
 
-def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Notes) -> Screened:
+def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Journal) -> Screened:
     if incoming.page:
         _note_outcomes(incoming, notes)
     if incoming.errand:
@@ -33,14 +33,14 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if profile.mode == "standard" and not pending:
         return Screened(incoming, opened, language, "other")
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
-    values = {pending.call.tool, *map(shown, pending.call.arguments.values())} if pending else frozenset[str]()
+    values = {pending.call.tool, *map(render_value, pending.call.arguments.values())} if pending else frozenset[str]()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))
 
 
-def _note_outcomes(incoming: Incoming, notes: Notes) -> None:
+def _note_outcomes(incoming: Incoming, notes: Journal) -> None:
     """What the last action on the page did, as the page itself told."""
     errand = incoming.errand
-    for one in errand.returned if isinstance(errand, Results) else incoming.returned:
+    for one in errand.returned if isinstance(errand, ClientResults) else incoming.returned:
         told = one.result.get("happened", "") if isinstance(one.result, Mapping) else ""
         reasons = (ReasonCode.VERIFICATION_FAILED,) if one.error else ()
         notes.write("context", str(told), *reasons, meta={"execution": one.execution, "verified": one.result})

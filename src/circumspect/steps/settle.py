@@ -12,7 +12,7 @@ from typing import Literal
 
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.values import Decided, Intent, Screened, ToolSpec
+from circumspect.values import Intent, PersonDecision, Screened, ToolSpec
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 
@@ -21,8 +21,8 @@ def settle(
     screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy, now: datetime
 ) -> tuple[Settled, ReasonCode | None]:
     intent = screened.opened.intent
-    if isinstance(screened.incoming.errand, Decided):
-        return _decided(intent, screened.incoming.errand, screened, tools, policy, now)
+    if isinstance(screened.incoming.errand, PersonDecision):
+        return _settle_decision(intent, screened.incoming.errand, screened, tools, policy, now)
     live = intent is not None and intent.state == "pending" and intent.kind == "confirmation"
     if screened.answer == "other":
         return "ordinary", None
@@ -41,9 +41,9 @@ def settle(
     return "run", ReasonCode.CONFIRMED_BY_USER
 
 
-def _decided(
+def _settle_decision(
     intent: Intent | None,
-    decided: Decided,
+    decided: PersonDecision,
     screened: Screened,
     tools: Mapping[str, ToolSpec],
     policy: Policy,

@@ -18,9 +18,9 @@ from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
-from circumspect.policy.understanding.decision import Decision, by_code, properties, read_decision
+from circumspect.policy.understanding.decision import NextStepDecision, by_code, properties, read_decision
 from circumspect.policy.understanding.small_talk import small_talk
-from circumspect.policy.understanding.topics import demanded, topics
+from circumspect.policy.understanding.topics import list_demands, topics
 from circumspect.policy.understanding.understood import Understanding, Understood
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -28,14 +28,14 @@ from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Block,
     Business,
+    ChatMessage,
     Gathered,
+    Journal,
     JsonObject,
     Message,
     ModelReply,
     ModelRequest,
     ModelUsage,
-    Notes,
-    Said,
     Screened,
     ToolCall,
     ToolSpec,
@@ -52,7 +52,7 @@ async def understand(
     tools: Mapping[str, ToolSpec],
     recognise: Recognise | None,
     settings: Understanding,
-    notes: Notes,
+    notes: Journal,
     model: Model,
     guardian: Guardian | None,
     earlier: Sequence[str] = (),
@@ -63,23 +63,25 @@ async def understand(
     screening = await _screening(text, screened, settings, notes, guardian)
     if screening is None:
         why = by_code("ESCALATE", 0.0, "The safety check could not be made.", ReasonCode.GUARDIAN_UNAVAILABLE)
-        return _written(Understood(screened, Routed("normal"), decision=why, reason=why.reason), business, notes)
+        return _finish_understanding(
+            Understood(screened, Routed("normal"), decision=why, reason=why.reason), business, notes
+        )
     counted = screening.categories if screening.flagged else ()
     touched = topics(text, language, settings.topics)
     routed = route(None, counted, screening.spam, settings.routing)
     understood = Understood(screened, routed, categories=screening.categories, topics=touched)
     if routed.action != "normal":
-        return _written(understood, business, notes)
-    if settings.decide and (demands := demanded(touched)):
+        return _finish_understanding(understood, business, notes)
+    if settings.decide and (demands := list_demands(touched)):
         why = by_code("ESCALATE", FOR_A_PERSON, f"For a person: {', '.join(demands)}.", ReasonCode.SENSITIVE_TOPIC)
-        return _written(_with(understood, decision=why), business, notes)
+        return _finish_understanding(_with(understood, decision=why), business, notes)
     if talk := _by_itself(screened):
         decision = by_code("REASON_ONLY", SURE, f"Small talk: {talk}.") if settings.decide else None
-        return _written(_with(understood, decision=decision), business, notes)
+        return _finish_understanding(_with(understood, decision=decision), business, notes)
     if settings.decide and recognise:
         understood = replace(understood, known=await recognise())
     request = _request(screened, business, tools, understood.known, screening, settings, earlier)
-    reply = await _filled_in(request, notes, model)
+    reply = await _fill_in_form(request, notes, model)
     analysis = read_analysis(reply)
     if analysis is None:
         notes.write("understanding", "the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
@@ -88,22 +90,22 @@ async def understand(
     if settings.decide:
         question = analysis.clarification_question if analysis else ""
         decision = read_decision(reply, tools.keys(), text, question)
-    return _written(_with(understood, routed, analysis, decision), business, notes, settings)
+    return _finish_understanding(_with(understood, routed, analysis, decision), business, notes, settings)
 
 
-async def _filled_in(request: ModelRequest, notes: Notes, model: Model) -> ModelReply:
+async def _fill_in_form(request: ModelRequest, notes: Journal, model: Model) -> ModelReply:
     """An answer that does not fit the form is an empty form: the model is well, only its words were wrong."""
     try:
         reply = await model.complete(request)
     except ModelGarbled as problem:
         reply = ModelReply("", problem.usage or ModelUsage(model.name))
         notes.write("notice", problem.problem)
-    notes.spent(reply.usage)
+    notes.add_usage(reply.usage)
     notes.write("model", reply.text, meta={"prompt": request.prompt_id, "purpose": request.purpose})
     return reply
 
 
-def placed(understood: Understood, gathered: Gathered) -> Gathered:
+def add_understanding(understood: Understood, gathered: Gathered) -> Gathered:
     """What the next draft is made from: with what is known about the customer, and the analysis in its place after the
     user's message."""
     facts = "\n".join(f"{name}: {synthetic.as_data(value)}" for name, value in understood.known.items())
@@ -113,7 +115,7 @@ def placed(understood: Understood, gathered: Gathered) -> Gathered:
 
 
 async def _screening(
-    text: str, screened: Screened, settings: Understanding, notes: Notes, guardian: Guardian | None
+    text: str, screened: Screened, settings: Understanding, notes: Journal, guardian: Guardian | None
 ) -> Screening | None:
     """What the guardian found; nothing where there is no guardian; None where it is down and that must not pass."""
     if guardian is None:
@@ -121,11 +123,11 @@ async def _screening(
     try:
         found = await guardian.screen(text, screened.language)
     except GuardianUnavailable as problem:
-        notes.spent(problem.usage)
+        notes.add_usage(problem.usage)
         outcome = "handed over" if settings.fail_closed else "went on without it"
         notes.write("notice", f"the guardian is down: {outcome}", ReasonCode.GUARDIAN_UNAVAILABLE)
         return None if settings.fail_closed else Screening(source="none")
-    notes.spent(found.usage)
+    notes.add_usage(found.usage)
     if found.categories or found.scores:
         meta: JsonObject = {
             "categories": list(found.categories),
@@ -175,9 +177,9 @@ def _request(
         instructions=instructions,
         blocks=(
             Block("business", f"Name: {business.name}\nDescription: {' '.join(business.description.split())}"),
-            Block("tools", "\n".join(map(_described, tools.values())) or "(none)"),
+            Block("tools", "\n".join(map(_describe_tool, tools.values())) or "(none)"),
         ),
-        messages=(*_recent(screened, settings.history), Said("user", screened.incoming.text)),
+        messages=(*_recent(screened, settings.history), ChatMessage("user", screened.incoming.text)),
         schema=form(fields),
         language=screened.language,
         max_tokens=1500,
@@ -185,16 +187,16 @@ def _request(
     )
 
 
-def _described(spec: ToolSpec) -> str:
+def _describe_tool(spec: ToolSpec) -> str:
     about = " ".join(spec.description.split())[:120]
     return f"{spec.signature}: {about}" if about else spec.signature
 
 
-def _recent(screened: Screened, most: int) -> list[Said]:
+def _recent(screened: Screened, most: int) -> list[ChatMessage]:
     if screened.incoming.talk:
         return [said for said in screened.incoming.talk[:-1] if said.role != "tool" and said.text][-most:]
     shown = [one for one in screened.opened.history if one.role != "internal" and one.content]
-    return [Said("user" if one.role == "user" else "assistant", one.content) for one in shown[-most:]]
+    return [ChatMessage("user" if one.role == "user" else "assistant", one.content) for one in shown[-most:]]
 
 
 def earlier_sources(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -211,7 +213,7 @@ def _with(
     understood: Understood,
     routed: Routed | None = None,
     analysis: Analysis | None = None,
-    decision: Decision | None = None,
+    decision: NextStepDecision | None = None,
 ) -> Understood:
     """The way the turn goes, once all that was asked has answered. A decision can be stricter than the routing, and a
     question that is missing is the catalogue's."""
@@ -232,14 +234,14 @@ def _reason(understood: Understood) -> ReasonCode | None:
     return ReasonCode.CLARIFICATION_NEEDED if understood.ends == "asked" else None
 
 
-def _written(
-    understood: Understood, business: Business, notes: Notes, settings: Understanding | None = None
+def _finish_understanding(
+    understood: Understood, business: Business, notes: Journal, settings: Understanding | None = None
 ) -> Understood:
     """The value whole, with its words and its context, and all of it in the journal."""
     screened, analysis, action = understood.screened, understood.analysis, understood.routed.action
     reason = _reason(understood)
     response = "" if understood.ends == "escalated" else _response(understood, business, settings)
-    context: tuple[Said, ...] = ()
+    context: tuple[ChatMessage, ...] = ()
     if analysis:
         message = synthetic.analysis_message(analysis, understood.categories, screened.language, business.name, action)
         if settings and not understood.ends:
@@ -260,11 +262,11 @@ def _response(understood: Understood, business: Business, settings: Understandin
     return synthetic.response(action, analysis, understood.screened.language, business.name)
 
 
-def _context(analysis: Analysis, message: str, *, synthetic_message: bool) -> tuple[Said, ...]:
+def _context(analysis: Analysis, message: str, *, synthetic_message: bool) -> tuple[ChatMessage, ...]:
     """As the model's own words, in one message: chat templates of many models take no two in a row. Or, with the
     injection switched off, as the plain result of the call that it was."""
     if synthetic_message:
-        return (Said("assistant", message),)
+        return (ChatMessage("assistant", message),)
     call = ToolCall(NAME, {}, id="analysis")
-    told = Said("tool", compact(analysis.to_json()), call_id=call.id, tool=NAME)
-    return (Said("assistant", "", calls=(call,)), told)
+    told = ChatMessage("tool", compact(analysis.to_json()), call_id=call.id, tool=NAME)
+    return (ChatMessage("assistant", "", calls=(call,)), told)

@@ -7,10 +7,10 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.values import Execution, Notes
+from circumspect.values import Execution, Journal
 
 
-async def verify(ended: Execution, facts: Facts, notes: Notes, tools: Tools, clock: Clock, ids: Ids) -> bool:
+async def verify(ended: Execution, facts: Facts, notes: Journal, tools: Tools, clock: Clock, ids: Ids) -> bool:
     """False only when a look was possible and did not show the effect."""
     look = check_call(facts) if ended.state == "succeeded" else None
     if look is None:

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.stores import codec
-from circumspect.stores.codec import checked, clean, dumps, moment
+from circumspect.stores.codec import check_identifiers, clean, dumps, moment
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
     VISIBLE,
@@ -101,7 +101,7 @@ _TENANTS = sa.select(tenants, plans.c.mode, plans.c.multiplier).join(plans)
 
 
 def put_plan(connection: sa.Connection, plan: Plan) -> None:
-    checked(plan.name)
+    check_identifiers(plan.name)
     run(connection, _PUT_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
 
 
@@ -123,7 +123,7 @@ def register(connection: sa.Connection, tenant: Tenant) -> None:
 
 
 def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
-    checked(tenant.id, tenant.plan.name)
+    check_identifiers(tenant.id, tenant.plan.name)
     plan = tenant.plan
     run(connection, _ADD_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
     run(
@@ -140,7 +140,7 @@ def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
 
 
 def put_tools(connection: sa.Connection, tenant: TenantId, specs: Mapping[str, ToolSpec]) -> None:
-    checked(tenant)
+    check_identifiers(tenant)
     for name, spec in specs.items():
         document = dumps(codec.spec_document(spec))
         run(connection, _PUT_TOOL, {"tenant": tenant, "name": name, "version": spec.version, "spec": document})

@@ -41,7 +41,7 @@ from circumspect.values import (
 
 def dumps(value: object) -> str:
     try:
-        return orjson.dumps(value, default=_known).decode()
+        return orjson.dumps(value, default=_to_jsonable).decode()
     except orjson.JSONEncodeError:
         return " " + json.dumps(_plain(value), separators=(",", ":"))
 
@@ -57,7 +57,7 @@ def loads_object(raw: str) -> JsonObject:
     return cast(JsonObject, loads(raw))
 
 
-def _known(value: object) -> object:
+def _to_jsonable(value: object) -> object:
     """Any Mapping or Sequence is a JSON value to us; orjson knows only dict, list and tuple. The rest becomes text:
     a journal with an odd value in it is worth more than none."""
     match value:
@@ -94,7 +94,7 @@ def clean(text: str) -> str:
     return text
 
 
-def checked(*identifiers: str | None) -> None:
+def check_identifiers(*identifiers: str | None) -> None:
     for identifier in identifiers:
         if identifier is not None and clean(identifier) != identifier:
             raise StoreError(

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from circumspect.stores import labels
 from circumspect.stores.experiment_tables import labels as table
-from circumspect.stores.labels import OF_EVALUATIONS, LabelRow, Split
+from circumspect.stores.labels import OF_EVALUATIONS, LabelRow, LabelSplit
 from circumspect.stores.review_tables import evaluations
 from circumspect.values import TenantId, digest
 
@@ -42,7 +42,7 @@ class Correction:
         return self.status == self.verdict
 
 
-def put(connection: sa.Connection, one: Correction, split: Split) -> bool:
+def put(connection: sa.Connection, one: Correction, split: LabelSplit) -> bool:
     """Written, in place of the same person's earlier one. False, with nothing written, when the evaluation is gone."""
     # Who deletes the case at this moment waits for this row, and then finds the correction; or it is the other way.
     own = sa.select(evaluations.c.id).where(evaluations.c.tenant == one.tenant, evaluations.c.id == one.evaluation)

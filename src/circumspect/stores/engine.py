@@ -49,7 +49,7 @@ class Database:
             with self.engine.begin() as connection:
                 return body(connection, *args, **kwargs)
         except Exception as error:
-            if ours := explained(error, self.name):
+            if ours := explain_error(error, self.name):
                 raise ours from error
             raise
 
@@ -63,13 +63,13 @@ class Database:
 
 def connect(url: str) -> Database:
     """Nothing is opened yet; the first transaction does that."""
-    parsed = _parsed(url)
+    parsed = _parse_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     return _postgres(parsed)
 
 
-def _parsed(url: str) -> sa.URL:
+def _parse_url(url: str) -> sa.URL:
     if "://" not in url:
         return sa.URL.create("sqlite", database=url)
     try:
@@ -159,11 +159,11 @@ def _postgres(url: sa.URL) -> Database:
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-def explained(error: Exception, name: str) -> StoreError | None:
+def explain_error(error: Exception, name: str) -> StoreError | None:
     """What the database said, with something to do about it; None when it was not the database that spoke."""
     match error:
         case sa.exc.DBAPIError():
-            return _explained(error.orig or error, name)
+            return _explain_driver_error(error.orig or error, name)
         case sa.exc.SQLAlchemyError():
             return StoreError(f"The database {name} could not be used.", fix="Try again.")
         case UnicodeEncodeError() | OverflowError():
@@ -172,11 +172,11 @@ def explained(error: Exception, name: str) -> StoreError | None:
             )
     # From statements that go to the driver directly; psycopg is known by name, since it may not be installed.
     if isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg"):
-        return _explained(error, name)
+        return _explain_driver_error(error, name)
     return None
 
 
-def _explained(error: BaseException, name: str) -> StoreError:
+def _explain_driver_error(error: BaseException, name: str) -> StoreError:
     problem = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
     if isinstance(error, sqlite3.Error):
         for sign, (what, fix) in _SQLITE.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from circumspect.stores.tables import Document, metadata
+from circumspect.stores.tables import JsonType, metadata
 
 LIVE = "live"
 
@@ -24,9 +24,9 @@ experiments = sa.Table(
     sa.Column("unit", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("live", sa.Boolean, nullable=False),
-    sa.Column("arms", Document, nullable=False),
-    sa.Column("shares", Document, nullable=False),
-    sa.Column("plan", Document, nullable=False),
+    sa.Column("arms", JsonType, nullable=False),
+    sa.Column("shares", JsonType, nullable=False),
+    sa.Column("plan", JsonType, nullable=False),
     sa.Column("winner", sa.Text),
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("dropped", sa.Integer, nullable=False),
@@ -66,7 +66,7 @@ exposures = sa.Table(
     sa.Column("tokens", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Double, nullable=False),
     sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("prompts", Document),
+    sa.Column("prompts", JsonType),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("consistency", sa.Double),
     sa.Column("similarity", sa.Double),
@@ -88,9 +88,9 @@ shadows = sa.Table(
     sa.Column("turn", sa.Text, primary_key=True),
     sa.Column("conversation", sa.Text, nullable=False),
     sa.Column("same", sa.Boolean, nullable=False),
-    sa.Column("differences", Document, nullable=False),
-    sa.Column("live", Document, nullable=False),
-    sa.Column("shadow", Document, nullable=False),
+    sa.Column("differences", JsonType, nullable=False),
+    sa.Column("live", JsonType, nullable=False),
+    sa.Column("shadow", JsonType, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
     sa.Column("cost_usd", sa.Double, nullable=False),
     sa.Column("tokens", sa.Integer, nullable=False),
@@ -130,7 +130,7 @@ labels = sa.Table(
     sa.Column("tool", sa.Text),
     sa.Column("decision", sa.Text),
     sa.Column("confidence", sa.Double),
-    sa.Column("value", Document),
+    sa.Column("value", JsonType),
     sa.Column("split", sa.Text, nullable=False),
     sa.Column("by", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),

@@ -14,15 +14,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import StoreError, UnknownTenant
-from circumspect.stores.codec import checked, clean, dumps
+from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.experiment_tables import experiments, exposures
-from circumspect.stores.people import Page
-from circumspect.stores.statements import Values, run, sql
+from circumspect.stores.people import ListCursor, VisibleTenants
+from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import conversations, tenants
 from circumspect.values import Json, TenantId
-
-Tenants = frozenset[TenantId] | None
-"""Whose rows may be seen; None is everyone's."""
 
 
 class ExperimentState(StoreError):
@@ -80,7 +77,7 @@ class ExposureRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class ArmSums:
     """The units of one arm in one period. By metric: how many have a value, its sum, the sum of its squares."""
 
     arm: str
@@ -95,7 +92,7 @@ class Sums:
 
 def put(connection: sa.Connection, row: ExperimentRow) -> None:
     """A new one. Raises `ExperimentState` when there is one of that id."""
-    checked(row.tenant, row.id)
+    check_identifiers(row.tenant, row.id)
     if connection.execute(sa.select(tenants.c.id).where(tenants.c.id == row.tenant)).first() is None:
         raise UnknownTenant(f"There is no tenant '{row.tenant}'.", fix="Create it: circumspect apply tenant.yaml.")
     if get(connection, frozenset({row.tenant}), row.id) is not None:
@@ -124,19 +121,19 @@ def change(connection: sa.Connection, row: ExperimentRow) -> None:
     )
 
 
-def get(connection: sa.Connection, seen: Tenants, id_: str, *, lock: bool = False) -> ExperimentRow | None:
+def get(connection: sa.Connection, seen: VisibleTenants, id_: str, *, lock: bool = False) -> ExperimentRow | None:
     """With `lock`, nobody else changes it before this transaction ends."""
-    query = sa.select(experiments).where(experiments.c.id == id_, *_seen(seen))
+    query = sa.select(experiments).where(experiments.c.id == id_, *_filter_by_tenant(seen))
     row = connection.execute(query.with_for_update() if lock else query).first()
     return None if row is None else ExperimentRow(*row)
 
 
-def listed(
-    connection: sa.Connection, seen: Tenants, after: Page | None, limit: int, kind: str | None = None
+def list_experiments(
+    connection: sa.Connection, seen: VisibleTenants, after: ListCursor | None, limit: int, kind: str | None = None
 ) -> Sequence[ExperimentRow]:
     """The newest first."""
     created, id_ = experiments.c.created_at, experiments.c.id
-    query = sa.select(experiments).where(*_seen(seen)).order_by(created.desc(), id_.desc()).limit(limit)
+    query = sa.select(experiments).where(*_filter_by_tenant(seen)).order_by(created.desc(), id_.desc()).limit(limit)
     if kind is not None:
         query = query.where(experiments.c.kind == kind)
     if after is not None:
@@ -158,7 +155,7 @@ def drop(connection: sa.Connection, tenant: TenantId, id_: str, number: int) -> 
     )
 
 
-def began(connection: sa.Connection, tenant: TenantId, conversation: str) -> float | None:
+def get_conversation_start(connection: sa.Connection, tenant: TenantId, conversation: str) -> float | None:
     """When the conversation began; None when it has not."""
     query = sa.select(conversations.c.created_at).where(
         conversations.c.tenant == tenant, conversations.c.id == conversation
@@ -166,7 +163,7 @@ def began(connection: sa.Connection, tenant: TenantId, conversation: str) -> flo
     return connection.execute(query).scalar()
 
 
-def _seen(seen: Tenants) -> tuple[sa.ColumnElement[bool], ...]:
+def _filter_by_tenant(seen: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
     return () if seen is None else (experiments.c.tenant.in_(sorted(seen)),)
 
 
@@ -195,7 +192,7 @@ def expose(connection: sa.Connection, rows: Sequence[ExposureRow]) -> int:
         if row.conversation is not None and (row.tenant, row.conversation) not in there:
             continue
         values: dict[str, Any] = {name: getattr(row, name) for name in ExposureRow.__dataclass_fields__}
-        given: Values = values | {"prompts": dumps(list(row.prompts)) if row.prompts else None}
+        given: SqlValues = values | {"prompts": dumps(list(row.prompts)) if row.prompts else None}
         written += run(connection, _EXPOSE, given).rowcount
     return written
 
@@ -210,7 +207,7 @@ def _there(connection: sa.Connection, rows: Sequence[ExposureRow]) -> set[tuple[
     return found
 
 
-def exposed(connection: sa.Connection, tenant: TenantId, conversation: str) -> Sequence[tuple[str, str, str]]:
+def list_exposures(connection: sa.Connection, tenant: TenantId, conversation: str) -> Sequence[tuple[str, str, str]]:
     """Experiment, arm and turn of everything that the conversation was part of, in order."""
     query = (
         sa.select(exposures.c.experiment, exposures.c.arm, exposures.c.turn)
@@ -227,7 +224,7 @@ def sums(
     *,
     quiet_since: float | None = None,
     only: Collection[str] | None = None,
-) -> Sequence[Sums]:
+) -> Sequence[ArmSums]:
     """By arm and period, over conversations or cases. With `quiet_since`, only those that said nothing since then; with
     `only`, no other metrics than these, which is quicker."""
     row = exposures.c
@@ -271,5 +268,5 @@ def sums(
             name: (number, float(total or 0), float(squares or 0))
             for name, number, total, squares in zip(measures, values[::3], values[1::3], values[2::3], strict=True)
         }
-        found.append(Sums(arm, period, count, int(totals["turns"][1]), totals))
+        found.append(ArmSums(arm, period, count, int(totals["turns"][1]), totals))
     return found

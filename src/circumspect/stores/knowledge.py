@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from circumspect.knowledge.passages import cut
 from circumspect.knowledge.ranking import Candidate, Query, grams
 from circumspect.knowledge.terms import terms
-from circumspect.knowledge.tree import Document, Heading, Span, grow
-from circumspect.stores.codec import checked
+from circumspect.knowledge.tree import KnowledgeDocument, SectionHeading, TextSpan, grow
+from circumspect.stores.codec import check_identifiers
 from circumspect.stores.knowledge_tables import documents, passages
 from circumspect.stores.statements import run, sql
 
@@ -40,22 +40,22 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassageRow:
     document: str
     title: str
     section: str
     path: tuple[str, ...]
     page: int | None
-    span: Span
+    span: TextSpan
     text: str
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def put(connection: sa.Connection, tenant: str, document: Document, language: str) -> list[int]:
+def put(connection: sa.Connection, tenant: str, document: KnowledgeDocument, language: str) -> list[int]:
     """The ids of its passages, in reading order. A document of the same id is replaced."""
-    checked(tenant, document.id)
+    check_identifiers(tenant, document.id)
     remove(connection, tenant, document.id)
     headings = [[section.span.start, section.level, section.title] for section in document.sections() if section.id]
     connection.execute(
@@ -88,7 +88,7 @@ _INSERT = {
 }
 
 
-def _rows(tenant: str, document: Document) -> list[dict[str, Any]]:
+def _rows(tenant: str, document: KnowledgeDocument) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for piece in cut(document):
         text = document.quote(piece.span)
@@ -145,7 +145,7 @@ def without_vectors(connection: sa.Connection, embedder: str, limit: int) -> dic
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def listed(connection: sa.Connection, tenant: str) -> list[DocumentRow]:
+def list_documents(connection: sa.Connection, tenant: str) -> list[DocumentRow]:
     d = documents.c
     rows = connection.execute(
         sa.select(d.id, d.title, d.media_type, d.hash, d.language, sa.func.length(d.text), d.pages)
@@ -155,16 +155,16 @@ def listed(connection: sa.Connection, tenant: str) -> list[DocumentRow]:
     return [DocumentRow(*row[:6], pages=len(row[6])) for row in rows]
 
 
-def get(connection: sa.Connection, tenant: str, document: str) -> Document | None:
+def get(connection: sa.Connection, tenant: str, document: str) -> KnowledgeDocument | None:
     row = connection.execute(
         sa.select(documents).where(documents.c.tenant == tenant, documents.c.id == document)
     ).one_or_none()
     if row is None:
         return None
-    pages = tuple(Span(start, end) for start, end in row.pages)
-    headings = [Heading(start, level, title) for start, level, title in row.headings]
+    pages = tuple(TextSpan(start, end) for start, end in row.pages)
+    headings = [SectionHeading(start, level, title) for start, level, title in row.headings]
     root = grow(row.text, row.title, headings, pages)
-    return Document(row.id, row.title, row.text, root, pages, row.media_type, row.hash)
+    return KnowledgeDocument(row.id, row.title, row.text, root, pages, row.media_type, row.hash)
 
 
 _SQLITE = """
@@ -213,7 +213,7 @@ def candidates(connection: sa.Connection, tenant: str, wanted: Query, language: 
     return [Candidate(*row) for row in rows]
 
 
-def found(connection: sa.Connection, tenant: str, ids: Sequence[int]) -> dict[int, Found]:
+def get_passages(connection: sa.Connection, tenant: str, ids: Sequence[int]) -> dict[int, PassageRow]:
     p, d = passages.c, documents.c
     text = sa.func.substr(d.text, p.first + 1, p.last - p.first)
     rows = connection.execute(
@@ -222,7 +222,7 @@ def found(connection: sa.Connection, tenant: str, ids: Sequence[int]) -> dict[in
         .where(p.tenant == tenant, p.id.in_(ids))
     )
     return {
-        id_: Found(document, title, section, tuple(path), page, Span(first, last), quote)
+        id_: PassageRow(document, title, section, tuple(path), page, TextSpan(first, last), quote)
         for id_, document, title, section, path, page, first, last, quote in rows
     }
 

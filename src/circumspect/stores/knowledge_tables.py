@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from circumspect.stores.tables import Document, metadata
+from circumspect.stores.tables import JsonType, metadata
 
 FTS = "knowledge_words"
 
@@ -24,8 +24,8 @@ documents = sa.Table(
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("language", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
-    sa.Column("headings", Document, nullable=False),
-    sa.Column("pages", Document, nullable=False),
+    sa.Column("headings", JsonType, nullable=False),
+    sa.Column("pages", JsonType, nullable=False),
 )
 
 passages = sa.Table(
@@ -35,7 +35,7 @@ passages = sa.Table(
     sa.Column("tenant", sa.Text, nullable=False),
     sa.Column("document", sa.Text, nullable=False),
     sa.Column("section", sa.Text, nullable=False),
-    sa.Column("path", Document, nullable=False),
+    sa.Column("path", JsonType, nullable=False),
     sa.Column("page", sa.Integer),
     sa.Column("first", sa.Integer, nullable=False),
     sa.Column("last", sa.Integer, nullable=False),

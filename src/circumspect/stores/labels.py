@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from circumspect.stores.codec import checked, clean, dumps
+from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.experiment_tables import labels
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import conversations
-from circumspect.values import JsonObject, TenantId, lot
+from circumspect.values import JsonObject, TenantId, stable_share
 
-Kind = Literal["approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down", "outcome"]
-Split = Literal["train", "held"]
+LabelKind = Literal["approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down", "outcome"]
+LabelSplit = Literal["train", "held"]
 
 HELD_OUT = 0.3
 """Share of the conversations whose labels are never learnt from."""
@@ -37,21 +37,21 @@ class LabelRow:
     id: str
     conversation: str
     turn: str | None
-    kind: Kind
+    kind: LabelKind
     tool: str | None
     decision: str | None
     """What was decided: answer, act, ask, escalate."""
     confidence: float | None
     """As stated then, 0 to 1."""
     value: JsonObject | None
-    split: Split
+    split: LabelSplit
     by: str
     at: float
 
 
-def split_of(tenant: str, conversation: str) -> Split:
+def split_of(tenant: str, conversation: str) -> LabelSplit:
     """Always the same for the same conversation."""
-    return "held" if lot("labels", tenant, conversation) < HELD_OUT else "train"
+    return "held" if stable_share("labels", tenant, conversation) < HELD_OUT else "train"
 
 
 _PUT = sql("""
@@ -65,15 +65,15 @@ _PUT = sql("""
 
 def put(connection: sa.Connection, row: LabelRow) -> None:
     """Written, in place of the one with the same id: people change their minds."""
-    checked(row.tenant, row.conversation, row.turn)
+    check_identifiers(row.tenant, row.conversation, row.turn)
     values = {name: getattr(row, name) for name in LabelRow.__dataclass_fields__}
-    document = None if row.value is None else dumps(_cleaned(row.value))
+    document = None if row.value is None else dumps(_clean_values(row.value))
     run(connection, _PUT, {**values, "value": document, "id": clean(row.id), "by": clean(row.by)})
 
 
-def of(connection: sa.Connection, tenant: TenantId, some: Collection[str]) -> Sequence[LabelRow]:
+def list_labels(connection: sa.Connection, tenant: TenantId, some: Collection[str]) -> Sequence[LabelRow]:
     """Those of some conversations, in the order of time."""
-    query = _of(tenant).where(labels.c.conversation.in_(sorted(some)))
+    query = _select_labels(tenant).where(labels.c.conversation.in_(sorted(some)))
     return [LabelRow(*row) for row in connection.execute(query)]
 
 
@@ -82,15 +82,15 @@ def from_elsewhere(connection: sa.Connection, tenant: TenantId, since: float | N
     about reviews: what a verdict on a case should have been says nothing about turns."""
     ours = sa.select(conversations.c.id).where(conversations.c.tenant == tenant)
     reviewed = labels.c.conversation.startswith(OF_EVALUATIONS, autoescape=True)
-    query = _of(tenant).where(labels.c.conversation.not_in(ours), sa.not_(reviewed))
+    query = _select_labels(tenant).where(labels.c.conversation.not_in(ours), sa.not_(reviewed))
     if since is not None:
         query = query.where(labels.c.at >= since)
     return [LabelRow(*row) for row in connection.execute(query)]
 
 
-def _of(tenant: TenantId) -> sa.Select[Any]:
+def _select_labels(tenant: TenantId) -> sa.Select[Any]:
     return sa.select(labels).where(labels.c.tenant == tenant).order_by(labels.c.at, labels.c.id)
 
 
-def _cleaned(value: JsonObject) -> dict[str, Any]:
+def _clean_values(value: JsonObject) -> dict[str, Any]:
     return {name: clean(one) if isinstance(one, str) else one for name, one in value.items()}

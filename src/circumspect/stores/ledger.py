@@ -20,9 +20,9 @@ from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
 from circumspect.stores.codec import clean, dumps, epoch
-from circumspect.stores.statements import Values, insert, run, sql
+from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, outbox, tool_executions
-from circumspect.values import ConversationId, Escalation, Execution, Returned, TenantId, TurnId
+from circumspect.values import ClientResult, ConversationId, Escalation, Execution, TenantId, TurnId
 
 ATTEMPTS = 12
 FIRST_WAIT = 5.0
@@ -115,17 +115,17 @@ def take_back(
     connection: sa.Connection,
     tenant: TenantId,
     conversation: ConversationId,
-    returned: Sequence[Returned],
+    returned: Sequence[ClientResult],
     now: float,
 ) -> None:
     """What the client's own tools returned for the calls it was handed."""
-    where: Values = {"tenant": tenant, "conversation": conversation, "now": now}
+    where: SqlValues = {"tenant": tenant, "conversation": conversation, "now": now}
     for one in returned:
-        told: Values = {"state": "failed" if one.error else "succeeded", "error": clean(one.error)}
+        told: SqlValues = {"state": "failed" if one.error else "succeeded", "error": clean(one.error)}
         run(connection, _TAKE_BACK, {**where, **told, "execution": one.execution, "result": dumps(one.result)})
 
 
-def execution_row(execution: Execution, *, reported: bool) -> Values:
+def execution_row(execution: Execution, *, reported: bool) -> SqlValues:
     return {
         "id": execution.id,
         "tenant": execution.tenant,
@@ -166,7 +166,7 @@ def escalate(
 ) -> None:
     """The row a person works from and the notification, whose id is its own so that a receiver can tell repeats."""
     id_ = f"esc-{execution.id if execution else turn}"
-    row: Values = {
+    row: SqlValues = {
         "id": id_,
         "tenant": tenant,
         "conversation": conversation,
@@ -184,7 +184,7 @@ def escalate(
 
 def notify(connection: sa.Connection, id_: str, topic: str, payload: Mapping[str, object], at: float) -> None:
     """Something that somebody has to hear of, in the transaction that made it so. The id says it only once."""
-    note: Values = {
+    note: SqlValues = {
         "id": id_,
         "topic": topic,
         "payload": dumps(payload),

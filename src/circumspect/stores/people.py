@@ -18,9 +18,9 @@ import sqlalchemy as sa
 from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
-from circumspect.stores.codec import checked, clean, dumps, epoch, moment
+from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, moment
 from circumspect.stores.ledger import notify
-from circumspect.stores.statements import Values, insert
+from circumspect.stores.statements import SqlValues, insert
 from circumspect.stores.tables import conversations, escalations, intents, messages, tool_executions
 from circumspect.values import (
     ConversationId,
@@ -31,7 +31,7 @@ from circumspect.values import (
 )
 
 EscalationState = Literal["open", "taken", "resolved"]
-Tenants = Collection[TenantId] | None
+VisibleTenants = Collection[str] | None
 
 
 class NotThere(StoreError):
@@ -45,7 +45,7 @@ class TakenByAnother(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class StoredConversation:
     tenant: TenantId
     id: ConversationId
     mode: Mode
@@ -79,18 +79,20 @@ class EscalationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListCursor:
     """Where a list goes on: the sort key of the last row seen."""
 
     at: float
     id: str
 
 
-def mine(table: sa.Table, tenants: Tenants) -> sa.ColumnElement[bool]:
+def belongs_to(table: sa.Table, tenants: VisibleTenants) -> sa.ColumnElement[bool]:
     return sa.true() if tenants is None else table.c.tenant.in_(sorted(tenants))
 
 
-def newest_first(query: sa.Select[Any], table: sa.Table, time: str, after: Page | None, limit: int) -> sa.Select[Any]:
+def newest_first(
+    query: sa.Select[Any], table: sa.Table, time: str, after: ListCursor | None, limit: int
+) -> sa.Select[Any]:
     """Newest first, from there on. A row that comes in meanwhile moves nothing."""
     if after is not None:
         query = query.where(sa.tuple_(table.c[time], table.c.id) < sa.tuple_(sa.literal(after.at), after.id))
@@ -109,12 +111,12 @@ def create_conversation(
     *,
     person: str | None = None,
     language: Language | None = None,
-) -> Conversation:
+) -> StoredConversation:
     """The conversation of that id, made if there is none yet."""
-    checked(tenant, conversation, person)
+    check_identifiers(tenant, conversation, person)
     there: Any = connection.execute(row_of(tenant, conversation)).one_or_none()
     if there is None:
-        row: Values = {
+        row: SqlValues = {
             "tenant": tenant,
             "id": conversation,
             "mode": mode,
@@ -131,9 +133,11 @@ def create_conversation(
     return _conversation(there)
 
 
-def get_conversation(connection: sa.Connection, tenants: Tenants, conversation: ConversationId) -> Conversation:
+def get_conversation(
+    connection: sa.Connection, tenants: VisibleTenants, conversation: ConversationId
+) -> StoredConversation:
     """Where several tenants are visible, an id names one conversation only if no two of them use it."""
-    query = sa.select(conversations).where(conversations.c.id == conversation, mine(conversations, tenants))
+    query = sa.select(conversations).where(conversations.c.id == conversation, belongs_to(conversations, tenants))
     rows = connection.execute(query.limit(2)).all()
     if len(rows) != 1:
         raise not_there("conversation")
@@ -142,14 +146,14 @@ def get_conversation(connection: sa.Connection, tenants: Tenants, conversation: 
 
 def list_conversations(
     connection: sa.Connection,
-    tenants: Tenants,
-    after: Page | None,
+    tenants: VisibleTenants,
+    after: ListCursor | None,
     limit: int,
     *,
     person: str | None = None,
-) -> Sequence[Conversation]:
+) -> Sequence[StoredConversation]:
     """The most recently used first."""
-    query = sa.select(conversations).where(mine(conversations, tenants))
+    query = sa.select(conversations).where(belongs_to(conversations, tenants))
     if person is not None:
         query = query.where(conversations.c.person == person)
     rows = connection.execute(newest_first(query, conversations, "updated_at", after, limit))
@@ -160,8 +164,8 @@ def row_of(tenant: TenantId, conversation: ConversationId) -> sa.Select[Any]:
     return sa.select(conversations).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
 
 
-def _conversation(row: Any) -> Conversation:
-    return Conversation(
+def _conversation(row: Any) -> StoredConversation:
+    return StoredConversation(
         tenant=row.tenant,
         id=row.id,
         mode=row.mode,
@@ -182,22 +186,26 @@ def not_there(what: str) -> NotThere:
 
 
 def list_escalations(
-    connection: sa.Connection, tenants: Tenants, state: EscalationState | None, after: Page | None, limit: int
+    connection: sa.Connection,
+    tenants: VisibleTenants,
+    state: EscalationState | None,
+    after: ListCursor | None,
+    limit: int,
 ) -> Sequence[EscalationRow]:
-    query = sa.select(escalations).where(mine(escalations, tenants))
+    query = sa.select(escalations).where(belongs_to(escalations, tenants))
     if state is not None:
         query = query.where(escalations.c.state == state)
     rows = connection.execute(newest_first(query, escalations, "created_at", after, limit))
     return [_escalation(row) for row in rows]
 
 
-def get_escalation(connection: sa.Connection, tenants: Tenants, id_: str) -> EscalationRow:
+def get_escalation(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> EscalationRow:
     return _escalation(_escalation_row(connection, tenants, id_))
 
 
 def pause(
     connection: sa.Connection,
-    tenants: Tenants,
+    tenants: VisibleTenants,
     tenant: TenantId,
     conversation: ConversationId,
     by: str,
@@ -205,7 +213,9 @@ def pause(
 ) -> None:
     """From now on a person answers. A turn under way is finished first; what it says stands before theirs. Taken away
     from a colleague, it is from that one and no other."""
-    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(
+        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
+    ).one_or_none()
     if there is None:
         raise not_there("conversation")
     if there.paused_by not in (None, by, away_from):
@@ -214,10 +224,12 @@ def pause(
 
 
 def hand_back(
-    connection: sa.Connection, tenants: Tenants, tenant: TenantId, conversation: ConversationId, by: str
+    connection: sa.Connection, tenants: VisibleTenants, tenant: TenantId, conversation: ConversationId, by: str
 ) -> None:
     """The agent answers again. Handing back what nobody has does no harm."""
-    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(
+        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
+    ).one_or_none()
     if there is None:
         raise not_there("conversation")
     if there.paused_by not in (None, by):
@@ -226,7 +238,7 @@ def hand_back(
 
 
 def take_over(
-    connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime, away_from: str | None = None
+    connection: sa.Connection, tenants: VisibleTenants, id_: str, by: str, now: datetime, away_from: str | None = None
 ) -> EscalationRow:
     row = _escalation_row(connection, tenants, id_)
     if row.state == "resolved":
@@ -243,7 +255,7 @@ def take_over(
 
 
 def take_conversation(
-    connection: sa.Connection, tenants: Tenants, conversation: ConversationId, by: str, id_: str, now: datetime
+    connection: sa.Connection, tenants: VisibleTenants, conversation: ConversationId, by: str, id_: str, now: datetime
 ) -> EscalationRow:
     """Take over a conversation that nobody handed over: by the escalation that waits in it, or by one of one's own, so
     that it is in the inbox and is answered, handed back and resolved like any other."""
@@ -255,7 +267,7 @@ def take_conversation(
         return take_over(connection, tenants, str(waiting), by, now)
     said = (messages.c.tenant == found.tenant, messages.c.conversation == conversation)
     last = sa.select(messages.c.turn).where(*said).order_by(messages.c.seq.desc()).limit(1)
-    row: Values = {
+    row: SqlValues = {
         "id": id_,
         "tenant": found.tenant,
         "conversation": conversation,
@@ -269,7 +281,7 @@ def take_conversation(
     return take_over(connection, tenants, id_, by, now)
 
 
-def resolve(connection: sa.Connection, tenants: Tenants, id_: str, by: str, now: datetime) -> EscalationRow:
+def resolve(connection: sa.Connection, tenants: VisibleTenants, id_: str, by: str, now: datetime) -> EscalationRow:
     """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
     row = _escalation_row(connection, tenants, id_)
     if row.state == "resolved":
@@ -326,7 +338,7 @@ def settle_approvals(
 
 def person_says(
     connection: sa.Connection,
-    tenants: Tenants,
+    tenants: VisibleTenants,
     tenant: TenantId,
     conversation: ConversationId,
     by: str,
@@ -335,7 +347,9 @@ def person_says(
     now: datetime,
 ) -> int:
     """A person's words to the user; the number of the message. Only who has the conversation may speak in it."""
-    there: Any = connection.execute(row_of(tenant, conversation).where(mine(conversations, tenants))).one_or_none()
+    there: Any = connection.execute(
+        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
+    ).one_or_none()
     if there is None:
         raise not_there("conversation")
     if there.paused_by != by:
@@ -346,7 +360,7 @@ def person_says(
         .values(next_seq=conversations.c.next_seq + 1, updated_at=epoch(now))
         .returning(conversations.c.next_seq)
     ).scalar_one()
-    row: Values = {
+    row: SqlValues = {
         "tenant": tenant,
         "conversation": conversation,
         "seq": seq - 1,
@@ -373,8 +387,8 @@ def _update(connection: sa.Connection, id_: str, **values: Any) -> None:
     connection.execute(sa.update(escalations).where(escalations.c.id == id_).values(values))
 
 
-def _escalation_row(connection: sa.Connection, tenants: Tenants, id_: str) -> Any:
-    query = sa.select(escalations).where(escalations.c.id == id_, mine(escalations, tenants)).with_for_update()
+def _escalation_row(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Any:
+    query = sa.select(escalations).where(escalations.c.id == id_, belongs_to(escalations, tenants)).with_for_update()
     row = connection.execute(query).one_or_none()
     if row is None:
         raise not_there("escalation")

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import UnknownTenant
-from circumspect.stores.codec import checked, clean, epoch, moment
+from circumspect.stores.codec import check_identifiers, clean, epoch, moment
 from circumspect.stores.experiment_tables import prompt_versions
 from circumspect.stores.tables import messages, tenants, turns
 from circumspect.values import TenantId
@@ -58,7 +58,7 @@ def put(
     created_by: str = "",
 ) -> PromptRow:
     """The version of this id: a new one, or the one that was there, since the id says what is in it."""
-    checked(tenant, id_)
+    check_identifiers(tenant, id_)
     if connection.execute(sa.select(tenants.c.id).where(tenants.c.id == tenant).with_for_update()).first() is None:
         raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="Create it first: circumspect apply tenant.yaml.")
     if known := get(connection, tenant, id_):
@@ -79,7 +79,7 @@ def get(connection: sa.Connection, tenant: TenantId, id_: str) -> PromptRow | No
     return None if row is None else _read(row)
 
 
-def listed(connection: sa.Connection, tenant: TenantId, name: str | None = None) -> Sequence[PromptRow]:
+def list_prompts(connection: sa.Connection, tenant: TenantId, name: str | None = None) -> Sequence[PromptRow]:
     """The newest first; of one prompt, or of all."""
     query = sa.select(prompt_versions).where(prompt_versions.c.tenant == tenant)
     if name is not None:

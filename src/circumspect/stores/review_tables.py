@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from circumspect.stores.tables import KEYED, Document, metadata
+from circumspect.stores.tables import KEYED, JsonType, metadata
 
 evaluations = sa.Table(
     "review_evaluations",
@@ -21,7 +21,7 @@ evaluations = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("controller", sa.Text, nullable=False),
     sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("request", Document, nullable=False),
+    sa.Column("request", JsonType, nullable=False),
     sa.Column("error", sa.Text),
     sa.Column("lease_token", sa.Text),
     sa.Column("lease_until", sa.Double),
@@ -57,7 +57,7 @@ results = sa.Table(
     sa.Column("input_tokens", sa.Integer, nullable=False),
     sa.Column("output_tokens", sa.Integer, nullable=False),
     sa.Column("cost_usd", sa.Double, nullable=False),
-    sa.Column("result", Document, nullable=False),
+    sa.Column("result", JsonType, nullable=False),
     sa.Column("made_at", sa.Double, nullable=False),
     sa.ForeignKeyConstraint(
         ["tenant", "evaluation"], ["review_evaluations.tenant", "review_evaluations.id"], ondelete="CASCADE"
@@ -70,7 +70,7 @@ summaries = sa.Table(
     metadata,
     sa.Column("tenant", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("summaries", Document, nullable=False),
+    sa.Column("summaries", JsonType, nullable=False),
 )
 
 TABLES = (evaluations, results, summaries)

@@ -15,14 +15,12 @@ import sqlalchemy as sa
 from circumspect.stores import corrections
 from circumspect.stores.codec import clean
 from circumspect.stores.experiment_tables import exposures
-from circumspect.stores.people import Page
+from circumspect.stores.people import ListCursor, VisibleTenants
 from circumspect.stores.review_tables import TABLES, evaluations, results, summaries
 from circumspect.stores.tables import metadata
 from circumspect.values import Json, JsonObject
 
-State = Literal["queued", "running", "done", "failed"]
-Tenants = frozenset[str] | None
-"""Whose rows may be seen; None is everyone's."""
+EvaluationState = Literal["queued", "running", "done", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Evaluation:
     tenant: str
     id: str
     case_id: str
-    state: State
+    state: EvaluationState
     controller: str
     total: int
     request: JsonObject
@@ -111,13 +109,15 @@ def create(
     return Evaluation(tenant, id, case_id, "queued", controller, total, request, None, None, at, None)
 
 
-def get(connection: sa.Connection, tenants: Tenants, id_: str) -> Evaluation | None:
-    row = connection.execute(sa.select(*_SHOWN, _DONE).where(evaluations.c.id == id_, *_seen(tenants))).first()
+def get(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Evaluation | None:
+    row = connection.execute(
+        sa.select(*_SHOWN, _DONE).where(evaluations.c.id == id_, *_filter_by_tenant(tenants))
+    ).first()
     return Evaluation(*row) if row else None
 
 
-def listed(
-    connection: sa.Connection, tenants: Tenants, after: Page | None, limit: int, case: str | None = None
+def list_evaluations(
+    connection: sa.Connection, tenants: VisibleTenants, after: ListCursor | None, limit: int, case: str | None = None
 ) -> Sequence[Evaluation]:
     """The newest first, without what was sent: that is read one by one."""
     place = () if after is None else (
@@ -125,14 +125,14 @@ def listed(
     )  # fmt: skip
     query = (
         sa.select(*(sa.null() if one.name == "request" else one for one in _SHOWN), _DONE)
-        .where(*_seen(tenants), *place, *((evaluations.c.case_id == case,) if case is not None else ()))
+        .where(*_filter_by_tenant(tenants), *place, *((evaluations.c.case_id == case,) if case is not None else ()))
         .order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc())
         .limit(limit)
     )
     return [Evaluation(*row[:6], {}, *row[7:]) for row in connection.execute(query)]
 
 
-def _seen(tenants: Tenants) -> tuple[sa.ColumnElement[bool], ...]:
+def _filter_by_tenant(tenants: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
     return () if tenants is None else (evaluations.c.tenant.in_(tenants),)
 
 
@@ -154,24 +154,30 @@ def write_result(
     connection: sa.Connection, tenant: str, id_: str, token: str, row: ResultRow, now: float, until: float
 ) -> bool:
     """Keep a result and the claim. False, with nothing written, when the claim is gone."""
-    if not _held(connection, tenant, id_, token, lease_until=until):
+    if not _update_if_held(connection, tenant, id_, token, lease_until=until):
         return False
     insert_results(connection, tenant, id_, [row], now)
     return True
 
 
 def finish(
-    connection: sa.Connection, tenant: str, id_: str, token: str, state: State, now: float, error: str | None = None
+    connection: sa.Connection,
+    tenant: str,
+    id_: str,
+    token: str,
+    state: EvaluationState,
+    now: float,
+    error: str | None = None,
 ) -> bool:
-    return _held(connection, tenant, id_, token, state=state, error=error, finished_at=now, lease_token=None)
+    return _update_if_held(connection, tenant, id_, token, state=state, error=error, finished_at=now, lease_token=None)
 
 
 def release(connection: sa.Connection, tenant: str, id_: str, token: str) -> bool:
     """Give it back unfinished: the next worker goes on from the results that are there."""
-    return _held(connection, tenant, id_, token, state="queued", lease_token=None, lease_until=None)
+    return _update_if_held(connection, tenant, id_, token, state="queued", lease_token=None, lease_until=None)
 
 
-def _held(connection: sa.Connection, tenant: str, id_: str, token: str, **values: Any) -> bool:
+def _update_if_held(connection: sa.Connection, tenant: str, id_: str, token: str, **values: Any) -> bool:
     mine = connection.execute(
         sa.update(evaluations)
         .where(evaluations.c.tenant == tenant, evaluations.c.id == id_, evaluations.c.lease_token == token)
@@ -181,7 +187,7 @@ def _held(connection: sa.Connection, tenant: str, id_: str, token: str, **values
     return mine.first() is not None
 
 
-def unfinished(connection: sa.Connection, now: float, limit: int = 20) -> Sequence[tuple[str, str]]:
+def list_unfinished(connection: sa.Connection, now: float, limit: int = 20) -> Sequence[tuple[str, str]]:
     """Evaluations that nobody works on, oldest first: tenant and id."""
     query = (
         sa.select(evaluations.c.tenant, evaluations.c.id)
@@ -246,7 +252,7 @@ def results_of(
     return [(row.position, row.result) for row in connection.execute(query)]
 
 
-def decided(connection: sa.Connection, tenant: str, id_: str) -> frozenset[str]:
+def get_decided_criteria(connection: sa.Connection, tenant: str, id_: str) -> frozenset[str]:
     """The criteria of a single case that have a result."""
     query = sa.select(results.c.criterion).where(results.c.tenant == tenant, results.c.evaluation == id_)
     return frozenset(connection.execute(query).scalars())
@@ -315,7 +321,7 @@ def end_batch(connection: sa.Connection, tenant: str, id_: str, *, complete: boo
     )
 
 
-def counted(connection: sa.Connection, tenant: str, id_: str) -> tuple[Mapping[str, int], int, float]:
+def count_results(connection: sa.Connection, tenant: str, id_: str) -> tuple[Mapping[str, int], int, float]:
     """Results by status, and the tokens and money that all of them cost."""
     mine = (results.c.tenant == tenant, results.c.evaluation == id_)
     rows = connection.execute(sa.select(results.c.status, sa.func.count()).where(*mine).group_by(results.c.status))

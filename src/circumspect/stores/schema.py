@@ -18,7 +18,7 @@ import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
 import circumspect.stores.review_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
-from circumspect.stores.engine import Database, explained
+from circumspect.stores.engine import Database, explain_error
 
 HEAD = "0006"
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -31,7 +31,7 @@ def prepare(database: Database, migrate: bool) -> None:
         with database.engine.connect() as connection:
             _prepare(connection, database.name, migrate)
     except Exception as error:
-        if ours := explained(error, database.name):
+        if ours := explain_error(error, database.name):
             raise ours from error
         raise
 
@@ -59,7 +59,7 @@ def _version(connection: sa.Connection) -> str | None:
 
 
 @contextmanager
-def _unchecked_references(connection: sa.Connection) -> Iterator[None]:
+def _without_foreign_keys(connection: sa.Connection) -> Iterator[None]:
     """SQLite changes a table by copying it and dropping the old one, which foreign keys would take for a deletion.
     The switch does nothing inside a transaction, so it is thrown around it."""
     driver: Any = connection.connection.driver_connection
@@ -81,7 +81,7 @@ def _upgrade(connection: sa.Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    with _unchecked_references(connection), connection.begin():
+    with _without_foreign_keys(connection), connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         # Finds nothing to do when another worker held the lock before us.

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from circumspect.stores.codec import clean, dumps
 from circumspect.stores.experiment_tables import shadows
-from circumspect.stores.experiments import Tenants, began
-from circumspect.stores.people import Page
+from circumspect.stores.experiments import get_conversation_start
+from circumspect.stores.people import ListCursor, VisibleTenants
 from circumspect.stores.statements import run, sql
 from circumspect.values import Json, TenantId
 
@@ -37,7 +37,7 @@ class ShadowRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ShadowSummary:
     """All shadows of one experiment."""
 
     turns: int
@@ -64,30 +64,37 @@ NEWEST = 5000
 
 def put(connection: sa.Connection, row: ShadowRow) -> bool:
     """False when it was not written: the conversation is gone, or it is there already."""
-    if began(connection, row.tenant, row.conversation) is None:
+    if get_conversation_start(connection, row.tenant, row.conversation) is None:
         return False
     values = {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__}
     documents = {name: dumps(values[name]) for name in ("differences", "live", "shadow")}
     return bool(run(connection, _WRITE, {**values, **documents, "error": clean(row.error)}).rowcount)
 
 
-def get(connection: sa.Connection, seen: Tenants, experiment: str, turn: str) -> ShadowRow | None:
-    query = sa.select(shadows).where(shadows.c.experiment == experiment, shadows.c.turn == turn, *_seen(seen))
+def get(connection: sa.Connection, seen: VisibleTenants, experiment: str, turn: str) -> ShadowRow | None:
+    query = sa.select(shadows).where(
+        shadows.c.experiment == experiment, shadows.c.turn == turn, *_filter_by_tenant(seen)
+    )
     row = connection.execute(query).first()
     return None if row is None else ShadowRow(*row)
 
 
-def listed(
+def list_shadows(
     connection: sa.Connection,
-    seen: Tenants,
-    after: Page | None,
+    seen: VisibleTenants,
+    after: ListCursor | None,
     limit: int,
     *,
     experiment: str | None = None,
     different: bool = False,
 ) -> Sequence[ShadowRow]:
     """The newest first; with `different`, only those that would have done something else."""
-    query = sa.select(shadows).where(*_seen(seen)).order_by(shadows.c.at.desc(), shadows.c.turn.desc()).limit(limit)
+    query = (
+        sa.select(shadows)
+        .where(*_filter_by_tenant(seen))
+        .order_by(shadows.c.at.desc(), shadows.c.turn.desc())
+        .limit(limit)
+    )
     if experiment is not None:
         query = query.where(shadows.c.experiment == experiment)
     if different:
@@ -98,7 +105,7 @@ def listed(
     return [ShadowRow(*row) for row in connection.execute(query)]
 
 
-def spent(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple[float, int]:
+def sum_cost(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple[float, int]:
     """Dollars and tokens, all of its turns."""
     cost, tokens = connection.execute(
         sa.select(
@@ -108,7 +115,7 @@ def spent(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple
     return float(cost), int(tokens)
 
 
-def summary(connection: sa.Connection, tenant: TenantId, experiment: str, newest: int = NEWEST) -> Summary:
+def summary(connection: sa.Connection, tenant: TenantId, experiment: str, newest: int = NEWEST) -> ShadowSummary:
     """`newest`: of how many turns it is said in what they differ."""
     mine = (shadows.c.tenant == tenant, shadows.c.experiment == experiment)
     count = sa.func.count()
@@ -128,9 +135,9 @@ def summary(connection: sa.Connection, tenant: TenantId, experiment: str, newest
             differences[name] = differences.get(name, 0) + 1
         change = f"{row.live.get('outcome')} -> {row.shadow.get('outcome')}"
         outcomes[change] = outcomes.get(change, 0) + 1
-    cost, tokens = spent(connection, tenant, experiment)
-    return Summary(turns, int(same), int(failed), cost, tokens, float(seconds), differences, outcomes)
+    cost, tokens = sum_cost(connection, tenant, experiment)
+    return ShadowSummary(turns, int(same), int(failed), cost, tokens, float(seconds), differences, outcomes)
 
 
-def _seen(seen: Tenants) -> tuple[sa.ColumnElement[bool], ...]:
+def _filter_by_tenant(seen: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
     return () if seen is None else (shadows.c.tenant.in_(sorted(seen)),)

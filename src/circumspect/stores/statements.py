@@ -15,8 +15,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-Value = str | float | bool | None
-Values = Mapping[str, Value]
+SqlValue = str | float | bool | None
+SqlValues = Mapping[str, SqlValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def sql(text: str) -> Sql:
     return Sql(text, re.sub(r":(\w+)", r"%(\1)s", text.replace("%", "%%")))
 
 
-def run(connection: sa.Connection, statement: Sql, values: Values) -> Any:
+def run(connection: sa.Connection, statement: Sql, values: SqlValues) -> Any:
     """The driver's cursor, which is the same for our purposes: `rowcount`, `fetchone()`, `fetchall()`."""
     driver: Any = connection.connection.driver_connection
     return driver.execute(getattr(statement, connection.dialect.name), values)
@@ -40,7 +40,7 @@ def run(connection: sa.Connection, statement: Sql, values: Values) -> Any:
 _AT_ONCE = 500  # rows; well below the number of parameters that either database takes in a statement
 
 
-def insert(connection: sa.Connection, table: sa.Table, *rows: Values, common: Values | None = None) -> None:
+def insert(connection: sa.Connection, table: sa.Table, *rows: SqlValues, common: SqlValues | None = None) -> None:
     """One statement for all rows, which have the same columns in the same order; `common` columns are sent once."""
     shared = common or {}
     for start in range(0, len(rows), _AT_ONCE):

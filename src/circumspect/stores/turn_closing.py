@@ -16,9 +16,9 @@ from circumspect.ports import Closing
 from circumspect.stores import action_log, codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
-from circumspect.stores.statements import Values, insert, run, sql
+from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import intents, messages, tool_executions
-from circumspect.values import Decided, Incoming, Intent, JsonObject, ModelUsage, digest
+from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision, digest
 
 _RENEW = sql("""
     UPDATE conversations SET lease_until = :until
@@ -109,7 +109,7 @@ def renew(connection: sa.Connection, incoming: Incoming, token: str, until: floa
 def close_turn(connection: sa.Connection, closing: Closing) -> None:
     incoming, result = closing.incoming, closing.result
     written = len(closing.entries) + bool(result.reply)
-    turn: Values = {
+    turn: SqlValues = {
         "tenant": incoming.tenant,
         "conversation": incoming.conversation,
         "turn": incoming.turn,
@@ -124,7 +124,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         raise lease_lost()
     next_seq, calls = kept
     if written:
-        insert(connection, messages, *_said(closing, next_seq - written), common=_common(closing))
+        insert(connection, messages, *_build_message_rows(closing, next_seq - written), common=_common(closing))
     if closing.denied:
         run(connection, _DENY, {**turn, "intent": closing.denied})
     if result.pending:
@@ -132,7 +132,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         result = replace(result, pending=asked)
         run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
-    if isinstance(incoming.errand, Decided):
+    if isinstance(incoming.errand, PersonDecision):
         run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
         _log(connection, closing, incoming.errand)
     if closing.executions:
@@ -150,7 +150,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _COUNT, row)
 
 
-def _log(connection: sa.Connection, closing: Closing, decided: Decided) -> None:
+def _log(connection: sa.Connection, closing: Closing, decided: PersonDecision) -> None:
     """What a colleague decided, for the operators' log. A turn that was broken off before anything was settled has
     decided nothing, and may run again under the same id."""
     incoming = closing.incoming
@@ -173,7 +173,7 @@ def _log(connection: sa.Connection, closing: Closing, decided: Decided) -> None:
     )
 
 
-def _common(closing: Closing) -> Values:
+def _common(closing: Closing) -> SqlValues:
     incoming = closing.incoming
     return {
         "tenant": incoming.tenant,
@@ -183,7 +183,7 @@ def _common(closing: Closing) -> Values:
     }
 
 
-def _said(closing: Closing, seq: int) -> Iterator[Values]:
+def _build_message_rows(closing: Closing, seq: int) -> Iterator[SqlValues]:
     """The journal in the order in which it was written, then the words it led to."""
     result = closing.result
     for entry in closing.entries:
@@ -195,7 +195,7 @@ def _said(closing: Closing, seq: int) -> Iterator[Values]:
         yield _row(seq, "assistant", "message", result.reply, first, meta)
 
 
-def _row(seq: int, role: str, kind: str, content: str, reason: str | None, meta: JsonObject) -> Values:
+def _row(seq: int, role: str, kind: str, content: str, reason: str | None, meta: JsonObject) -> SqlValues:
     return {
         "seq": seq,
         "role": role,
@@ -206,7 +206,7 @@ def _row(seq: int, role: str, kind: str, content: str, reason: str | None, meta:
     }
 
 
-def _intent_values(intent: Intent) -> Values:
+def _intent_values(intent: Intent) -> SqlValues:
     return {
         "id": intent.id,
         "tenant": intent.tenant,
@@ -226,7 +226,7 @@ def _intent_values(intent: Intent) -> Values:
     }
 
 
-def _usage_rows(closing: Closing) -> Iterator[Values]:
+def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
     """One per model. The turn itself counts with the model that was asked first, or with none."""
     usage = closing.result.usage
     by_model: dict[str, list[ModelUsage]] = {call.model: [] for call in usage.calls} or {"": []}

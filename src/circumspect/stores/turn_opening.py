@@ -13,11 +13,11 @@ import sqlalchemy as sa
 
 from circumspect.errors import ConversationBusy
 from circumspect.stores import codec
-from circumspect.stores.codec import checked, clean, dumps, epoch
+from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
-from circumspect.stores.statements import Values, run, sql
+from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
-from circumspect.values import Decided, Incoming, Message, Mode, Opened, Results, TurnResult
+from circumspect.values import ClientResults, Incoming, Message, Mode, Opened, PersonDecision, TurnResult
 
 SKEW_SECONDS = 600.0
 """A lease that ends later than ours would by so much was taken before the clock was set back: nobody holds it."""
@@ -99,9 +99,14 @@ _TAKE_OVER = sql("""
 def open_turn(
     connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
 ) -> Opened:
-    checked(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
+    check_identifiers(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
     now = epoch(incoming.at)
-    turn: Values = {"tenant": incoming.tenant, "conversation": incoming.conversation, "turn": incoming.turn, "now": now}
+    turn: SqlValues = {
+        "tenant": incoming.tenant,
+        "conversation": incoming.conversation,
+        "turn": incoming.turn,
+        "now": now,
+    }
     claim = {
         **turn,
         "mode": mode,
@@ -115,7 +120,7 @@ def open_turn(
     earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
     if earlier is not None and earlier.status == "done":
         connection.rollback()
-        return _answered(codec.result(earlier.result), token)
+        return _open_answered(codec.result(earlier.result), token)
     if claimed is None:
         raise ConversationBusy(
             "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
@@ -125,7 +130,7 @@ def open_turn(
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
-    values: Values = {
+    values: SqlValues = {
         **turn,
         "own": own,
         "mode": mode,
@@ -141,9 +146,9 @@ def open_turn(
     if earlier is not None or claimed_turn != incoming.turn:
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
     errand = incoming.errand
-    if returned := errand.returned if isinstance(errand, Results) else incoming.returned:
+    if returned := errand.returned if isinstance(errand, ClientResults) else incoming.returned:
         take_back(connection, incoming.tenant, incoming.conversation, returned, now)
-    if isinstance(errand, Decided):
+    if isinstance(errand, PersonDecision):
         intent = errand.intent
     said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
     asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
@@ -161,7 +166,7 @@ def open_turn(
     )
 
 
-def _answered(result: TurnResult, token: str) -> Opened:
+def _open_answered(result: TurnResult, token: str) -> Opened:
     return Opened(
         token, result.usage.mode, result.language, history=(), next_seq=0, intent=result.pending, answered=result
     )

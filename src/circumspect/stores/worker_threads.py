@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 from circumspect.errors import StoreError
 
 T = TypeVar("T")
-Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
+QueuedWork = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
 
 class Threads:
     def __init__(self, count: int) -> None:
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()
         self._closed = False
         # As daemons, for a program may end without closing its store; every transaction is whole or not at all.
         self._threads = [Thread(target=self._work, name=f"circumspect-store-{n}", daemon=True) for n in range(count)]

@@ -65,7 +65,7 @@ def reveal(secrets: Secrets, name: str, owner: str) -> str:
         ) from None
 
 
-def known(secrets: Secrets, names: Iterable[str]) -> bool:
+def has_secrets(secrets: Secrets, names: Iterable[str]) -> bool:
     """Whether all of these secrets are there. A vault that is down has none."""
     try:
         return all(secrets(name) for name in names)
@@ -76,26 +76,26 @@ def known(secrets: Secrets, names: Iterable[str]) -> bool:
 # --- keeping secrets out of what others read -------------------------------------------------------------------------
 
 
-def struck(text: str, hidden: Iterable[str]) -> str:
+def hide_secrets(text: str, hidden: Iterable[str]) -> str:
     for value in sorted({one for one in hidden if len(one) >= _SHORTEST}, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return text
 
 
-def struck_json(value: Json, hidden: Sequence[str]) -> Json:
+def hide_secrets_json(value: Json, hidden: Sequence[str]) -> Json:
     """A server that echoes its request would hand our token to the model."""
     if isinstance(value, str):
-        return struck(value, hidden)
+        return hide_secrets(value, hidden)
     if isinstance(value, Mapping):
-        return {struck(name, hidden): struck_json(item, hidden) for name, item in value.items()}
+        return {hide_secrets(name, hidden): hide_secrets_json(item, hidden) for name, item in value.items()}
     if isinstance(value, Sequence):
-        return [struck_json(item, hidden) for item in value]
+        return [hide_secrets_json(item, hidden) for item in value]
     return value
 
 
 def words(text: str, hidden: Iterable[str] = ()) -> str:
     """Somebody else's text for a log or an error: one line, short, without secrets."""
-    return brief(Exception(struck(text, hidden))).removeprefix("Exception").removeprefix(": ")
+    return brief(Exception(hide_secrets(text, hidden))).removeprefix("Exception").removeprefix(": ")
 
 
 # --- schemas ---------------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class FunctionTool(Generic[P, R]):
 
     async def _run(self, function: Callable[[], Any]) -> Any:
         name, seconds = self._ready.name, self._ready.timeout
-        running = asyncio.create_task(_called(function))
+        running = asyncio.create_task(_call_function(function))
         try:
             await asyncio.wait({running}, timeout=seconds)
             in_time = running.done()
@@ -125,18 +125,18 @@ class _Raised:
     error: Exception | SystemExit
 
 
-async def _called(function: Callable[[], Any]) -> Any:
+async def _call_function(function: Callable[[], Any]) -> Any:
     """What it returned or raised. A SystemExit that left its task would take the whole process with it."""
     try:
         if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
             return await function()
-        result = await asyncio.to_thread(_contained, function)
+        result = await asyncio.to_thread(_call_in_thread, function)
         return await result if inspect.isawaitable(result) else result
     except (Exception, SystemExit) as error:
         return _Raised(error)
 
 
-def _contained(function: Callable[[], Any]) -> Any:
+def _call_in_thread(function: Callable[[], Any]) -> Any:
     """A StopIteration cannot be carried out of a thread by a future, and would leave its caller waiting."""
     try:
         return function()
@@ -181,11 +181,11 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """
     scope = sys._getframe(1).f_locals
     if function is not None:
-        return _made(function, scope)
-    return lambda decorated: _made(decorated, scope, **options)
+        return _make_tool(function, scope)
+    return lambda decorated: _make_tool(decorated, scope, **options)
 
 
-def _made(
+def _make_tool(
     function: Callable[..., Any],
     scope: Mapping[str, Any],
     *,

@@ -24,7 +24,7 @@ from circumspect.tools.definitions import Definition, Seconds, Secret, ToolName,
 from circumspect.tools.templates import KEY, names_in, pieces, url_names
 from circumspect.values import Effect, Recovery
 
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+HttpMethod = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS = frozenset(
@@ -50,7 +50,7 @@ class Basic(Definition):
     password: Secret
 
 
-class Named(Definition):
+class NamedSecret(Definition):
     """A header or a query value of that name."""
 
     name: str
@@ -62,8 +62,8 @@ class Auth(Definition):
 
     bearer: Secret | None = None
     basic: Basic | None = None
-    header: Named | None = None
-    query: Named | None = None
+    header: NamedSecret | None = None
+    query: NamedSecret | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -79,7 +79,7 @@ class Auth(Definition):
             if named:
                 yield named.value.secret
 
-    def shown(self, values: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    def build_credentials(self, values: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
         """Headers, query values, and every spelling in which a secret may come back."""
         hidden = [spelling for name in self.secrets() for spelling in (values[name], quote(values[name], safe=""))]
         if self.bearer:
@@ -98,7 +98,7 @@ class Auth(Definition):
 class HttpRequest(Definition):
     """A request with placeholders. Of `json`, `form` and `text` at most one is given."""
 
-    method: Method = "GET"
+    method: HttpMethod = "GET"
     url: str
     headers: Mapping[str, str] = Field(default_factory=dict)
     query: Mapping[str, JsonValue] = Field(default_factory=dict)

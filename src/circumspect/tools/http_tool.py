@@ -23,13 +23,13 @@ import orjson
 from circumspect import outgoing
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.tools import templates
-from circumspect.tools.definitions import Secrets, known, no_secrets, reveal, struck_json, words
-from circumspect.tools.http_definition import Auth, Basic, HttpRequest, HttpToolDefinition, Named, check
+from circumspect.tools.definitions import Secrets, has_secrets, hide_secrets_json, no_secrets, reveal, words
+from circumspect.tools.http_definition import Auth, Basic, HttpRequest, HttpToolDefinition, NamedSecret, check
 from circumspect.tools.templates import KEY, Absent
 from circumspect.tools.tool_errors import brief
 from circumspect.values import Json, JsonObject, ToolSpec
 
-__all__ = ["Auth", "Basic", "HttpRequest", "HttpTool", "HttpToolDefinition", "Named"]
+__all__ = ["Auth", "Basic", "HttpRequest", "HttpTool", "HttpToolDefinition", "NamedSecret"]
 
 _NOT_DONE = frozenset((301, 307, 308))
 """Redirects that say "ask there instead". After the others a call that changes something may well have happened."""
@@ -76,7 +76,7 @@ class HttpTool:
 
     @property
     def spec(self) -> ToolSpec:
-        return self._ready if known(self._secrets, self._needs) else self._unready
+        return self._ready if has_secrets(self._secrets, self._needs) else self._unready
 
     async def call(self, arguments: JsonObject, key: str) -> Json:
         response, hidden = await self._exchange(self._definition.request, arguments, key, repeatable=self._repeatable)
@@ -102,7 +102,7 @@ class HttpTool:
     ) -> tuple[httpx2.Response, list[str]]:
         """The server's answer, whole, and what must not be shown of it."""
         name, patience = self._ready.name, self._ready.timeout
-        sending, hidden = self._prepared(wanted, arguments, key)
+        sending, hidden = self._prepare_request(wanted, arguments, key)
         try:
             async with asyncio.timeout(patience) as limit, self._open() as client:
                 response = await sending.through(client)
@@ -133,14 +133,14 @@ class HttpTool:
             async with outgoing.client(allow=self._allow) as client:
                 yield client
 
-    def _prepared(self, wanted: HttpRequest, arguments: JsonObject, key: str) -> tuple[_Sending, list[str]]:
+    def _prepare_request(self, wanted: HttpRequest, arguments: JsonObject, key: str) -> tuple[_Sending, list[str]]:
         definition = self._definition
         values = {name: reveal(self._secrets, name, definition.name) for name in self._needs}
         secret_headers: dict[str, str] = {}
         secret_query: dict[str, str] = {}
         hidden: list[str] = []
         for auth in definition.auth:
-            headers, query, spellings = auth.shown(values)
+            headers, query, spellings = auth.build_credentials(values)
             secret_headers |= {name: templates.header(name, value) for name, value in headers.items()}
             secret_query |= query
             hidden += spellings
@@ -157,7 +157,7 @@ class HttpTool:
     def _result(self, wanted: HttpRequest, response: httpx2.Response, hidden: Sequence[str]) -> Json:
         status = response.status_code
         if status >= 300:
-            raise self._refused(response, hidden)
+            raise self._to_tool_error(response, hidden)
         if not response.content:
             return {"status": status}
         try:
@@ -166,11 +166,11 @@ class HttpTool:
                 import jmespath
 
                 result = jmespath.search(wanted.result, result)
-            return struck_json(result, hidden)
+            return hide_secrets_json(result, hidden)
         except (ValueError, RecursionError) as error:
             raise self._after(f"its answer ({status}) cannot be read ({type(error).__name__})") from None
 
-    def _refused(self, response: httpx2.Response, hidden: Sequence[str]) -> ToolError:
+    def _to_tool_error(self, response: httpx2.Response, hidden: Sequence[str]) -> ToolError:
         name, status = self._ready.name, response.status_code
         said = words(_message(response), hidden)
         answer = f"{name}: the server answered {status} {response.reason_phrase}".rstrip() + (

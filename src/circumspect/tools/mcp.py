@@ -36,14 +36,14 @@ from circumspect.tools.definitions import (
     Secret,
     Secrets,
     check_languages,
+    hide_secrets_json,
     no_secrets,
     reveal,
-    struck_json,
     words,
 )
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
 from circumspect.tools.mcp_http import NOT_SENT, REFUSED, streamable_http
-from circumspect.tools.mcp_session import Session
+from circumspect.tools.mcp_session import McpSession
 from circumspect.tools.mcp_specs import specs_of
 from circumspect.tools.mcp_stdio import stdio
 from circumspect.tools.tool_errors import brief
@@ -108,8 +108,8 @@ class McpTools:
         self._complaints = 0
         self._last = ""
         self._tools: dict[str, McpTool] = {}
-        self._session: Session | None = None
-        self._connecting: asyncio.Task[Session] | None = None
+        self._session: McpSession | None = None
+        self._connecting: asyncio.Task[McpSession] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._changed = False
         self._old: set[asyncio.Task[None]] = set()
@@ -120,7 +120,7 @@ class McpTools:
 
     async def __aenter__(self) -> Self:
         try:
-            await self._connected()
+            await self._get_session()
         except BaseException:
             await self.aclose()
             raise
@@ -168,14 +168,14 @@ class McpTools:
                     self._retire(session)
                     session = await self._soon((until - clock()) / 2)
                     continue
-                raise self._failed(spec, error) from None
+                raise self._to_tool_error(spec, error) from None
             except CircumspectError:
                 raise
             except Exception as error:
                 raise self._after(spec, f"its answer cannot be used: {words(brief(error), self._hidden)}") from None
         raise AssertionError("unreachable")
 
-    def _failed(self, spec: ToolSpec, error: MCPError) -> ToolError:
+    def _to_tool_error(self, spec: ToolSpec, error: MCPError) -> ToolError:
         said = words(error.message, self._hidden)
         if error.code == HEADER_MISMATCH:
             self._look_again()
@@ -195,19 +195,19 @@ class McpTools:
         if result.is_error:
             raise ToolError(f"{spec.name}: {words(text, self._hidden) or 'the server reported an error.'}")
         given = text if result.structured_content is None else result.structured_content
-        return struck_json(given, self._hidden)
+        return hide_secrets_json(given, self._hidden)
 
     # --- connecting --------------------------------------------------------------------------------------------------
 
-    async def _soon(self, within: float) -> Session:
+    async def _soon(self, within: float) -> McpSession:
         """A session to call through. Half of a call's time: the other half is the server's to answer."""
         try:
             async with asyncio.timeout(within):
-                return await self._connected()
+                return await self._get_session()
         except TimeoutError:
             raise ToolError(f"{self._definition.name} did not connect in time; nothing was sent.", fix=_FIX) from None
 
-    async def _connected(self) -> Session:
+    async def _get_session(self) -> McpSession:
         """The session, made anew if there is none. Callers who come meanwhile wait for the same one."""
         if self._closed:
             raise ToolError(f"{self._definition.name} was closed; nothing was sent.")
@@ -215,10 +215,10 @@ class McpTools:
             return self._session
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.create_task(self._connect())
-            self._connecting.add_done_callback(_retrieved)
+            self._connecting.add_done_callback(_consume_exception)
         return await asyncio.shield(self._connecting)
 
-    async def _connect(self) -> Session:
+    async def _connect(self) -> McpSession:
         name = self._definition.name
         if self._session:
             self._retire(self._session)
@@ -246,15 +246,15 @@ class McpTools:
         self._take(listed)
         return session
 
-    def _new_session(self) -> Session:
-        session: Session
+    def _new_session(self) -> McpSession:
+        session: McpSession
 
-        def ended(why: str) -> None:
+        def end_session(why: str) -> None:
             if session.alive:
                 logger.warning("the MCP server %s has left: %s", self._definition.name, why)
             session.hang_up(why)
 
-        session = Session(self._transport(ended), self._look_again)
+        session = McpSession(self._transport(end_session), self._look_again)
         return session
 
     def _transport(self, ended: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
@@ -282,7 +282,7 @@ class McpTools:
             verify=self._verify,
         )
 
-    def _retire(self, session: Session) -> None:
+    def _retire(self, session: McpSession) -> None:
         """Hang up without waiting for it."""
         session.hang_up()
         task = asyncio.create_task(session.close())
@@ -302,7 +302,7 @@ class McpTools:
         self._changed = True
         if not self._closed and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look())
-            self._looking.add_done_callback(_retrieved)
+            self._looking.add_done_callback(_consume_exception)
 
     async def _look(self) -> None:
         while self._changed and self._session and self._session.alive:
@@ -347,6 +347,6 @@ def _text(block: object) -> str:
     return f"[{getattr(block, 'type', 'content')}, left out]"
 
 
-def _retrieved(task: asyncio.Task[Any]) -> None:
+def _consume_exception(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()

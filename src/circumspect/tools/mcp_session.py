@@ -38,7 +38,7 @@ def _sdk_says_nothing() -> None:
 _sdk_says_nothing()
 
 
-class Session:
+class McpSession:
     """`open`, then `wait_for` calls on `client`, then `close`. `alive` until the server or we hang up."""
 
     def __init__(self, transport: AbstractAsyncContextManager[Any], on_change: Callable[[], None]) -> None:
@@ -90,10 +90,10 @@ class Session:
         finally:
             if not task.done():
                 self._leaving.add(task)
-                task.add_done_callback(self._left)
+                task.add_done_callback(self._discard_task)
                 task.cancel()
 
-    def _left(self, task: asyncio.Task[Any]) -> None:
+    def _discard_task(self, task: asyncio.Task[Any]) -> None:
         self._leaving.discard(task)
         if not task.cancelled():
             task.exception()
@@ -115,7 +115,9 @@ class Session:
     async def _own(self) -> None:
         try:
             about = Implementation(name="circumspect", version="1")
-            async with Client(self._transport, client_info=about, cache=None, message_handler=self._heard) as client:
+            async with Client(
+                self._transport, client_info=about, cache=None, message_handler=self._receive_message
+            ) as client:
                 self._client.set_result(client)
                 async with anyio.create_task_group() as tasks:
                     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -131,7 +133,7 @@ class Session:
             self.hang_up()
             self._client.cancel()
 
-    async def _heard(self, message: IncomingMessage) -> None:
+    async def _receive_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             self._on_change()
 

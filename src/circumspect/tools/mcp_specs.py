@@ -17,7 +17,7 @@ from typing import get_args
 from mcp_types import Tool, ToolAnnotations
 
 from circumspect.errors import ConfigError
-from circumspect.tools.definitions import check_schema, struck, words
+from circumspect.tools.definitions import check_schema, hide_secrets, words
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
 from circumspect.values import Effect, ToolSpec
 
@@ -57,7 +57,7 @@ def _spec(definition: McpDefinition, listed: Tool, name: str, declared: bool, hi
     said = definition.tools.get(listed.name, McpToolSettings())
     return ToolSpec(
         name=name,
-        description=struck(listed.description or listed.title or "", hidden)[:LONGEST_DESCRIPTION],
+        description=hide_secrets(listed.description or listed.title or "", hidden)[:LONGEST_DESCRIPTION],
         parameters=listed.input_schema,
         effect=_effect(said.effect, declared, listed.annotations),
         recovery=said.recovery,

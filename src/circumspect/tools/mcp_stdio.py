@@ -18,8 +18,8 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-Incoming = SessionMessage | Exception
-Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+McpMessage = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[McpMessage], MemoryObjectSendStream[SessionMessage]]
 
 GRACE = 2.0
 """Seconds for a server to leave by itself once its standard input is closed, and again after it was told to."""
@@ -43,7 +43,7 @@ async def stdio(
         [command, *args], env=get_default_environment() | dict(env), cwd=cwd, start_new_session=True
     )
     stdin, stdout, stderr = _pipes(process)
-    incoming, read = anyio.create_memory_object_stream[Incoming](0)
+    incoming, read = anyio.create_memory_object_stream[McpMessage](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_receive, stdout, incoming, max_bytes, on_end)
@@ -61,7 +61,7 @@ async def stdio(
 
 async def _receive(
     stdout: ByteReceiveStream,
-    incoming: MemoryObjectSendStream[Incoming],
+    incoming: MemoryObjectSendStream[McpMessage],
     max_bytes: int,
     on_end: Callable[[str], None],
 ) -> None:
@@ -89,7 +89,7 @@ async def _receive(
 async def _send(
     stdin: ByteSendStream,
     outgoing: MemoryObjectReceiveStream[SessionMessage],
-    incoming: MemoryObjectSendStream[Incoming],
+    incoming: MemoryObjectSendStream[McpMessage],
 ) -> None:
     async with outgoing:
         try:

@@ -93,7 +93,7 @@ def signature_of(function: Callable[..., Any], scope: Mapping[str, Any]) -> Sign
     for name, text in documented.items():
         if name in properties:
             properties[name].setdefault("description", text)
-    return Signature(description, _written_out(schema), tuple(keys), names, model)
+    return Signature(description, _inline_definitions(schema), tuple(keys), names, model)
 
 
 def _hints(function: Callable[..., Any], scope: Mapping[str, Any], label: str) -> dict[str, Any]:
@@ -197,10 +197,10 @@ class _Recursive(Exception):
     """A definition contains itself and cannot be written out."""
 
 
-def _written_out(schema: dict[str, Any]) -> dict[str, Json]:
+def _inline_definitions(schema: dict[str, Any]) -> dict[str, Json]:
     definitions = schema.get("$defs", {})
     try:
-        written: dict[str, Json] = _resolved(
+        written: dict[str, Json] = _resolve_references(
             {key: value for key, value in schema.items() if key != "$defs"}, definitions, ()
         )
     except _Recursive:
@@ -208,7 +208,7 @@ def _written_out(schema: dict[str, Any]) -> dict[str, Json]:
     return written
 
 
-def _resolved(schema: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
+def _resolve_references(schema: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
@@ -216,15 +216,15 @@ def _resolved(schema: Any, definitions: Mapping[str, Any], inside: tuple[str, ..
         if name in inside:
             raise _Recursive
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
-        return _resolved(definitions[name], definitions, (*inside, name)) | siblings
+        return _resolve_references(definitions[name], definitions, (*inside, name)) | siblings
     resolved: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _ONE:
-            resolved[key] = _resolved(value, definitions, inside)
+            resolved[key] = _resolve_references(value, definitions, inside)
         elif key in _MANY:
-            resolved[key] = [_resolved(item, definitions, inside) for item in value]
+            resolved[key] = [_resolve_references(item, definitions, inside) for item in value]
         elif key in _NAMED:
-            resolved[key] = {name: _resolved(item, definitions, inside) for name, item in value.items()}
+            resolved[key] = {name: _resolve_references(item, definitions, inside) for name, item in value.items()}
         elif key not in ("title", "discriminator"):
             resolved[key] = value
     return resolved

@@ -68,7 +68,7 @@ def names_in(template: Json) -> set[str]:
 def fill(template: Json, values: JsonObject) -> Json | Absent:
     """The template with its placeholders filled in. The names of fields are never templates."""
     if isinstance(template, str):
-        return _filled_text(template, values)
+        return _fill_text(template, values)
     if isinstance(template, Mapping):
         filled = {name: fill(item, values) for name, item in template.items()}
         return {name: item for name, item in filled.items() if not isinstance(item, Absent)}
@@ -77,7 +77,7 @@ def fill(template: Json, values: JsonObject) -> Json | Absent:
     return template
 
 
-def _filled_text(template: str, values: JsonObject) -> Json | Absent:
+def _fill_text(template: str, values: JsonObject) -> Json | Absent:
     parts = pieces(template)
     if any(name is not None and name not in values for _, name in parts):
         return ABSENT

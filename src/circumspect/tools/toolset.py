@@ -57,12 +57,12 @@ class Toolset:
         return self._specs
 
     async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
-        return await self._named(name).call(arguments, key)
+        return await self._get_tool(name).call(arguments, key)
 
     async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
-        return await self._named(name).lookup(arguments, key)
+        return await self._get_tool(name).lookup(arguments, key)
 
-    def _named(self, name: str) -> Tool:
+    def _get_tool(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f"There is no tool named '{name}'.")

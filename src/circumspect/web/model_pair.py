@@ -21,7 +21,7 @@ from circumspect.values import ModelReply, ModelRequest
 SMART, FAST = 0.3, 0.7
 
 
-class Answered(NamedTuple):
+class PairReply(NamedTuple):
     """A reply, and which model it is from."""
 
     reply: ModelReply
@@ -32,7 +32,7 @@ class Answered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pair:
+class ModelPair:
     """The `smart` and the `fast` model. Both may be one and the same; then nobody stands in for anybody."""
 
     smart: Model
@@ -45,18 +45,18 @@ class Pair:
     def name(self) -> str:
         return "+".join(dict.fromkeys((self.smart.name, self.fast.name)))
 
-    async def think(self, request: ModelRequest) -> Answered:
+    async def think(self, request: ModelRequest) -> PairReply:
         """Raises a `ModelError` when none of the three can answer."""
         chain = _distinct((self.smart, self.smart_fallback, self.fast))
-        reply, tries = await _asked(chain, replace(request, temperature=self.smart_temperature))
+        reply, tries = await _ask_chain(chain, replace(request, temperature=self.smart_temperature))
         smart = self.fast in (self.smart, self.smart_fallback)
-        return Answered(reply, chain[tries] is self.fast and not smart, tries)
+        return PairReply(reply, chain[tries] is self.fast and not smart, tries)
 
-    async def do(self, request: ModelRequest) -> Answered:
+    async def do(self, request: ModelRequest) -> PairReply:
         """Raises a `ModelError` when neither can answer."""
         chain = (self.fast, *_distinct((self.fast, self.smart)))
-        reply, tries = await _asked(chain, replace(request, temperature=self.fast_temperature))
-        return Answered(reply, fallbacks=tries)
+        reply, tries = await _ask_chain(chain, replace(request, temperature=self.fast_temperature))
+        return PairReply(reply, fallbacks=tries)
 
     @property
     def doing(self) -> Model:
@@ -69,11 +69,11 @@ class Pair:
 
 def open_pair(
     smart: str | Model | None = None, fallback: str | Model | None = None, fast: str | Model | None = None
-) -> Pair:
+) -> ModelPair:
     """The pair of those names. Without a name for the smart one it is the default model; without one for the fast one
     it is the smart one. Raises `ConfigError` as `open_model` does."""
     thinking = open_model(smart)
-    return Pair(
+    return ModelPair(
         smart=thinking,
         fast=thinking if fast is None else open_model(fast),
         smart_fallback=None if fallback is None else open_model(fallback),
@@ -99,7 +99,7 @@ class _Noted:
         return self._model.stream(request)
 
 
-async def _asked(chain: Sequence[Model], request: ModelRequest) -> tuple[ModelReply, int]:
+async def _ask_chain(chain: Sequence[Model], request: ModelRequest) -> tuple[ModelReply, int]:
     """The reply, and the place in the chain of the model that gave it."""
     asked: list[int] = []
     noted = FallbackModel([_Noted(model, place, asked) for place, model in enumerate(chain)])

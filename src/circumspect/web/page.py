@@ -64,7 +64,7 @@ class Element:
     """Id of the element that `aria-controls` or `aria-owns` names, where that is on the page."""
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What a person is told that it is: its name, or what else can be said of a thing without one."""
         return self.name or self.description or f"{self.role} {self.id}"
 
@@ -141,8 +141,8 @@ class Page:
     def to_json(self) -> dict[str, Any]:
         """What differs from the defaults, so that a stored page is small."""
         return {
-            **_said(self, skip=("elements",)),
-            "elements": [_said(one) for one in self.elements],
+            **_dump_fields(self, skip=("elements",)),
+            "elements": [_dump_fields(one) for one in self.elements],
         }
 
     @classmethod
@@ -182,7 +182,7 @@ class Expected:
     """Ids of which one at least should be gone: the popup that was chosen from, the dialog that was closed."""
 
     def to_json(self) -> dict[str, Any]:
-        return _said(self)
+        return _dump_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Verified:
     """A message of the page's (validation, alert, error page) that says why it did not work."""
 
     def to_json(self) -> dict[str, Any]:
-        return _said(self)
+        return _dump_fields(self)
 
 
 def _flat(text: str, most: int) -> str:
@@ -210,7 +210,7 @@ def _flat(text: str, most: int) -> str:
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
-def _said(value: object, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+def _dump_fields(value: object, skip: tuple[str, ...] = ()) -> dict[str, Any]:
     """The fields that differ from their defaults, and those that have none."""
     said: dict[str, Any] = {}
     for one in fields(value):  # type: ignore[arg-type]

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES, every_value_has_a_source
-from circumspect.policy.grounding.normalise import folded, occurs
+from circumspect.policy.grounding.normalise import find_word, fold
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Happened, Heard, Json, Verdict, digest
+from circumspect.values import Allow, Ask, Confirm, Deny, Json, PastCall, Utterance, Verdict, digest
 from circumspect.web.page import Element, Page
 
 MOST_TRIES = 3
@@ -42,11 +42,11 @@ def the_element_is_there(facts: Facts) -> Verdict:
     if element is None:
         return Deny(f"There is no element '{_short(wanted)}' on the page. Use an id from the list.")
     name = facts.call.arguments.get("name")
-    if isinstance(name, str) and name != element.called:
+    if isinstance(name, str) and name != element.display_name:
         return Deny("The element is called something else by now. Look at the page again.")
     if element.disabled:
         return Deny(f"The element '{element.id}' is disabled. Something else has to be done first.")
-    if facts.confirmed and facts.call.arguments.get("filled", "") != filled_in(element, facts.page):
+    if facts.confirmed and facts.call.arguments.get("filled", "") != summarise_form(element, facts.page):
         return Deny("The form holds something else by now than when the user said yes. Ask again.")
     return Allow()
 
@@ -54,7 +54,7 @@ def the_element_is_there(facts: Facts) -> Verdict:
 @rule(ReasonCode.POPUP_OPEN)
 def an_open_popup_comes_first(facts: Facts) -> Verdict:
     """After a menu, list or dialog was opened, the next step chooses from it or closes it."""
-    offered = _offered(facts)
+    offered = _find_popup_choices(facts)
     if not offered or facts.page is None or facts.call.tool in ("scroll", "wait", "navigate", "done"):
         return Allow()
     if facts.call.tool == "press":
@@ -62,7 +62,7 @@ def an_open_popup_comes_first(facts: Facts) -> Verdict:
     element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
     if element is None or element.id in offered or {one.id for one in _around(element, facts)} & _insides(facts):
         return Allow()
-    last = facts.session.happened[-1].call.arguments.get("element")
+    last = facts.session.past_calls[-1].call.arguments.get("element")
     if element.id == last:  # the way to close a menu is often the way it was opened
         return Allow()
     return Deny(f"A popup is open. Choose one of {', '.join(sorted(offered)[:20])}, or press Escape.")
@@ -133,7 +133,7 @@ def it_stays_on_the_site(facts: Facts) -> Verdict:
     here, there = (urlsplit(facts.page.url).hostname or "").lower(), (parts.hostname or "").lower()
     if facts.confirmed or there == here or there.endswith(f".{here}") or here.endswith(f".{there}"):
         return Allow()
-    named = any(occurs(there.removeprefix("www."), folded(said.text)) >= 0 for said in _users(facts))
+    named = any(find_word(there.removeprefix("www."), fold(said.text)) >= 0 for said in _users(facts))
     return Allow() if named else Confirm()
 
 
@@ -145,8 +145,8 @@ def an_address_was_given(facts: Facts) -> Verdict:
     url = str(facts.call.arguments.get("url") or "")
     if any(one.href == url for one in facts.page.elements):
         return Allow()
-    bare = folded(url.split("://")[-1].rstrip("/"))
-    return Allow() if any(bare in folded(said.text) for said in _users(facts)) else Confirm()
+    bare = fold(url.split("://")[-1].rstrip("/"))
+    return Allow() if any(bare in fold(said.text) for said in _users(facts)) else Confirm()
 
 
 @rule(ReasonCode.UNTRUSTED_SOURCE)
@@ -155,11 +155,11 @@ def the_page_gives_no_orders(facts: Facts) -> Verdict:
     name = str(facts.call.arguments.get("name") or "")
     if facts.confirmed or facts.page is None or facts.call.tool not in ("click", "submit", "select") or not name:
         return Allow()
-    words = re.findall(r"\w{3,}", folded(name))
-    if not words or any(occurs(word, folded(said.text)) >= 0 for said in _users(facts) for word in words):
+    words = re.findall(r"\w{3,}", fold(name))
+    if not words or any(find_word(word, fold(said.text)) >= 0 for said in _users(facts) for word in words):
         return Allow()
-    order = re.compile(rf"(?<!\w)(?:{_COMMANDS})\b[^.!?\n]{{0,60}}{re.escape(folded(name))}")
-    return Confirm() if any(order.search(folded(text)) for text in _prose(facts)) else Allow()
+    order = re.compile(rf"(?<!\w)(?:{_COMMANDS})\b[^.!?\n]{{0,60}}{re.escape(fold(name))}")
+    return Confirm() if any(order.search(fold(text)) for text in _prose(facts)) else Allow()
 
 
 PAGE_RULES: tuple[Rule, ...] = (
@@ -189,7 +189,7 @@ def _acts(key: str) -> bool:
     )
 
 
-def filled_in(element: Element, page: Page) -> str:
+def summarise_form(element: Element, page: Page) -> str:
     """What the form that an element belongs to holds: this is what is sent, and what a yes is bound to."""
     if not element.form:
         return ""
@@ -208,11 +208,11 @@ def _aim(call: object) -> tuple[Json, ...]:
     return tuple(arguments.get(name) for name in ("element", "text", "option", "url", "key", "on"))
 
 
-def _failures(facts: Facts) -> list[Happened]:
+def _failures(facts: Facts) -> list[PastCall]:
     """Actions without effect since the last that had one, or since the user last spoke."""
-    found: list[Happened] = []
+    found: list[PastCall] = []
     for event in reversed(facts.session.events):
-        if isinstance(event, Heard):
+        if isinstance(event, Utterance):
             if event.speaker == "user" and event.text:
                 break
         elif event.ok:
@@ -222,9 +222,9 @@ def _failures(facts: Facts) -> list[Happened]:
     return found
 
 
-def _offered(facts: Facts) -> frozenset[str]:
+def _find_popup_choices(facts: Facts) -> frozenset[str]:
     """What the popup that the last action opened offers, as far as it is still on the page."""
-    ran = facts.session.happened
+    ran = facts.session.past_calls
     if not ran or facts.page is None or not isinstance(ran[-1].result, dict):
         return frozenset()
     choices = ran[-1].result.get("choices", ())
@@ -250,7 +250,7 @@ def _insides(facts: Facts) -> frozenset[str]:
     """The popups themselves."""
     assert facts.page is not None
     known = facts.page.by_id
-    offered = [known[one] for one in _offered(facts)]
+    offered = [known[one] for one in _find_popup_choices(facts)]
     popups = {one.id for one in offered if one.role in ("dialog", "alertdialog")}
     return frozenset(popups | {one.inside for one in offered if one.inside})
 
@@ -273,9 +273,9 @@ def _target(facts: Facts) -> str:
     return ""
 
 
-def _users(facts: Facts) -> Sequence[Heard]:
-    said = [one for one in facts.session.heard if one.speaker == "user"]
-    return said or [Heard("user", facts.words, 0)]
+def _users(facts: Facts) -> Sequence[Utterance]:
+    said = [one for one in facts.session.utterances if one.speaker == "user"]
+    return said or [Utterance("user", facts.words, 0)]
 
 
 def _prose(facts: Facts) -> Iterator[str]:

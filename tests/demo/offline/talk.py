@@ -7,7 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from circumspect.demo.offline import OfflineModel
-from circumspect.values import Block, Business, Faq, Json, Language, Mode, ModelReply, ModelRequest, Said, ToolSpec
+from circumspect.values import (
+    Block,
+    Business,
+    ChatMessage,
+    Faq,
+    Json,
+    Language,
+    Mode,
+    ModelReply,
+    ModelRequest,
+    ToolSpec,
+)
 
 NOTHING = "(there is nothing under this key)"
 TODAY = "2026-03-04, Wednesday"
@@ -105,7 +116,7 @@ class Talk:
     business: Business | None = None
     today: str = TODAY
     history: int = 5
-    said: list[Said] = field(default_factory=list)
+    said: list[ChatMessage] = field(default_factory=list)
     model: OfflineModel = field(default_factory=OfflineModel)
 
     @property
@@ -113,16 +124,16 @@ class Talk:
         return self.business or SHOPS[self.language]
 
     async def user(self, text: str) -> Answer:
-        messages = (*self.said[-self.history :], Said("user", text))
+        messages = (*self.said[-self.history :], ChatMessage("user", text))
         answer = await (self._assessed(messages) if self.mode == "adaptive" else self._plain(messages))
-        self.said += [Said("user", text), Said("assistant", answer.text)]
+        self.said += [ChatMessage("user", text), ChatMessage("assistant", answer.text)]
         return answer
 
     def assistant(self, text: str) -> None:
         """The system's own words took the place of the model's."""
-        self.said[-1] = Said("assistant", text)
+        self.said[-1] = ChatMessage("assistant", text)
 
-    def request(self, messages: Sequence[Said], extra: Sequence[Block] = ()) -> ModelRequest:
+    def request(self, messages: Sequence[ChatMessage], extra: Sequence[Block] = ()) -> ModelRequest:
         instructions = f"You are the assistant of {self.shop.name}."
         if self.mode == "standard":
             blocks = [self._basics(), *(Block(key, text) for key, text in self._contents().items())]
@@ -138,13 +149,13 @@ class Talk:
         ]
         return ModelRequest("draft", "p", instructions, tuple(messages), tuple(blocks), language=self.language)
 
-    async def _plain(self, messages: Sequence[Said]) -> Answer:
+    async def _plain(self, messages: Sequence[ChatMessage]) -> Answer:
         reply = await self.model.complete(self.request(messages))
         assert "<assessment>" not in reply.text
         call = reply.calls[0] if reply.calls else None
         return Answer(reply.text, call.tool if call else None, call.arguments if call else {})
 
-    async def _assessed(self, messages: Sequence[Said]) -> Answer:
+    async def _assessed(self, messages: Sequence[ChatMessage]) -> Answer:
         extra: list[Block] = []
         for _ in range(4):
             reply = await self.model.complete(self.request(messages, extra))

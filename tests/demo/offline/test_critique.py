@@ -7,7 +7,7 @@ import json
 import pytest
 
 from circumspect.demo.offline import OfflineModel
-from circumspect.values import Json, ModelRequest, Said
+from circumspect.values import ChatMessage, Json, ModelRequest
 
 TOOLS = "get_order_status(order_id), cancel_order(order_id), book_appointment(date, time, name)"
 SCHEMA = {
@@ -28,7 +28,9 @@ async def opinion(
         f"---\nUser message: {message}\nTool: {tool}\nArguments: {json.dumps(arguments)}\n"
         f"Available tools: {available}\nRecent turns:\n{recent}\n"
     )
-    reply = await OfflineModel().complete(ModelRequest("critique", "p", "Check.", (Said("user", case),), schema=SCHEMA))
+    reply = await OfflineModel().complete(
+        ModelRequest("critique", "p", "Check.", (ChatMessage("user", case),), schema=SCHEMA)
+    )
     found: dict[str, str] = json.loads(reply.text)
     assert set(found) == {"decision", "reasoning", "message"}
     return found
@@ -95,7 +97,9 @@ async def test_arguments_that_are_no_object_are_no_go_ahead(arguments: str) -> N
     case = (
         f"User message: go\nTool: get_order_status\nArguments: {arguments}\nAvailable tools: {TOOLS}\nRecent turns:\n-"
     )
-    reply = await OfflineModel().complete(ModelRequest("critique", "p", "", (Said("user", case),), schema=SCHEMA))
+    reply = await OfflineModel().complete(
+        ModelRequest("critique", "p", "", (ChatMessage("user", case),), schema=SCHEMA)
+    )
     assert json.loads(reply.text)["decision"] == "ASK_USER"
 
 

@@ -17,7 +17,7 @@ from tests.demo.offline.talk import TOOLS, Talk, split
 from circumspect.demo.offline import OfflineModel
 from circumspect.errors import ModelRefused
 from circumspect.ports import Model
-from circumspect.values import LANGUAGES, Block, Json, JsonObject, ModelReply, ModelRequest, Purpose, Said
+from circumspect.values import LANGUAGES, Block, ChatMessage, Json, JsonObject, ModelReply, ModelRequest, Purpose
 
 
 def test_it_is_a_model_by_the_name_of_offline() -> None:
@@ -26,7 +26,7 @@ def test_it_is_a_model_by_the_name_of_offline() -> None:
 
 
 async def test_tokens_are_estimated_from_letters_and_nothing_is_charged() -> None:
-    request = ModelRequest("draft", "p", "x" * 10, (Said("user", "hello"),))
+    request = ModelRequest("draft", "p", "x" * 10, (ChatMessage("user", "hello"),))
     reply = await OfflineModel().complete(request)
     assert reply.usage.estimated
     assert reply.usage.input_tokens == 4
@@ -35,7 +35,7 @@ async def test_tokens_are_estimated_from_letters_and_nothing_is_charged() -> Non
 
 
 async def test_a_stream_is_the_reply_in_pieces() -> None:
-    request = Talk().request((Said("user", "cancel order 12345"),))
+    request = Talk().request((ChatMessage("user", "cancel order 12345"),))
     whole = await OfflineModel().complete(request)
     *pieces, last = [piece async for piece in OfflineModel().stream(request)]
     assert len(pieces) > 2
@@ -45,7 +45,7 @@ async def test_a_stream_is_the_reply_in_pieces() -> None:
 
 
 async def test_a_native_call_has_an_id_and_says_so() -> None:
-    request = Talk(mode="standard").request((Said("user", "where is order 12345?"),))
+    request = Talk(mode="standard").request((ChatMessage("user", "where is order 12345?"),))
     first, second = [await OfflineModel().complete(request) for _ in range(2)]
     assert first == second
     assert first.finish == "tool_calls"
@@ -61,13 +61,13 @@ async def test_it_never_calls_itself_a_language_model() -> None:
 
 
 async def test_instructions_that_ask_for_an_assessment_get_one_without_any_block() -> None:
-    request = ModelRequest("draft", "p", "End with <assessment>{…}</assessment>.", (Said("user", "hi"),))
+    request = ModelRequest("draft", "p", "End with <assessment>{…}</assessment>.", (ChatMessage("user", "hi"),))
     split(await OfflineModel().complete(request))
 
 
 async def test_an_empty_answer_under_a_key_is_not_asked_for_again() -> None:
     request = Talk().request(
-        (Said("user", "What is your return policy?"),),
+        (ChatMessage("user", "What is your return policy?"),),
         [
             Block("policies.returns", "(there is nothing under this key)"),
             Block("faqs", "(there is nothing under this key)"),
@@ -101,7 +101,7 @@ ANALYSIS: JsonObject = {
 
 @pytest.mark.parametrize("purpose", ["analyse", "evaluate", "verify", "summarise"])
 async def test_an_unknown_schema_gets_its_most_careful_object(purpose: Purpose) -> None:
-    reply = await OfflineModel().complete(ModelRequest(purpose, "p", "", (Said("user", "x"),), schema=ANALYSIS))
+    reply = await OfflineModel().complete(ModelRequest(purpose, "p", "", (ChatMessage("user", "x"),), schema=ANALYSIS))
     found = json.loads(reply.text)
     assert jsonschema_rs.is_valid(dict(ANALYSIS), found)
     assert found["decision"] == "escalate"
@@ -127,7 +127,7 @@ async def test_an_unknown_schema_gets_its_most_careful_object(purpose: Purpose) 
 )
 async def test_where_no_careful_object_exists_it_refuses_with_a_fix(schema: Json) -> None:
     with pytest.raises(ModelRefused, match="Configure a language model"):
-        await OfflineModel().complete(ModelRequest("analyse", "p", "", (Said("user", "x"),), schema=schema))  # type: ignore[arg-type]
+        await OfflineModel().complete(ModelRequest("analyse", "p", "", (ChatMessage("user", "x"),), schema=schema))  # type: ignore[arg-type]
 
 
 async def test_a_kind_of_request_it_cannot_serve_is_refused_with_a_fix() -> None:
@@ -177,7 +177,11 @@ async def test_whatever_stands_in_blocks_and_results_the_answer_is_well_formed(
     block: str, result: str, name: str
 ) -> None:
     talk = Talk()
-    said = (Said("user", "What is your return policy?"), Said("assistant", ""), Said("tool", result, tool=name))
+    said = (
+        ChatMessage("user", "What is your return policy?"),
+        ChatMessage("assistant", ""),
+        ChatMessage("tool", result, tool=name),
+    )
     for messages in (said[:1], said):
         request = talk.request(messages, [Block("policies.returns", block), Block("tool_schema:refund", block)])
         request = replace(request, blocks=(*request.blocks, Block("faqs", block)))

@@ -10,12 +10,16 @@ from tests.demo.offline.talk import Talk, split
 
 from circumspect.demo.offline import OfflineModel
 from circumspect.errors import ModelRefused
-from circumspect.values import Json, Language, ModelRequest, Said, ToolCall
+from circumspect.values import ChatMessage, Json, Language, ModelRequest, ToolCall
 
 
 def after(text: str, tool: str, told: str, language: Language = "en", mode: str = "adaptive") -> ModelRequest:
     call = ToolCall(tool, {"order_id": "12345"}, id="call_1")
-    said = (Said("user", text), Said("assistant", "", calls=(call,)), Said("tool", told, call_id="call_1", tool=tool))
+    said = (
+        ChatMessage("user", text),
+        ChatMessage("assistant", "", calls=(call,)),
+        ChatMessage("tool", told, call_id="call_1", tool=tool),
+    )
     return Talk(language, mode).request(said)  # type: ignore[arg-type]
 
 
@@ -156,7 +160,7 @@ async def test_instructions_inside_a_policy_text_are_data() -> None:
 
 async def test_a_phrase_request_without_a_result_is_refused_with_a_fix() -> None:
     with pytest.raises(ModelRefused, match="last message"):
-        await OfflineModel().complete(ModelRequest("phrase", "p", "", (Said("user", "hi"),)))
+        await OfflineModel().complete(ModelRequest("phrase", "p", "", (ChatMessage("user", "hi"),)))
 
 
 async def test_a_tool_it_has_never_seen_is_named_by_its_name() -> None:

@@ -14,13 +14,13 @@ from tests.lab.batch import sums
 from tests.lab.batch.sums import Sums, job_of
 
 from circumspect.lab.batch.job import Incomplete
-from circumspect.lab.batch.job_ledger import Ledger
-from circumspect.lab.batch.ray_engine import joined, on_ray
+from circumspect.lab.batch.job_ledger import DatabaseLedger
+from circumspect.lab.batch.ray_engine import join_cluster, on_ray
 from circumspect.lab.batch.run_job import run
 
 
 def main(address: str, folder: str, node: str) -> None:
-    with joined(address) as ray:
+    with join_cluster(address) as ray:
         ray.cloudpickle.register_pickle_by_value(sums)  # the nodes have no tests
         found = {
             "plain": came_of(Sums(made(folder, "plain"), 20)),
@@ -32,7 +32,7 @@ def main(address: str, folder: str, node: str) -> None:
 
 def came_of(order, watch=None):
     rows, findings = [], ()
-    with Ledger.open(f"{order.folder}/kept.run") as ledger:
+    with DatabaseLedger.open(f"{order.folder}/kept.run") as ledger:
         try:
             for row in run(job_of(order, order.folder), on_ray, ledger, watch):
                 rows.append(row)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from circumspect.errors import StoreError
-from circumspect.lab.batch.job import Chunk, Job, Work
+from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Sums:
     """Until somebody makes a file `mended`."""
 
 
-def job_of(order: Sums, identity: str = "of-numbers") -> Job[Sums]:
-    return Job("sums", identity, order, begin, list_chunks)
+def job_of(order: Sums, identity: str = "of-numbers") -> BatchJob[Sums]:
+    return BatchJob("sums", identity, order, begin, list_chunks)
 
 
 def list_chunks(order: Sums) -> Sequence[Chunk]:
@@ -39,7 +39,7 @@ def list_chunks(order: Sums) -> Sequence[Chunk]:
 
 
 @contextmanager
-def begin(order: Sums) -> Iterator[Work]:
+def begin(order: Sums) -> Iterator[ChunkFunction]:
     folder = Path(order.folder)
 
     def work(chunk: Chunk) -> Sequence[bytes]:

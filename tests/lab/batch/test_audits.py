@@ -18,7 +18,7 @@ from circumspect.audit.file_parts import parts, read_part
 from circumspect.audit.tool_defs import Toolbox
 from circumspect.audit.transcript_files import read
 from circumspect.errors import CircumspectError
-from circumspect.lab.batch.audits import Order, audit_of, row_of, written
+from circumspect.lab.batch.audits import AuditOrder, audit_of, decode_row, encode_row
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.run_job import run
 from circumspect.policy.load import load
@@ -67,8 +67,8 @@ def test_packed_files_documents_and_small_ones_do_not_fall_into_parts(files, tmp
 
 
 def in_parts(paths, engine=serial, size=4_000):
-    order = Order(tuple(map(str, paths)), POLICY.read_text("utf-8"), at=AT, size=size)
-    return [row_of(row) for row in run(audit_of(order), engine)]
+    order = AuditOrder(tuple(map(str, paths)), POLICY.read_text("utf-8"), at=AT, size=size)
+    return [decode_row(row) for row in run(audit_of(order), engine)]
 
 
 def test_an_audit_in_parts_says_what_an_audit_of_whole_files_says(files):
@@ -99,12 +99,12 @@ def test_every_kind_of_row_comes_back_as_it_was(tmp_path):
     rows = list(audit([path], now=AT))
     assert {type(row).__name__ for row in rows} == {"Ruled", "Unsupported", "Problem"}
     for row in rows:
-        assert row_of(written(row)) == row
-        assert line_of(row_of(written(row))) == line_of(row)
+        assert decode_row(encode_row(row)) == row
+        assert line_of(decode_row(encode_row(row))) == line_of(row)
 
 
 def test_a_file_that_changed_makes_another_run_and_one_that_is_gone_is_named(files):
-    order = Order((str(files[0]),))
+    order = AuditOrder((str(files[0]),))
     identity = audit_of(order).identity
     assert audit_of(order).identity == identity
     files[0].write_bytes(files[0].read_bytes() + b"\n")

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from tests.lab.batch.conftest import POLICY
 
 from circumspect.cli.backtest import backtest as cli_backtest
-from circumspect.lab.batch.backtests import Order, add, backtest_of, case_of
+from circumspect.lab.batch.backtests import BacktestOrder, add, backtest_of, case_of
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.run_job import run
-from circumspect.lab.replay.backtest import Summary, backtest
-from circumspect.lab.replay.flips import shortened
+from circumspect.lab.replay.backtest import BacktestSummary, backtest
+from circumspect.lab.replay.flips import shorten_value
 from circumspect.policy.load import load
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
@@ -37,7 +37,7 @@ async def store(recordings):
 
 async def in_one_pass(store, **options):
     """What there is to compare with: the summary and the lines, from one pass over the conversations."""
-    summary, cases = Summary(), []
+    summary, cases = BacktestSummary(), []
     specs = await store.tool_specs(SHOP)
     async for visited in backtest(store, load(POLICY), tenant=SHOP, specs=specs, **options):
         summary.add(visited)
@@ -46,14 +46,14 @@ async def in_one_pass(store, **options):
 
 
 async def order_of(store, recordings, **options):
-    return Order(f"sqlite:///{recordings}", POLICY, {SHOP: await store.tool_specs(SHOP)}, **options)
+    return BacktestOrder(f"sqlite:///{recordings}", POLICY, {SHOP: await store.tool_specs(SHOP)}, **options)
 
 
 def in_chunks(order, engine=serial):
     import asyncio
 
     def collect():
-        summary, lines = Summary(), []
+        summary, lines = BacktestSummary(), []
         for row in run(backtest_of(order), engine):
             if not add(row, summary):
                 lines.append(row)
@@ -90,7 +90,7 @@ async def test_a_case_comes_back_from_its_line_as_far_as_a_report_shows_it(store
         back = case_of(case.to_json())
         assert back.to_json() == case.to_json()
         assert (back.spoke, back.needless, back.detour) == (case.spoke, case.needless, case.detour)
-        assert shortened(back.call.arguments, 60) == shortened(case.call.arguments, 60)
+        assert shorten_value(back.call.arguments, 60) == shorten_value(case.call.arguments, 60)
 
 
 async def test_other_conversations_policies_and_tools_make_another_run(store, recordings):
@@ -100,17 +100,17 @@ async def test_other_conversations_policies_and_tools_make_another_run(store, re
     specs = dict(order.tools[SHOP])
     specs.pop("refund")
     others = [
-        Order(order.database, POLICY + "\n# changed", order.tools),
-        Order(order.database, POLICY, {SHOP: specs}),
-        Order(order.database + "2", POLICY, order.tools),
-        Order(order.database, POLICY, order.tools, limit=5),
-        Order(order.database, POLICY, order.tools, verify=POLICY),
+        BacktestOrder(order.database, POLICY + "\n# changed", order.tools),
+        BacktestOrder(order.database, POLICY, {SHOP: specs}),
+        BacktestOrder(order.database + "2", POLICY, order.tools),
+        BacktestOrder(order.database, POLICY, order.tools, limit=5),
+        BacktestOrder(order.database, POLICY, order.tools, verify=POLICY),
     ]
     assert len({identity, *(backtest_of(one).identity for one in others)}) == 6
 
 
 async def test_conversations_without_a_single_one_make_an_empty_result(store, recordings):
-    order = Order(f"sqlite:///{recordings}", POLICY, {TenantId("nobody"): {}})
+    order = BacktestOrder(f"sqlite:///{recordings}", POLICY, {TenantId("nobody"): {}})
     summary, lines = await in_chunks(order)
     assert (summary.conversations, lines) == (0, [])
 

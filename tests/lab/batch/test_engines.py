@@ -13,7 +13,7 @@ from tests.lab.batch.sums import Sums, all_rows, begun, job_of
 from circumspect.errors import CircumspectError
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.job import ATTEMPTS, Incomplete
-from circumspect.lab.batch.job_ledger import Ledger
+from circumspect.lab.batch.job_ledger import DatabaseLedger
 from circumspect.lab.batch.ray_engine import on_ray
 from circumspect.lab.batch.run_job import run
 
@@ -73,10 +73,10 @@ def test_rows_of_the_first_chunks_do_not_wait_for_the_last(tmp_path):
 @pytest.mark.parametrize("engine", [serial, two], ids=["serial", "processes"])
 def test_what_is_wrong_for_every_chunk_stops_the_run_and_the_same_run_goes_on_when_it_is_mended(engine, tmp_path):
     job = job_of(Sums(str(tmp_path), 8, refuses=(4,)))
-    with Ledger.open(str(tmp_path / "kept.run")) as ledger:
+    with DatabaseLedger.open(str(tmp_path / "kept.run")) as ledger:
         with pytest.raises(CircumspectError, match=r"The database is away\. Bring it back\."):
             list(run(job, engine, ledger))
-        left = {chunk.number for chunk in ledger.left()}
+        left = {chunk.number for chunk in ledger.list_remaining()}
         assert 4 in left
         (tmp_path / "mended").touch()
         assert list(run(job, engine, ledger)) == all_rows(8)

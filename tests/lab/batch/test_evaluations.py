@@ -22,15 +22,15 @@ from tests.review.conftest import IN_TIME, POLICY, call, case, document, finish,
 from circumspect.errors import StoreError
 from circumspect.lab.batch import evaluations, reviews
 from circumspect.lab.batch.engines import serial
-from circumspect.lab.batch.evaluations import Budget, Progress, run_batch
+from circumspect.lab.batch.evaluations import BatchProgress, Budget, run_batch
 from circumspect.lab.batch.job import Incomplete
-from circumspect.lab.batch.reviews import Elsewhere
+from circumspect.lab.batch.reviews import ReviewWorkers
 from circumspect.models import ScriptedModel
 from circumspect.review.case_files import Criteria
 from circumspect.review.reviewing import Reviewing
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import row_of
-from circumspect.review.values import Case, Criterion, Result
+from circumspect.review.values import Criterion, CriterionResult, ReviewCase
 from circumspect.stores.reviews import ResultRow
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
@@ -38,7 +38,7 @@ CRITERIA = Criteria((IN_TIME, Criterion("K-2", "The price of the night is within
 PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"
 
 
-def cases(count: int) -> list[Case]:
+def cases(count: int) -> list[ReviewCase]:
     return [replace(case(), id=f"C-{n}") for n in range(count)]
 
 
@@ -50,8 +50,12 @@ def rows(path: Path) -> list[tuple[str, str, str]]:
 
 
 def run(
-    path: Path, given: Sequence[Case], reviewing: Reviewing | None = None, criteria: Criteria = CRITERIA, **more: object
-) -> Progress:
+    path: Path,
+    given: Sequence[ReviewCase],
+    reviewing: Reviewing | None = None,
+    criteria: Criteria = CRITERIA,
+    **more: object,
+) -> BatchProgress:
     return run_batch(given, criteria, Shelf([document()]), reviewing or Reviewing(), str(path), **more)  # type: ignore[arg-type]
 
 
@@ -62,13 +66,13 @@ def answered(request: ModelRequest) -> ModelReply:
 
 
 def test_every_pair_gets_one_result_and_a_second_run_does_nothing(tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[BatchProgress] = []
     ended = run(tmp_path / "r.db", cases(5), watch=seen.append)
-    assert (ended.total, ended.done, ended.made, ended.complete) == (10, 10, 10, True)
+    assert (ended.total, ended.done_count, ended.made, ended.complete) == (10, 10, 10, True)
     assert sum(ended.statuses.values()) == 10
     assert ended.statuses["MET"] >= 5
     assert len(rows(tmp_path / "r.db")) == 10
-    assert seen[-1].done == 10
+    assert seen[-1].done_count == 10
     again = run(tmp_path / "r.db", cases(5))
     assert (again.made, again.kept, again.complete) == (0, 10, True)
     assert not list(tmp_path.glob("*.lock"))
@@ -98,7 +102,7 @@ def test_a_budget_stops_the_batch_cleanly_and_counts_what_was_spent_before(tmp_p
     assert not ended.complete
     assert "1,500 are allowed" in ended.why
     assert 1_500 <= ended.tokens < 1_500 + 120
-    assert len(rows(tmp_path / "r.db")) == ended.done < 20
+    assert len(rows(tmp_path / "r.db")) == ended.done_count < 20
     asked = len(model.requests)
     again = run(tmp_path / "r.db", cases(10), reviewing, budget=Budget(tokens=700), concurrency=1)
     assert (again.made, len(model.requests)) == (0, asked)
@@ -157,7 +161,7 @@ def test_processes_come_to_the_same_results(tmp_path: Path, monkeypatch: pytest.
 def test_a_part_that_nobody_can_do_is_named_and_the_next_run_does_only_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(result: Result, of: Case, position: int) -> ResultRow:
+    def broken(result: CriterionResult, of: ReviewCase, position: int) -> ResultRow:
         if of.id == "C-1":
             raise RecursionError("too deep")
         return row_of(result, of, position)
@@ -166,7 +170,7 @@ def test_a_part_that_nobody_can_do_is_named_and_the_next_run_does_only_that(
     with monkeypatch.context() as within:
         within.setattr(reviews, "row_of", broken)
         with pytest.raises(Incomplete, match="A part of the work could not be done") as caught:
-            run(tmp_path / "r.db", cases(3), elsewhere=Elsewhere(serial))
+            run(tmp_path / "r.db", cases(3), elsewhere=ReviewWorkers(serial))
     assert caught.value.findings == ("2 reviews of C-1: RecursionError: too deep",)
     assert "tries only what is missing" in caught.value.fix
     assert {case_id for case_id, _, _ in rows(tmp_path / "r.db")} == {"C-0", "C-2"}

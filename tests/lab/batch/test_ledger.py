@@ -15,8 +15,8 @@ from tests.lab.batch.sums import Sums, all_rows, begun, job_of, rows_of
 from tests.stores import postgres_server
 
 from circumspect.lab.batch.engines import serial
-from circumspect.lab.batch.job import packed, unpacked
-from circumspect.lab.batch.job_ledger import Ledger
+from circumspect.lab.batch.job import pack_rows, unpack_rows
+from circumspect.lab.batch.job_ledger import DatabaseLedger
 from circumspect.lab.batch.run_job import run
 
 
@@ -36,24 +36,24 @@ def where(request, tmp_path):
 
 def test_what_is_left_are_the_chunks_without_a_result_and_a_result_is_kept_once(where, tmp_path):
     job = job_of(Sums(str(tmp_path), 5))
-    with Ledger.open(where) as ledger:
+    with DatabaseLedger.open(where) as ledger:
         chunks = ledger.begin(job)
-        assert [chunk.number for chunk in ledger.left()] == [0, 1, 2, 3, 4]
-        ledger.commit(chunks[3], packed(rows_of(3)))
-        ledger.commit(chunks[3], packed([b'{"another":"result"}']))
-        ledger.commit(chunks[0], packed(rows_of(0)))
-    with Ledger.open(where) as again:
+        assert [chunk.number for chunk in ledger.list_remaining()] == [0, 1, 2, 3, 4]
+        ledger.commit(chunks[3], pack_rows(rows_of(3)))
+        ledger.commit(chunks[3], pack_rows([b'{"another":"result"}']))
+        ledger.commit(chunks[0], pack_rows(rows_of(0)))
+    with DatabaseLedger.open(where) as again:
         assert again.begin(job) == chunks
-        assert [chunk.number for chunk in again.left()] == [1, 2, 4]
-        assert unpacked(again.rows(chunks[3])) == rows_of(3)
-        assert unpacked(again.rows(chunks[0])) == ()
+        assert [chunk.number for chunk in again.list_remaining()] == [1, 2, 4]
+        assert unpack_rows(again.rows(chunks[3])) == rows_of(3)
+        assert unpack_rows(again.rows(chunks[0])) == ()
         assert again.rows(chunks[1]) is None
         assert list(run(job, serial, again)) == all_rows(5)
     assert begun(tmp_path) == {1: 1, 2: 1, 4: 1}
 
 
 def test_a_run_that_goes_on_has_the_chunks_that_it_began_with(tmp_path):
-    with Ledger.open(str(tmp_path / "kept.run")) as ledger:
+    with DatabaseLedger.open(str(tmp_path / "kept.run")) as ledger:
         ledger.begin(job_of(Sums(str(tmp_path), 5)))
         assert len(ledger.begin(job_of(Sums(str(tmp_path), 9)))) == 5
     assert (tmp_path / "listed").read_text() == "x"
@@ -61,14 +61,14 @@ def test_a_run_that_goes_on_has_the_chunks_that_it_began_with(tmp_path):
 
 def test_two_runs_in_one_file_do_not_meet(tmp_path):
     small, large = job_of(Sums(str(tmp_path), 2)), job_of(Sums(str(tmp_path), 6), "of-more-numbers")
-    with Ledger.open(str(tmp_path / "kept.run")) as ledger:
+    with DatabaseLedger.open(str(tmp_path / "kept.run")) as ledger:
         assert list(run(small, serial, ledger)) == all_rows(2)
         assert list(run(large, serial, ledger)) == all_rows(6)
 
 
 def test_a_row_of_two_lines_is_refused_because_it_would_come_back_as_two():
     with pytest.raises(ValueError, match="one line"):
-        packed([b"one\ntwo"])
+        pack_rows([b"one\ntwo"])
 
 
 KILLED_INSIDE = """
@@ -93,11 +93,11 @@ def test_a_process_that_is_killed_before_the_commit_leaves_neither_rows_nor_mark
     where = str(tmp_path / "kept.run")
     ended = subprocess.run([sys.executable, "-c", KILLED_INSIDE, where, str(tmp_path)], cwd=_root(), check=False)
     assert ended.returncode == -signal.SIGKILL
-    with Ledger.open(where) as ledger:
+    with DatabaseLedger.open(where) as ledger:
         chunks = ledger.begin(job_of(Sums(str(tmp_path), 5)))
-        assert [chunk.number for chunk in ledger.left()] == [0, 2, 3, 4]
+        assert [chunk.number for chunk in ledger.list_remaining()] == [0, 2, 3, 4]
         assert ledger.rows(chunks[3]) is None
-        assert unpacked(ledger.rows(chunks[1])) == rows_of(1)
+        assert unpack_rows(ledger.rows(chunks[1])) == rows_of(1)
 
 
 COMMITTING = """
@@ -121,11 +121,11 @@ def test_a_process_that_is_killed_anywhere_leaves_whole_chunks_and_the_next_one_
             time.sleep(0.005)
         worker.kill()
         assert worker.wait() == -signal.SIGKILL
-    with Ledger.open(where) as ledger:
-        done = set(range(120)) - {chunk.number for chunk in ledger.begin(job) and ledger.left()}
+    with DatabaseLedger.open(where) as ledger:
+        done = set(range(120)) - {chunk.number for chunk in ledger.begin(job) and ledger.list_remaining()}
         for chunk in ledger.begin(job):
             if chunk.number in done:
-                assert list(unpacked(ledger.rows(chunk))) == rows_of(chunk.number)
+                assert list(unpack_rows(ledger.rows(chunk))) == rows_of(chunk.number)
         assert 40 < len(done) < 120
         assert list(run(job, serial, ledger)) == all_rows(120)
     # A chunk was begun again only where a process was killed while it was at it.
@@ -141,7 +141,7 @@ def test_two_processes_on_one_run_make_nothing_double(tmp_path):
     where = str(tmp_path / "kept.run")
     start = partial(subprocess.Popen, [sys.executable, "-c", COMMITTING, where, str(tmp_path)], cwd=_root())
     assert [one.wait() for one in (start(), start())] == [0, 0]
-    with Ledger.open(where) as ledger:
+    with DatabaseLedger.open(where) as ledger:
         assert list(run(job_of(Sums(str(tmp_path), 120)), serial, ledger)) == all_rows(120)
 
 

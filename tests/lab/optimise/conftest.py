@@ -16,13 +16,13 @@ from examples.review.stand_in import StandIn
 from tests.models.conftest import _no_surroundings  # noqa: F401
 
 from circumspect.lab.optimise.dataset import Dataset, read_dataset
-from circumspect.lab.optimise.optimise_report import Report
-from circumspect.lab.optimise.run import Plan, Progress, optimise
+from circumspect.lab.optimise.optimise_report import OptimisationReport
+from circumspect.lab.optimise.run import OptimisationPlan, OptimisationProgress, optimise
 from circumspect.models import open_model
 
 SAMPLES = Path(__file__).parents[3] / "examples" / "review"
 WEAK = "You check one criterion against one case. Call finish with your verdict; below $floor it is not used."
-PLAN = Plan(100, start=WEAK, minibatch=3)
+PLAN = OptimisationPlan(100, start=WEAK, minibatch=3)
 
 
 @pytest.fixture(scope="session")
@@ -60,19 +60,19 @@ def stand_in() -> Iterator[StandIn]:
 class Ran:
     """A run that nobody disturbed."""
 
-    report: Report
+    report: OptimisationReport
     server: StandIn
     path: Path
-    told: list[Progress]
+    told: list[OptimisationProgress]
 
 
-def run(plan: Plan, dataset: Dataset, server: StandIn, path: Path, **more: Any) -> Report:
+def run(plan: OptimisationPlan, dataset: Dataset, server: StandIn, path: Path, **more: Any) -> OptimisationReport:
     return optimise(plan, dataset, open_model(server.model), open_model(server.model), path, **more)
 
 
 @pytest.fixture(scope="session")
 def ran(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    path, told = tmp_path_factory.mktemp("whole") / "run", list[Progress]()
+    path, told = tmp_path_factory.mktemp("whole") / "run", list[OptimisationProgress]()
     with StandIn() as server:
         yield Ran(run(PLAN, dataset, server, path, watch=told.append), server, path, told)
 

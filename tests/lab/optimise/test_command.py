@@ -81,6 +81,6 @@ def test_the_winner_is_stored_as_a_version_that_an_experiment_can_name(
 async def versions(database: Path) -> Sequence[prompts.PromptRow]:
     store = await SqlStore.open(f"sqlite:///{database}")
     try:
-        return await store.tx(prompts.listed, TenantId("shop"))
+        return await store.tx(prompts.list_prompts, TenantId("shop"))
     finally:
         await store.close()

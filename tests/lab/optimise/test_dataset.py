@@ -28,7 +28,7 @@ def test_half_trains_a_quarter_validates_a_quarter_is_held_out() -> None:
 
 
 def test_the_parts_share_no_case_and_leave_none_out(dataset: Dataset) -> None:
-    parts = [dataset.train, dataset.validation, dataset.held]
+    parts = [dataset.train, dataset.validation, dataset.held_out]
     cases = [{one.case.id for one in part} for part in parts]
     assert sum(map(len, cases)) == len(set().union(*cases)) == 22
     assert sum(map(len, parts)) == len(dataset.examples) == 44

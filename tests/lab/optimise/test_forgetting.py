@@ -42,7 +42,7 @@ def runs(ran: Ran, tmp_path: Path) -> Path:
 
 
 def test_a_run_that_read_a_deleted_case_goes_and_what_came_of_it_stays(runs: Path, dataset: Dataset) -> None:
-    one, held = dataset.train[0].case.id, dataset.held[0].case.id
+    one, held = dataset.train[0].case.id, dataset.held_out[0].case.id
     assert anywhere(runs, one)
     assert "0 of 1 folders" in forget(runs, "--case", "another").stdout
     refused = forget(runs, "--case", one, yes=False)

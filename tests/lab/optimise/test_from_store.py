@@ -21,9 +21,9 @@ from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.knowledge.read_document import read_document
 from circumspect.lab.optimise.dataset import part_of, read_dataset
 from circumspect.lab.optimise.from_store import CHANGED, OLDER_CASE, REPLACED, VERSIONS
-from circumspect.lab.optimise.run import Plan, check, floor_of
-from circumspect.lab.optimise.watch import seen
-from circumspect.review.values import Status
+from circumspect.lab.optimise.run import OptimisationPlan, check, floor_of
+from circumspect.lab.optimise.watch import score_stored
+from circumspect.review.values import CriterionStatus
 from circumspect.stores import SqlStore, corrections, knowledge, reviews
 from circumspect.stores.corrections import Correction
 from circumspect.stores.engine import connect
@@ -48,9 +48,9 @@ class Reviews:
     def judge(
         self,
         case_id: str,
-        status: Status = "NOT_MET",
+        status: CriterionStatus = "NOT_MET",
         *,
-        verdict: Status = "MET",
+        verdict: CriterionStatus = "MET",
         case: dict[str, Any] | None = None,
         criteria: tuple[dict[str, Any], ...] = (K1,),
         documents: tuple[dict[str, Any], ...] = ({"name": "policy.md", "text": POLICY},),
@@ -148,7 +148,7 @@ def test_an_exported_dataset_is_optimised_on(stored: Reviews, tmp_path: Path) ->
         ("RW", "returns-and-warranty.html"),
     }
     budget = floor_of(dataset, 5).total
-    check(Plan(budget, start=WEAK), dataset)
+    check(OptimisationPlan(budget, start=WEAK), dataset)
     done = CliRunner().invoke(
         optimise, ["review", "--dataset", str(tmp_path / "made"), "--budget", str(budget), "--model", "offline"]
     )
@@ -280,9 +280,9 @@ def test_a_watch_takes_a_persons_word_for_a_label(stored: Reviews) -> None:
     stored.tx(body)
     rows = look(stored.path, 9)
     assert [one.corrected.label.verdict if one.corrected else None for one in rows] == [None, "MET", "NOT_MET"]
-    alone = seen(rows, [])
+    alone = score_stored(rows, [])
     assert alone.labelled == 2
     assert alone.scores[2] == pytest.approx(alone.scores[1] - 0.3)
-    beside = seen(rows, [EXAMPLE])
+    beside = score_stored(rows, [EXAMPLE])
     assert (beside.labelled, beside.scores[2]) == (3, alone.scores[2])
     assert beside.scores[0] == beside.scores[1] == pytest.approx(1.0)

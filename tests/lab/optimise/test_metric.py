@@ -14,26 +14,26 @@ from hypothesis import strategies as st
 from circumspect.errors import ConfigError
 from circumspect.lab.optimise.metric import (
     WEIGHTS,
+    apply_metric,
     citation_accuracy,
     coherence,
     find_metric,
-    measured,
     review,
-    unlabelled,
-    weighted,
+    score_unlabelled,
+    weigh_parts,
 )
-from circumspect.lab.optimise.values import Example, Label, Outcome, Passage, outcome_of
+from circumspect.lab.optimise.values import Example, GoldLabel, QuoteSpan, ReviewOutcome, outcome_of
 from circumspect.review.case_files import read_case
 from circumspect.review.values import Criterion
 
 RULE = "A claim for a trip shall be submitted within 30 days after the last day of the trip."
 OTHER = "A hotel bill is required for every night."
-GOLD = Passage("handbook.md", 100, 100 + len(RULE), RULE)
-ELSEWHERE = Passage("handbook.md", 500, 500 + len(OTHER), OTHER)
-LABEL = Label("MET", (GOLD,), ("claim.submitted", "trip.last_day"), why="30 days after 6 March is 5 April.")
+GOLD = QuoteSpan("handbook.md", 100, 100 + len(RULE), RULE)
+ELSEWHERE = QuoteSpan("handbook.md", 500, 500 + len(OTHER), OTHER)
+LABEL = GoldLabel("MET", (GOLD,), ("claim.submitted", "trip.last_day"), why="30 days after 6 March is 5 April.")
 CASE = read_case({"id": "C", "facts": {"claim": {"submitted": "2026-04-05"}, "trip": {"last_day": "2026-03-06"}}}, "c")
 EXAMPLE = Example(CASE, Criterion("K", "In time?"), LABEL)
-PERFECT = Outcome(
+PERFECT = ReviewOutcome(
     "MET", 1.0, "The last day was 2026-03-06, and the claim came 30 days after it.",
     (GOLD,), (RULE,), ("claim.submitted", "trip.last_day"), ("2026-04-05", "2026-03-06"),
     ("claim.submitted", "trip.last_day"), ("MET",), f"[handbook.md#1] Time limits\n{RULE}",
@@ -114,18 +114,22 @@ def test_calibration_is_best_for_who_says_what_is_so() -> None:
     st.lists(st.sampled_from(["claim.submitted", "claim", "nothing"]), max_size=3),
 )
 def test_every_part_is_from_0_to_1(
-    status: Any, sure: float, quotes: list[Passage], claimed: list[str], fields: list[str]
+    status: Any, sure: float, quotes: list[QuoteSpan], claimed: list[str], fields: list[str]
 ) -> None:
-    outcome = Outcome(status, sure, "x", tuple(quotes), tuple(claimed), tuple(fields), (), tuple(fields), (status,), "")
+    outcome = ReviewOutcome(
+        status, sure, "x", tuple(quotes), tuple(claimed), tuple(fields), (), tuple(fields), (status,), ""
+    )
     score = review(EXAMPLE, outcome)
     assert all(0 <= value <= 1 for value in score.parts.values())
-    assert score.total == pytest.approx(weighted(score.parts))
-    assert 0 <= unlabelled(outcome).total <= 1
+    assert score.total == pytest.approx(weigh_parts(score.parts))
+    assert 0 <= score_unlabelled(outcome).total <= 1
 
 
 def test_feedback_says_what_was_wrong_and_what_would_have_been_right() -> None:
-    label = Label("UNCERTAIN", (GOLD,), ("claim.submitted",), ("trip.last_day",), "Nobody says when.", "absent_fact")
-    outcome = Outcome("MET", 0.99, "Fine.", (ELSEWHERE,), (OTHER, "Roughly a month"), proposed=("MET",))
+    label = GoldLabel(
+        "UNCERTAIN", (GOLD,), ("claim.submitted",), ("trip.last_day",), "Nobody says when.", "absent_fact"
+    )
+    outcome = ReviewOutcome("MET", 0.99, "Fine.", (ELSEWHERE,), (OTHER, "Roughly a month"), proposed=("MET",))
     said = review(replace(EXAMPLE, label=label), outcome).feedback
     for words in (
         "UNCERTAIN is right: Nobody says when.",
@@ -165,7 +169,7 @@ def test_any_metric_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (package / "entry_points.txt").write_text("[circumspect.metrics]\nsureness = own_metrics:sure\n")
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("own_metrics:sure", "sureness"):
-        assert measured(find_metric(name), EXAMPLE, PERFECT).total == 1.0
+        assert apply_metric(find_metric(name), EXAMPLE, PERFECT).total == 1.0
     for name, said in (("nobody", "No metric"), ("own_metrics:gone", "loaded"), ("own_metrics:number", "not a func")):
         with pytest.raises(ConfigError, match=said):
             find_metric(name)
@@ -174,4 +178,4 @@ def test_any_metric_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("given", [math.nan, math.inf, -0.1, 1.5])
 def test_a_metric_that_gives_no_score_is_told(given: float) -> None:
     with pytest.raises(ValueError, match="not from 0 to 1"):
-        measured(lambda example, outcome: given, EXAMPLE, PERFECT)
+        apply_metric(lambda example, outcome: given, EXAMPLE, PERFECT)

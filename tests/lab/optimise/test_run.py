@@ -14,17 +14,17 @@ from tests.lab.optimise.conftest import PLAN, WEAK, Ran, run
 
 from circumspect import prompts
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.adapter import RunStopped, unusable
+from circumspect.lab.optimise.adapter import RunStopped, find_prompt_problem
 from circumspect.lab.optimise.dataset import Dataset
-from circumspect.lab.optimise.run import Progress, check, floor_of
-from circumspect.lab.optimise.values import Example, Outcome
+from circumspect.lab.optimise.run import OptimisationProgress, check, floor_of
+from circumspect.lab.optimise.values import Example, ReviewOutcome
 
 
 def test_a_weak_prompt_gets_better_on_cases_that_had_no_part_in_it(ran: Ran, dataset: Dataset) -> None:
     report = ran.report
-    assert report.improved
+    assert report.has_improved
     assert report.winner_held.score > report.start_held.score + 0.2
-    assert (report.start_held.examples, report.start_held.cases) == (len(dataset.held), 6)
+    assert (report.start_held.examples, report.start_held.cases) == (len(dataset.held_out), 6)
     assert report.winner.front
     assert set(report.winner.parts) == {"citations", "coherence", "calibration", "status"}
     assert report.start.text == WEAK
@@ -41,7 +41,7 @@ def test_the_budget_counts_every_review_and_is_never_exceeded(ran: Ran) -> None:
 
 def test_nobody_learns_from_a_held_out_case(ran: Ran, dataset: Dataset) -> None:
     """Only start and winner are ever tried on one, at the end."""
-    held = {one.case.id for one in dataset.held}
+    held = {one.case.id for one in dataset.held_out}
     systems = {system for system, task in ran.server.reviews if any(f"Case {case} " in task for case in held)}
     assert systems == {one.text.replace("$floor", "0.65") for one in (ran.report.start, ran.report.winner)}
 
@@ -59,7 +59,7 @@ def test_another_run_does_not_belong_into_the_same_directory(ran: Ran, dataset: 
 
 def test_a_budget_that_is_too_small_to_mean_anything_is_refused_with_the_floor(dataset: Dataset) -> None:
     floor = floor_of(dataset, 3)
-    assert floor.total == len(dataset.validation) + 3 * (6 + len(dataset.validation)) + 2 * len(dataset.held)
+    assert floor.total == len(dataset.validation) + 3 * (6 + len(dataset.validation)) + 2 * len(dataset.held_out)
     check(replace(PLAN, budget=floor.total), dataset)
     with pytest.raises(ConfigError) as refused:
         check(replace(PLAN, budget=floor.total - 1), dataset)
@@ -76,7 +76,7 @@ def test_too_few_labels_are_refused(dataset: Dataset) -> None:
 def test_a_model_that_is_away_stops_the_run_and_leaves_no_zeros_behind(
     dataset: Dataset, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held[:5])
+    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held_out[:5])
     plan = replace(PLAN, budget=floor_of(small, 3).total)
     stand_in.down = True
     with pytest.raises(RunStopped, match="All of 5 reviews failed") as stopped:
@@ -91,10 +91,10 @@ def test_a_model_that_is_away_stops_the_run_and_leaves_no_zeros_behind(
 def test_a_review_or_metric_that_fails_counts_as_nothing_and_ends_nothing(
     dataset: Dataset, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held[:5])
-    bad = small.held[0].id
+    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held_out[:5])
+    bad = small.held_out[0].id
 
-    def moody(example: Example, outcome: Outcome) -> float:
+    def moody(example: Example, outcome: ReviewOutcome) -> float:
         if example.id == bad:
             raise ZeroDivisionError("no metric today")
         return outcome.confidence
@@ -111,17 +111,17 @@ def test_a_review_or_metric_that_fails_counts_as_nothing_and_ends_nothing(
     [("", "empty"), ("Pay $5 for $floor.", "names nothing"), ("For $whom, $floor.", "$whom"), ("Fine.", "$floor")],
 )
 def test_a_text_that_cannot_be_a_prompt_is_known_before_anybody_is_asked(text: str, said: str) -> None:
-    assert said in unusable("review", text)
+    assert said in find_prompt_problem("review", text)
 
 
 def test_the_prompts_that_come_with_the_package_can_be_started_from() -> None:
     for name in ("review", "review_case", "review_search", "review_summary"):
-        assert unusable(name, prompts.shipped(name).text) == ""
+        assert find_prompt_problem(name, prompts.load_default_prompt(name).text) == ""
 
 
 def test_a_broken_proposal_scores_nothing_at_no_cost(dataset: Dataset, stand_in: StandIn, tmp_path: Path) -> None:
     """What a reflection model writes is data; the run goes on."""
-    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held[:5])
+    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held_out[:5])
     plain, answers = stand_in.reply, iter(["```\nCosts $5.\n```"])
 
     def reply(request: dict[str, Any]) -> dict[str, Any]:
@@ -137,10 +137,10 @@ def test_a_broken_proposal_scores_nothing_at_no_cost(dataset: Dataset, stand_in:
 
 
 def test_ctrl_c_keeps_what_is_done(dataset: Dataset, stand_in: StandIn, tmp_path: Path) -> None:
-    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held[:5])
+    small = replace(dataset, examples=dataset.train[:6] + dataset.validation[:5] + dataset.held_out[:5])
     plan = replace(PLAN, budget=floor_of(small, 3).total, concurrency=2)
 
-    def interrupt(now: Progress) -> None:
+    def interrupt(now: OptimisationProgress) -> None:
         if now.used == 8:
             signal.raise_signal(signal.SIGINT)
 
@@ -159,4 +159,4 @@ def test_a_larger_budget_goes_on_from_a_smaller_one(ran: Ran, dataset: Dataset) 
     ]
     assert set(ran.server.reviews.values()) == {1}
     # The winner of the smaller one was tried on held-out cases too.
-    assert len(ran.server.reviews) <= PLAN.budget + 16 + len(dataset.held)
+    assert len(ran.server.reviews) <= PLAN.budget + 16 + len(dataset.held_out)

@@ -13,7 +13,7 @@ from tests.lab.optimise.test_metric import CASE, EXAMPLE, GOLD, RULE
 
 from circumspect.cli.optimise import optimise
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.watch import Stored, due, latest, seen
+from circumspect.lab.optimise.watch import Stored, check_due, read_latest, score_stored
 from circumspect.stores import reviews
 from circumspect.stores.engine import connect
 from circumspect.stores.reviews import ResultRow
@@ -49,7 +49,7 @@ def stored(path: Path, *made: tuple[dict[str, Any], str, str | None]) -> Path:
 def look(path: Path, last: int, tenant: str | None = None) -> list[Stored]:
     database = connect(str(path))
     try:
-        return database.transaction(latest, last, tenant)
+        return database.transaction(read_latest, last, tenant)
     finally:
         database.close()
 
@@ -64,7 +64,7 @@ def look(path: Path, last: int, tenant: str | None = None) -> list[Stored]:
     ],
 )
 def test_due_is_a_mean_below_the_bound_of_enough_evaluations(scores: list[float], starts: bool, why: str) -> None:
-    verdict = due(scores, 0.8, 50)
+    verdict = check_due(scores, 0.8, 50)
     assert verdict.due is starts
     assert why in verdict.why
 
@@ -83,11 +83,11 @@ def test_the_newest_evaluations_by_a_model_are_looked_at(tmp_path: Path) -> None
 
 def test_what_has_a_label_is_measured_whole_and_the_rest_as_far_as_it_can_be() -> None:
     rows = [Stored(CASE.hash, "K", "review@1", result()), Stored("?", "K", "review@2", result("Made up by somebody"))]
-    saw = seen(rows, [EXAMPLE])
+    saw = score_stored(rows, [EXAMPLE])
     assert saw.scores[0] == pytest.approx(1.0)
     assert saw.scores[1] < 0.6
     assert (saw.labelled, saw.prompts) == (1, {"review@1": 1, "review@2": 1})
-    own = seen(rows, [EXAMPLE], lambda example, outcome: 0.5)
+    own = score_stored(rows, [EXAMPLE], lambda example, outcome: 0.5)
     assert (own.scores, own.labelled) == ((0.5,), 1)
 
 

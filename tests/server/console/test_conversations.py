@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.server.console.building import Browsing, ConsoleHouse, eventually
 from tests.server.house import say
 
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.i18n import Translator
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import dumps
 from circumspect.stores.people import create_conversation
@@ -22,11 +22,11 @@ from circumspect.values import (
     SEVERITY,
     ConversationId,
     Effect,
+    EntryKind,
     ExecutionState,
-    Kind,
     Language,
-    Outcome,
     TenantId,
+    TurnOutcome,
 )
 
 PAYLOADS = (
@@ -203,11 +203,11 @@ def _long_conversation(connection: sa.Connection, id_: str, many: int) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_kind_of_step_and_every_state_has_a_name(language: Language) -> None:
-    words = Words(language)
+    words = Translator(language)
     for key in (
-        *(f"kind-{kind}" for kind in get_args(Kind)),
+        *(f"kind-{kind}" for kind in get_args(EntryKind)),
         *(f"state-{state}" for state in get_args(ExecutionState)),
-        *(f"outcome-{outcome}" for outcome in get_args(Outcome)),
+        *(f"outcome-{outcome}" for outcome in get_args(TurnOutcome)),
         *(f"effect-{effect}" for effect in get_args(Effect)),
         *(f"verdict-{verdict}" for verdict in SEVERITY),
     ):

@@ -16,9 +16,9 @@ from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, read_arms, set_share, start, stop
-from circumspect.prompts import shipped
+from circumspect.prompts import load_default_prompt
 from circumspect.server.console.charts import Range, intervals
-from circumspect.server.console.experiment_comparison import sayings
+from circumspect.server.console.experiment_comparison import build_notices
 from circumspect.server.if_match import fingerprint
 from circumspect.stores import SqlStore, action_log, experiments
 from circumspect.stores.action_log import LogRow
@@ -140,8 +140,8 @@ def test_an_arm_that_a_guard_stopped_is_told_with_the_guards_reason(house: Conso
 
 
 def test_a_version_that_is_gone_is_told_and_a_name_is_never_html(house: ConsoleHouse) -> None:
-    changed = f"{shipped('critique').text}\n{EVIL}"
-    given = {"name": "critique", "text": changed, "note": EVIL, "parent": shipped("critique").id}
+    changed = f"{load_default_prompt('critique').text}\n{EVIL}"
+    given = {"name": "critique", "text": changed, "note": EVIL, "parent": load_default_prompt("critique").id}
     version = house.operator("root").post("/v1/admin/prompts", params={"tenant": "shop-ru"}, json=given).json()["id"]
     arm = {"name": "new", "overlay": {"prompts": {"critique": version}}}
     id_ = created(house, "shop-ru", name=f"name {EVIL}", note=EVIL, arms=[arm])
@@ -170,7 +170,7 @@ def test_what_is_not_there_or_somebody_elses_is_not_found(house: ConsoleHouse) -
     theirs = (
         "/experiments/demo-careful",
         "/shadows/demo-beside",
-        "/prompt-versions/shop?id=" + shipped("critique").id,
+        "/prompt-versions/shop?id=" + load_default_prompt("critique").id,
         "/experiments?tenant=shop",
         "/shadows?tenant=shop",
         "/prompt-versions?tenant=shop",
@@ -344,8 +344,8 @@ def test_a_fingerprint_changes_with_whatever_a_button_depends_on() -> None:
     wider = set_share(running, 0.5, 20.0)
     assert len({fingerprint(one) for one in (draft, running, wider, stop(wider, "", 30.0))}) == 4
     assert fingerprint(start(draft, 0.1, 10.0)) == fingerprint(running)
-    assert [one.kind for one in sayings(draft, {})] == ["draft"]
-    assert [(one.kind, one.why) for one in sayings(stop(wider, "enough", 30.0), {})] == [("stopped", "enough")]
+    assert [one.kind for one in build_notices(draft, {})] == ["draft"]
+    assert [(one.kind, one.why) for one in build_notices(stop(wider, "enough", 30.0), {})] == [("stopped", "enough")]
 
 
 @pytest.mark.parametrize(

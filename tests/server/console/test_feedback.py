@@ -10,13 +10,24 @@ from typing import Any
 import httpx
 import pytest
 from tests.server.console.building import SAME, Browsing, eventually, overflow, serious
-from tests.server.console.hosting import Site, WidgetHouse, framed, hears, kept, opened, quiet, visiting, without_limits, write
+from tests.server.console.hosting import (
+    Site,
+    WidgetHouse,
+    framed,
+    hears,
+    kept,
+    opened,
+    quiet,
+    visiting,
+    without_limits,
+    write,
+)
 from tests.server.house import say
 
 from circumspect.lab.learning.outcome_stories import story_of
 from circumspect.lab.learning.outcomes import gather
 from circumspect.lab.learning.overrides import Counted, fixtures_of
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.widget.talk import COMMENT
 from circumspect.stores import SqlStore, labels
 from circumspect.stores.labels import LabelRow, split_of
@@ -41,7 +52,7 @@ def site(house: WidgetHouse) -> Iterator[Site]:
 
 def written(house: WidgetHouse, conversation: str) -> list[LabelRow]:
     async def read(store: SqlStore) -> list[LabelRow]:
-        return list(await store.tx(labels.of, SHOP, [conversation]))
+        return list(await store.tx(labels.list_labels, SHOP, [conversation]))
 
     return house.stored(read)
 
@@ -76,7 +87,7 @@ def test_a_thumb_pressed_in_the_chat_is_the_label_that_the_api_writes(
         assert (row.kind, row.tool, row.decision) == ("thumbs_down", "cancel_order", "ask")
         frame.fill(".wrong input", "It was <b>another</b> order.")
         frame.press(".wrong input", "Enter")
-        hears(frame, Words("en").t("widget-thanks"))
+        hears(frame, Translator("en").t("widget-thanks"))
         [row] = written(house, conversation)
         assert row.kind == "correct"
         assert row.confidence is not None
@@ -139,7 +150,7 @@ def test_what_could_not_be_sent_says_so_at_the_button_and_goes_out_later(
         page.route("**/feedback", lambda route: route.abort())
         frame.click(DOWN)
         frame.wait_for_selector(".thumbs .told.bad")
-        assert Words("en").t("widget-not-saved") in frame.inner_text(".told")
+        assert Translator("en").t("widget-not-saved") in frame.inner_text(".told")
         assert pressed(frame) == ["false", "true"]
         assert written(house, conversation) == []
         frame.click(".told button")
@@ -154,7 +165,7 @@ def test_what_could_not_be_sent_says_so_at_the_button_and_goes_out_later(
 
 
 def test_thumbs_are_pressed_from_the_keyboard_and_heard_in_hebrew(browser: Any, house: WidgetHouse, site: Site) -> None:
-    words = Words("he")
+    words = Translator("he")
     with visiting(browser, site, theme="dark", width=360) as page:
         page.goto(f"{house.url}/widget?lang=he&key={house.token('shop-he', 'widget')}")
         page.wait_for_selector(".said")

@@ -15,11 +15,11 @@ import circumspect.server.console
 from circumspect.lab.trials.estimates import ArmData
 from circumspect.lab.trials.measures import METRICS
 from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
-from circumspect.lab.trials.statistics import Guard, Plan, Split, Stop, compare
-from circumspect.server.console.charts import Series, Span, donut, line, stacked, ticks, waterfall
-from circumspect.server.console.i18n import Words, keys, preferred
+from circumspect.lab.trials.statistics import ArmSplit, ComparisonPlan, Guard, Stop, compare
+from circumspect.server.console.charts import Series, WaterfallSpan, donut, draw_stacked_bars, line, ticks, waterfall
+from circumspect.server.console.i18n import Translator, keys, pick_language
 from circumspect.server.console.rendering import environment, link, pretty, visible
-from circumspect.server.console.sentences import told
+from circumspect.server.console.sentences import translate_sentence
 from circumspect.values import LANGUAGES
 
 ROOT = Path(circumspect.server.console.__file__).parent
@@ -37,11 +37,11 @@ def test_ticks_are_round_and_reach_the_highest(highest: float) -> None:
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.booleans())
 def test_bars_stay_inside_and_mirror(values: list[int], rtl: bool) -> None:
     names = [str(number) for number in range(len(values))]
-    chart = stacked(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=rtl)
+    chart = draw_stacked_bars(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=rtl)
     for one in chart.shapes:
         assert 0 <= one.x <= chart.width - one.width + 0.2
         assert -0.2 <= one.y <= chart.height
-    other = stacked(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=not rtl)
+    other = draw_stacked_bars(names, [Series("a", values, "f1"), Series("b", values, "f2")], rtl=not rtl)
     for here, there in zip(chart.shapes, other.shapes, strict=True):
         assert abs(here.x + here.width + there.x - chart.width) < 0.5
 
@@ -59,7 +59,7 @@ def test_a_donut_of_one_part_is_drawn() -> None:
 
 
 def test_a_waterfall_shows_what_took_no_time() -> None:
-    chart = waterfall([Span("a", 0, 0, "f1", ""), Span("b", 0, 2, "f1", "")])
+    chart = waterfall([WaterfallSpan("a", 0, 0, "f1", ""), WaterfallSpan("b", 0, 2, "f1", "")])
     assert all(one.width >= 2 for one in chart.shapes)
 
 
@@ -114,11 +114,11 @@ def test_the_package_contains_htmx() -> None:
 
 
 def test_numbers_and_plurals_are_written_as_the_language_does() -> None:
-    assert Words("en").number(12345) == "12,345"
-    assert Words("ru").number(12345).replace("\xa0", " ") == "12 345"
-    assert [Words("ru").t("last-days", days=days) for days in (1, 3, 7)] == ["Сегодня", "За 3 дня", "За 7 дней"]
-    assert Words("en").money(0.00123) == "$0.001230"
-    assert Words("he").direction == "rtl"
+    assert Translator("en").number(12345) == "12,345"
+    assert Translator("ru").number(12345).replace("\xa0", " ") == "12 345"
+    assert [Translator("ru").t("last-days", days=days) for days in (1, 3, 7)] == ["Сегодня", "За 3 дня", "За 7 дней"]
+    assert Translator("en").money(0.00123) == "$0.001230"
+    assert Translator("he").direction == "rtl"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_numbers_and_plurals_are_written_as_the_language_does() -> None:
 def test_the_language_is_what_was_chosen_else_what_the_browser_asks_for(
     cookie: str | None, accept: str, language: str
 ) -> None:
-    assert preferred(cookie, accept) == language
+    assert pick_language(cookie, accept) == language
 
 
 def test_an_address_leaves_out_what_says_nothing_and_escapes_the_rest() -> None:
@@ -143,7 +143,7 @@ def test_an_address_leaves_out_what_says_nothing_and_escapes_the_rest() -> None:
 
 def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
     failed, half = METRICS["failed"], (ArmData(900, 450.0, 450.0),)
-    worse, better = (compare(half, (ArmData(900, many, many),), failed, Plan()) for many in (880.0, 20.0))
+    worse, better = (compare(half, (ArmData(900, many, many),), failed, ComparisonPlan()) for many in (880.0, 20.0))
     guards = (Guard(failed, bound=0.3), Guard(failed, worse_by=0.2), Guard(failed))
     stops = [Stop(guard, 0.1, 0.5, 80, 0.001) for guard in guards]
     week = timedelta(days=8)
@@ -153,7 +153,7 @@ def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
         next_step(Rollout(10), worse, None),
         next_step(Rollout(100), better, None),
         next_step(Rollout(10, held=True), better, None),
-        next_step(Rollout(10, split=Split({}, 0.0)), better, None),
+        next_step(Rollout(10, split=ArmSplit({}, 0.0)), better, None),
         next_step(Rollout(10, units=3), better, None),
         next_step(Rollout(10, units=600, time=timedelta(hours=5)), better, None),
         next_step(Rollout(10, units=600, time=week, unseen=("failed", "wrong")), better, None),
@@ -163,10 +163,10 @@ def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
     assert len({step.why for step in steps}) == len(_TABLE), "each line of the ladder speaks once"
     for why in (*(step.why for step in steps), *(stop.why for stop in stops)):
         for language in LANGUAGES:
-            said = told(why, Words(language))
+            said = translate_sentence(why, Translator(language))
             assert not said.english, why
             assert language == "en" or not re.search("unit|guard|control|person", said.text), said
-    assert told("Something new.", Words("he")).english
+    assert translate_sentence("Something new.", Translator("he")).english
 
 
 def test_marks_that_turn_letters_around_are_spelt_out() -> None:

@@ -13,7 +13,7 @@ from tests.server.house import say
 from circumspect.pipeline import run_turn
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.stores import SqlStore, people
-from circumspect.values import ConversationId, Incoming, Proposed, TenantId, ToolCall, TurnId
+from circumspect.values import ConversationId, Incoming, OutsideCall, TenantId, ToolCall, TurnId
 
 
 def handed_over(house: ConsoleHouse, tenant: str = "shop") -> tuple[str, str]:
@@ -46,7 +46,7 @@ def proposed(house: ConsoleHouse, order: str, **more: Any) -> str:
                 "",
                 services.clock.now(),
                 principal="other-agent",
-                errand=Proposed(ToolCall("cancel_order", {"order_id": order, **more})),
+                errand=OutsideCall(ToolCall("cancel_order", {"order_id": order, **more})),
             )
             result = await run_turn(incoming, replace(setup, rules=RULES_FOR_BARE_CALLS))
             assert result.pending is not None, result

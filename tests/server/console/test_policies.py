@@ -11,10 +11,10 @@ import httpx
 import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
-from circumspect.lab.replay.backtest import Summary
+from circumspect.lab.replay.backtest import BacktestSummary
 from circumspect.policy.load import load
 from circumspect.server.console.pages.policies import text_diff
-from circumspect.server.console.policy_trial import Progress, trial
+from circumspect.server.console.policy_trial import TrialProgress, trial
 from circumspect.server.stores import policies
 from circumspect.server.stores.policies import PolicyVersion
 from circumspect.stores import SqlStore
@@ -118,9 +118,9 @@ def test_a_trial_ends_when_its_time_is_over_or_nobody_listens(house: ConsoleHous
         return first, steps[-1]
 
     first, last = house.stored(run)
-    assert isinstance(first, Progress)
+    assert isinstance(first, TrialProgress)
     assert first.of > 5
-    assert isinstance(last, Summary)
+    assert isinstance(last, BacktestSummary)
     assert last.conversations == 1
 
 

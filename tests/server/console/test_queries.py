@@ -16,26 +16,26 @@ from circumspect.demo.demo_data import seed_demo
 from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.server.config import Settings
 from circumspect.server.console import pages
-from circumspect.server.console.conversation_search import Wanted, find, tool_names
-from circumspect.server.console.conversation_story import tell
+from circumspect.server.console.conversation_search import ConversationFilter, find, tool_names
+from circumspect.server.console.conversation_story import read_story
 from circumspect.server.console.figures import figures
-from circumspect.server.console.live_updates import look
-from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.live_updates import read_hint_states
+from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.stores import SqlStore, action_log, prompts
-from circumspect.stores.people import Page, get_conversation
+from circumspect.stores.people import ListCursor, get_conversation
 from circumspect.values import ConversationId, TenantId
 
 NOW = datetime(2026, 11, 10, 12, tzinfo=UTC)
 WANTED = {
-    "all": (Wanted(), None),
-    "outcome": (Wanted(outcome="escalated"), None),
-    "reason": (Wanted(reason="MISSING_PARAM", days=30), None),
-    "tool": (Wanted(tool="refund"), None),
-    "held": (Wanted(held=True), None),
-    "critique": (Wanted(critique=True, language="he"), "shop-he"),
-    "words": (Wanted(q="Отменить"), "shop-ru"),
-    "percent": (Wanted(q="100%_"), "nobody"),
-    "standard": (Wanted(mode="standard"), None),
+    "all": (ConversationFilter(), None),
+    "outcome": (ConversationFilter(outcome="escalated"), None),
+    "reason": (ConversationFilter(reason="MISSING_PARAM", days=30), None),
+    "tool": (ConversationFilter(tool="refund"), None),
+    "held": (ConversationFilter(held=True), None),
+    "critique": (ConversationFilter(critique=True, language="he"), "shop-he"),
+    "words": (ConversationFilter(q="Отменить"), "shop-ru"),
+    "percent": (ConversationFilter(q="100%_"), "nobody"),
+    "standard": (ConversationFilter(mode="standard"), None),
 }
 
 
@@ -72,7 +72,7 @@ async def store(played: str) -> AsyncIterator[SqlStore]:
 
 
 async def test_the_same_questions_have_the_same_answers(store: SqlStore) -> None:
-    every = await store.tx(find, None, Wanted(), NOW, None, 500)
+    every = await store.tx(find, None, ConversationFilter(), NOW, None, 500)
     for name, (wanted, tenant) in WANTED.items():
         found = await store.tx(find, None, wanted, NOW, None, 500)
         if tenant == "nobody":
@@ -81,19 +81,19 @@ async def test_the_same_questions_have_the_same_answers(store: SqlStore) -> None
         assert 0 < len(found) <= len(every), name
         assert tenant is None or {one.tenant for one in found} == {tenant}, name
         assert [one.updated_at for one in found] == sorted((one.updated_at for one in found), reverse=True)
-    assert not await store.tx(find, [], Wanted(), NOW, None, 5)
+    assert not await store.tx(find, [], ConversationFilter(), NOW, None, 5)
     assert "refund" in await store.tx(tool_names, None)
 
 
 async def test_pages_of_a_list_meet_without_overlap(store: SqlStore) -> None:
-    every = [one.id for one in await store.tx(find, None, Wanted(), NOW, None, 500)]
+    every = [one.id for one in await store.tx(find, None, ConversationFilter(), NOW, None, 500)]
     seen, after = [], None
     while True:
-        some = await store.tx(find, None, Wanted(), NOW, after, 7)
+        some = await store.tx(find, None, ConversationFilter(), NOW, after, 7)
         if not some:
             break
         seen += [one.id for one in some]
-        after = Page(some[-1].updated_at.timestamp(), some[-1].id)
+        after = ListCursor(some[-1].updated_at.timestamp(), some[-1].id)
     assert seen == every
 
 
@@ -113,10 +113,10 @@ async def test_figures_add_up(store: SqlStore) -> None:
 async def test_a_story_knows_where_arguments_came_from(store: SqlStore) -> None:
     def read(connection: Any) -> Any:
         conversation = get_conversation(connection, [TenantId("shop")], ConversationId("demo-shop-002"))
-        return tell(connection, conversation, debug=True)
+        return read_story(connection, conversation, debug=True)
 
     story = await store.tx(read)
-    values = await shown(story, debug=True, path="/x")
+    values = await build_story_context(story, debug=True, path="/x")
     origins = {source.origin for sources in values["traced"].values() for source in sources.values()}
     assert "user" in origins
     assert [item.by for item in story.items if item.by != "step"] == ["user", "agent", "user", "agent"]
@@ -144,8 +144,8 @@ async def test_experiments_and_shadows_are_listed_with_what_they_say(store: SqlS
 
 async def test_a_look_changes_when_something_does(store: SqlStore) -> None:
     topics = {"conversations", "inbox", "conversation:shop/demo-shop-001"}
-    before = await store.tx(look, topics)
-    assert before == await store.tx(look, topics)
+    before = await store.tx(read_hint_states, topics)
+    assert before == await store.tx(read_hint_states, topics)
     await store.resolve(next(row.id for row in await store.escalations(TenantId("shop"), "open")), by="somebody")
-    after = await store.tx(look, topics)
+    after = await store.tx(read_hint_states, topics)
     assert {key for key in before if before[key] != after.get(key)} == {("shop", "inbox")}

@@ -9,7 +9,7 @@ import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
 from circumspect.knowledge.read_document import read_document
-from circumspect.server.console.pages.reviews import marked
+from circumspect.server.console.pages.reviews import mark_quotes
 
 EVIL = "<img src=x onerror=document.title=1>"
 POLICY = f"""# Claims {EVIL}
@@ -114,7 +114,7 @@ def test_a_text_cut_at_its_quotes_is_the_text() -> None:
         {"document": "t.md", "number": 1, "start": start, "end": start + 9},
         {"document": "t.md", "number": 2, "start": start + 4, "end": start + 14},
     ]
-    pieces = marked(document, quotes)
+    pieces = mark_quotes(document, quotes)
     assert "".join(piece.text for piece in pieces) == document.text
     assert "".join(piece.text for piece in pieces if piece.quoted) == "two three four"
     assert [number for piece in pieces for number in piece.begin] == [1, 2]

@@ -18,7 +18,7 @@ from circumspect.demo.demo_data import seed_demo
 from circumspect.knowledge.read_document import read_document
 from circumspect.policy.load import load
 from circumspect.server.console.pages import tenants as page_module
-from circumspect.server.console.pages.tenants import compared, tool_row
+from circumspect.server.console.pages.tenants import compare_modes, tool_row
 from circumspect.server.stores import access, tenants
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.server.vault import open_vault
@@ -237,14 +237,14 @@ def _used(mode: Any, messages: int, tokens: int, cost: float) -> UsageRow:
 
 
 def test_modes_are_compared_by_what_a_message_cost() -> None:
-    both = compared([_used("adaptive", 10, 1000, 0.5), _used("standard", 5, 1000, 0.5)])
+    both = compare_modes([_used("adaptive", 10, 1000, 0.5), _used("standard", 5, 1000, 0.5)])
     assert both.difference == pytest.approx(-0.5)
     assert not both.in_tokens
-    free = compared([_used("adaptive", 10, 1000, 0), _used("standard", 10, 2000, 0)])
+    free = compare_modes([_used("adaptive", 10, 1000, 0), _used("standard", 10, 2000, 0)])
     assert free.in_tokens
     assert free.difference == pytest.approx(-0.5)
-    assert compared([_used("adaptive", 10, 1000, 0.5)]).difference is None
-    assert compared([]).difference is None
+    assert compare_modes([_used("adaptive", 10, 1000, 0.5)]).difference is None
+    assert compare_modes([]).difference is None
 
 
 def test_a_document_is_shown_with_the_tree_of_its_sections(browsing: Browsing, house: ConsoleHouse) -> None:

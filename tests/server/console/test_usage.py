@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from tests.server.console.building import Browsing, ConsoleHouse, overflow, serious
 
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.pages.usage import Total, _charts, totals
 from circumspect.server.schemas.admin import UsageRowShown
 from circumspect.stores import SqlStore
@@ -150,7 +150,7 @@ def test_totals_are_in_order_whatever_they_go_by() -> None:
 @pytest.mark.parametrize(("tokens", "title"), [(500, ""), (50_000, "-thousands"), (50_000_000, "-millions")])
 def test_large_numbers_of_tokens_are_drawn_in_their_unit(tokens: int, title: str) -> None:
     chosen = {"by": "period", "period": "", "tenant": ""}
-    made = _charts([row(input_tokens=tokens, output_tokens=0)], {}, chosen, {}, Words("en"))
+    made = _charts([row(input_tokens=tokens, output_tokens=0)], {}, chosen, {}, Translator("en"))
     assert made["tokens_title"] == f"usage-chart-tokens{title}"
     assert all(len(label.text) <= 8 for label in made["tokens_chart"].labels)
 
@@ -158,14 +158,14 @@ def test_large_numbers_of_tokens_are_drawn_in_their_unit(tokens: int, title: str
 def test_many_models_are_drawn_as_the_dearest_and_the_rest() -> None:
     rows = [row(model=f"m{number}", cost=float(number)) for number in range(1, 12)]
     chosen = {"by": "period", "period": "", "tenant": ""}
-    legend = [name for _, name in _charts(rows, {}, chosen, {}, Words("en"))["cost_chart"].legend]
+    legend = [name for _, name in _charts(rows, {}, chosen, {}, Translator("en"))["cost_chart"].legend]
     assert legend == ["m11", "m10", "m9", "m8", "m7", "other models"]
 
 
 def test_in_hebrew_time_runs_to_the_left() -> None:
     rows = [row(period="2026-01"), row(period="2026-02")]
     chosen = {"by": "period", "period": "", "tenant": ""}
-    january, february = _charts(rows, {}, chosen, {}, Words("he"))["messages_chart"].shapes
+    january, february = _charts(rows, {}, chosen, {}, Translator("he"))["messages_chart"].shapes
     assert january.x > february.x
     assert f"{datetime(2026, 1, 1, tzinfo=UTC):%Y}" in january.tip
 

@@ -31,7 +31,7 @@ from tests.server.model_server import SlowModel
 from tests.server.rows import approval, escalation
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.widget import visits
 from circumspect.server.console.widget.frame import WORDS
 from circumspect.server.streams import STEPS
@@ -243,7 +243,7 @@ def test_a_screen_reader_hears_replies_whole_and_what_is_being_done(browser: Any
         assert frame.get_attribute("#status", "role") == "status"
         write(frame, "cancel order 12345")
         quiet(frame)
-        words = Words("en")
+        words = Translator("en")
         assert words.t("widget-step-checking") in frame.evaluate("window.heard")
         assert frame.get_attribute("#log", "aria-busy") is None
         assert frame.locator(".said.user .by").first.inner_text() == "You:"
@@ -304,7 +304,7 @@ def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: Wid
         assert said_.status_code < 300, said_.text
         frame.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         hears(frame, "Noa here, I am a person.")
-        assert frame.locator(".said.person .by").inner_text() == Words("en").t("widget-person")
+        assert frame.locator(".said.person .by").inner_text() == Translator("en").t("widget-person")
         assert "noa" not in house.heard.replace("Noa here", "")
 
 
@@ -332,7 +332,7 @@ def test_a_conversation_that_was_deleted_makes_room_for_a_new_one(browser: Any, 
         first = kept(frame)["conversation"]
         assert house.key("shop", "admin").delete(f"/v1/conversations/{first}").status_code == 204
         write(frame, "and yet here I am")
-        hears(frame, Words("en").t("widget-ended"))
+        hears(frame, Translator("en").t("widget-ended"))
         quiet(frame)
         assert kept(frame)["conversation"] != first
     assert len(users(house, "shop", "and yet here I am")) == 1
@@ -463,7 +463,7 @@ def test_a_flood_from_one_address_is_told_to_wait_and_shuts_out_nobody_else(
 def test_the_frame_has_the_words_of_all_languages_and_of_all_steps(house: WidgetHouse) -> None:
     for language in LANGUAGES:
         for word in WORDS:
-            assert Words(language).t(f"widget-{word}")
+            assert Translator(language).t(f"widget-{word}")
     assert {f"step-{step}" for step in STEPS.values()} <= set(WORDS)
     script = house.client().get("/widget.js")
     assert all(f"{language}: [" in script.text for language in LANGUAGES)

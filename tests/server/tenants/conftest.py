@@ -12,7 +12,7 @@ import pytest
 from circumspect.clock import FixedClock
 from circumspect.server.apply_tenant import Applied, apply_file
 from circumspect.server.config import Settings
-from circumspect.server.tenants.read_tenant_file import Reading, read
+from circumspect.server.tenants.read_tenant_file import TenantFileReading, read
 from circumspect.stores import SqlStore
 
 Write = Callable[..., Path]
@@ -30,7 +30,7 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def reading(write: Write) -> Callable[[str], Reading]:
+def reading(write: Write) -> Callable[[str], TenantFileReading]:
     return lambda text: read(write(text))
 
 

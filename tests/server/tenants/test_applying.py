@@ -156,7 +156,7 @@ async def test_what_a_file_no_longer_says_is_removed(apply, full, store):
     row = await store.tx(tenants.get, SHOP)
     assert row.tenant.business.hours == ""
     assert "retention_days" not in row.settings
-    assert await store.tx(access.sealed_secrets, SHOP) == {}
+    assert await store.tx(access.get_sealed_secrets, SHOP) == {}
 
 
 async def test_a_policy_that_lets_more_through_is_marked(apply, full, store):
@@ -188,7 +188,7 @@ async def test_what_a_file_does_not_mention_of_policy_and_secrets_stays(apply, s
     told = await apply(small)
     assert told.changes == ()
     assert await store.tx(policies.current, SHOP) is not None
-    assert "by_hand" in await store.tx(access.sealed_secrets, SHOP)
+    assert "by_hand" in await store.tx(access.get_sealed_secrets, SHOP)
 
 
 async def test_a_plan_is_changed_for_everyone_who_has_it_and_that_is_said(apply, store):
@@ -297,7 +297,7 @@ async def test_what_is_shown_can_be_applied_and_changes_nothing(apply, full, sto
 
     def shown(connection):
         row = tenants.get(connection, SHOP)
-        return as_file(row, policies.current(connection, SHOP), access.sealed_secrets(connection, SHOP))
+        return as_file(row, policies.current(connection, SHOP), access.get_sealed_secrets(connection, SHOP))
 
     text = await store.tx(shown)
     assert "s3cret" not in text

@@ -9,9 +9,9 @@ import pytest
 from circumspect.clock import FixedClock
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.policy.policy_file import Policy
-from circumspect.tools import ToolContext
 from circumspect.server.tenants.tenant_file import ToolSection
 from circumspect.server.tenants.tool_building import build, python_tools
+from circumspect.tools import ToolContext
 from circumspect.values import TenantId
 
 CODE = """

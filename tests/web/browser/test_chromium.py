@@ -16,7 +16,7 @@ from examples.clinic import Served, serve
 from circumspect.errors import ConfigError
 from circumspect.values import ToolCall
 from circumspect.web.browser import settling
-from circumspect.web.browser.chromium import Chromium, PageUnreachable, Performed, find_chromium
+from circumspect.web.browser.chromium import Chromium, ChromiumAttempt, PageUnreachable, find_chromium
 from circumspect.web.page import Element, Page
 
 
@@ -76,7 +76,7 @@ def named(page: Page, name: str) -> Element:
     return next(one for one in page.elements if one.name == name)
 
 
-async def do(browser: Chromium, page: Page, tool: str, name: str = "", **arguments: Any) -> Performed:
+async def do(browser: Chromium, page: Page, tool: str, name: str = "", **arguments: Any) -> ChromiumAttempt:
     element = {"element": named(page, name).id} if name else {}
     return await browser.perform(ToolCall(tool, {**arguments, **element}), page)
 
@@ -90,7 +90,7 @@ async def test_a_form_is_filled_and_read_back(browser: Chromium, site: Served) -
         ("select", "Sex", {"option": "Female"}),
         ("click", "Send reminders", {}),
     ):
-        assert await do(browser, page, tool, name, **arguments) == Performed()
+        assert await do(browser, page, tool, name, **arguments) == ChromiumAttempt()
         page = await browser.snapshot()
     assert named(page, "First name").value == "אנה"
     assert named(page, "Provider").value == "Dr. Lior Katz"
@@ -109,7 +109,7 @@ async def test_a_page_that_never_comes_to_rest_is_busy(
 ) -> None:
     monkeypatch.setattr(browser, "patience", 0.5)
     assert (await on(browser, site, "<p aria-busy=true>Working</p>")).busy
-    assert not await browser.settled()
+    assert not await browser.settle()
 
 
 async def test_a_page_that_is_always_written_into_is_read_all_the_same(
@@ -118,12 +118,12 @@ async def test_a_page_that_is_always_written_into_is_read_all_the_same(
     monkeypatch.setattr(browser, "patience", 0.5)
     clock = "<p id=now></p><script>setInterval(() => { now.textContent = Date.now(); }, 30)</script>"
     assert (await on(browser, site, clock)).title == "Own"
-    assert not await browser.settled()
+    assert not await browser.settle()
 
 
 async def test_a_new_tab_comes_to_the_front_and_the_old_one_comes_back(browser: Chromium, site: Served) -> None:
     page = await browser.goto(f"{site.url}/dashboard")
-    assert await do(browser, page, "click", "Help (opens in a new tab)") == Performed()
+    assert await do(browser, page, "click", "Help (opens in a new tab)") == ChromiumAttempt()
     assert (await browser.snapshot()).url == f"{site.url}/help"
     await browser.tab.close()
     assert (await browser.snapshot()).url == f"{site.url}/dashboard"
@@ -134,7 +134,7 @@ async def test_windows_of_the_browser_are_answered_with_no_and_shown(browser: Ch
         browser, site,
         "<button onclick=\"alert('Hello'); if (confirm('Delete all?')) document.title = 'Gone'\">Empty</button>",
     )  # fmt: skip
-    assert await do(browser, page, "click", "Empty") == Performed()
+    assert await do(browser, page, "click", "Empty") == ChromiumAttempt()
     page = await browser.snapshot()
     assert page.title == "Own"
     alerts = [one.name for one in page.elements if one.role == "alert"]
@@ -224,7 +224,7 @@ async def test_what_lies_under_something_else_is_not_clicked(browser: Chromium, 
 
 async def test_scrolling_a_part_of_the_page_is_seen_in_the_snapshot(browser: Chromium, site: Served) -> None:
     page = await browser.goto(f"{site.url}/audit")
-    assert await do(browser, page, "scroll", "Entries", direction="down") == Performed()
+    assert await do(browser, page, "scroll", "Entries", direction="down") == ChromiumAttempt()
     assert (await browser.snapshot()).scroll[1] > page.scroll[1]
 
 
@@ -232,7 +232,7 @@ async def test_keys_may_be_written_as_people_write_them(browser: Chromium, site:
     page = await browser.goto(f"{site.url}/dashboard")
     await do(browser, page, "click", "Patient")
     page = await browser.snapshot()
-    assert await browser.perform(ToolCall("press", {"key": "Esc"}), page) == Performed()
+    assert await browser.perform(ToolCall("press", {"key": "Esc"}), page) == ChromiumAttempt()
     assert named(await browser.snapshot(), "Patient").expanded is False
 
 
@@ -248,7 +248,7 @@ async def test_a_page_on_the_disk_may_be_opened_when_it_is_the_first(browser: Ch
     (tmp_path / "two.html").write_text("<title>Two</title><h1>Two</h1>")
     async with Chromium.open() as local:
         page = await local.goto((tmp_path / "one.html").as_uri())
-        assert await do(local, page, "click", "Two") == Performed()
+        assert await do(local, page, "click", "Two") == ChromiumAttempt()
         assert (await local.snapshot()).title == "Two"
 
 
@@ -264,7 +264,7 @@ async def test_without_a_browser_the_error_says_what_to_install(monkeypatch: pyt
 
 async def test_a_stored_page_is_performed_on_by_its_ids(browser: Chromium, site: Served) -> None:
     page = Page.from_json((await browser.goto(f"{site.url}/settings")).to_json())
-    assert await do(browser, replace(page, title=""), "click", "Notifications") == Performed()
+    assert await do(browser, replace(page, title=""), "click", "Notifications") == ChromiumAttempt()
     assert named(await browser.snapshot(), "Notifications").checked
 
 

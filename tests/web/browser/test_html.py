@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.web.browser.conftest import PAGES, Visitor, names, the
 
-from circumspect.web.browser.html_snapshot import hashed, page_of_html
+from circumspect.web.browser.html_snapshot import hash_text, page_of_html
 from circumspect.web.page import Page
 
 URL = "https://clinic.example/patients/new"
@@ -138,6 +138,6 @@ def test_nothing_is_a_page_without_anything() -> None:
 
 
 def test_ids_have_no_vowels_and_differ() -> None:
-    ids = {hashed(f"/button:{number}") for number in range(2_000)}
+    ids = {hash_text(f"/button:{number}") for number in range(2_000)}
     assert len(ids) > 1_990
     assert not set("".join(ids)) & set("aeiou01")

@@ -12,9 +12,9 @@ from typing import Any
 from circumspect import Agent
 from circumspect.models import ScriptedModel, says
 from circumspect.values import ModelRequest
-from circumspect.web.browsing import Asked, Interaction, interact, setup_for_pages
+from circumspect.web.browsing import Interaction, PageRequest, interact, setup_for_pages
 from circumspect.web.page import Element, Page
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 URL = "http://clinic.example/dashboard"
 PATIENT = Element("p", "button", "Patient", haspopup="menu", expanded=False)
@@ -80,11 +80,13 @@ def does(tool: str, confidence: int = 9, **params: Any) -> str:
 
 
 @asynccontextmanager
-async def browsing(folder: Path, *drafts: str, **analysis: Any) -> AsyncIterator[tuple[Setup, ScriptedModel]]:
+async def browsing(folder: Path, *drafts: str, **analysis: Any) -> AsyncIterator[tuple[TurnSetup, ScriptedModel]]:
     model = ScriptedModel(thinks(list(drafts), **analysis))
     async with Agent("clinic", database=f"sqlite:///{folder}/pages.db", model=model) as agent:
         yield setup_for_pages(await agent.open()), model
 
 
-async def step(setup: Setup, page: Page, query: str = "", session: str | None = None, error: str = "") -> Interaction:
-    return await interact(setup, Asked(page, query=query, session=session, error=error))
+async def step(
+    setup: TurnSetup, page: Page, query: str = "", session: str | None = None, error: str = ""
+) -> Interaction:
+    return await interact(setup, PageRequest(page, query=query, session=session, error=error))

@@ -21,12 +21,12 @@ from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
 from circumspect.web.browser.chromium import Chromium, find_chromium
 from circumspect.web.browsing import setup_for_pages
-from circumspect.web.browsing.browse_report import Report
-from circumspect.web.browsing.drive import Step, drive
-from circumspect.web.model_pair import Pair
+from circumspect.web.browsing.browse_report import DriveReport
+from circumspect.web.browsing.drive import DriveStep, drive
+from circumspect.web.model_pair import ModelPair
 from circumspect.web.search.opening import open_search
 from circumspect.web.search.scoped_search import Scoped
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 MANUAL = Path(__file__).parents[3] / "examples" / "clinic" / "manual.md"
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(not _has_chromium(), reason="NO BROWSER: run `ma
 
 
 @asynccontextmanager
-async def offline(folder: Path) -> AsyncIterator[Setup]:
+async def offline(folder: Path) -> AsyncIterator[TurnSetup]:
     """The offline model, which knows the manual."""
     async with Agent("clinic", database=f"sqlite:///{folder}/live.db") as agent:
         setup = await agent.open()
@@ -56,14 +56,14 @@ async def offline(folder: Path) -> AsyncIterator[Setup]:
 class Person:
     """Answers in order, then leaves; keeps what was asked."""
 
-    def __init__(self, *answers: str, report: Report | None = None) -> None:
-        self.answers, self.asked, self.steps, self.report = list(answers), list[str](), list[Step](), report
+    def __init__(self, *answers: str, report: DriveReport | None = None) -> None:
+        self.answers, self.asked, self.steps, self.report = list(answers), list[str](), list[DriveStep](), report
 
-    async def ask(self, step: Step) -> str | None:
+    async def ask(self, step: DriveStep) -> str | None:
         self.asked.append(step.interaction.result.reply)
         return self.answers.pop(0) if self.answers else None
 
-    async def watch(self, step: Step) -> None:
+    async def watch(self, step: DriveStep) -> None:
         self.steps.append(step)
         if self.report:
             self.report.add(step)
@@ -72,7 +72,9 @@ class Person:
 async def test_a_patient_is_added_with_what_the_user_says_and_is_then_really_there(tmp_path: Path) -> None:
     """Finds what is required, asks for what only the user knows, fills the form in, asks before it sends it."""
     person = Person(
-        "Kumar, born 12 April 1980, phone 555-0134", "yes", report=Report(tmp_path / "run", "Add <b>Jaswanth</b>", "")
+        "Kumar, born 12 April 1980, phone 555-0134",
+        "yes",
+        report=DriveReport(tmp_path / "run", "Add <b>Jaswanth</b>", ""),
     )
     with serve(sign_in=False) as clinic:
         async with offline(tmp_path) as setup, Chromium.open() as browser:
@@ -115,7 +117,7 @@ async def test_a_page_that_gives_orders_does_not_get_its_way(tmp_path: Path) -> 
             fields = [one for one in page.elements if one.form == target.form and one.role == "textbox"]
             obeys = [does("type", element=one.id, text="4711", confidence=10) for one in fields]
             model = ScriptedModel(thinks([*obeys, *([does("click", element=target.id, confidence=10)] * 6)]))
-            setup = setup_for_pages(await agent.open(), models=Pair(model, model))
+            setup = setup_for_pages(await agent.open(), models=ModelPair(model, model))
             person = Person("no")
             await drive(
                 browser, setup, f"{clinic.url}/messages", "Read my messages to me", ask=person.ask, watch=person.watch,
@@ -132,7 +134,7 @@ async def test_a_button_that_does_nothing_ends_in_a_question_and_not_in_a_loop(t
             page = await browser.goto(f"{clinic.url}/components")
             dead = [one for one in page.elements if one.role == "button" and not one.disabled and not one.haspopup]
             model = ScriptedModel(thinks([does("click", element=one.id) for one in dead * 10]))
-            setup = setup_for_pages(await agent.open(), models=Pair(model, model))
+            setup = setup_for_pages(await agent.open(), models=ModelPair(model, model))
             person = Person()
             await drive(
                 browser, setup, f"{clinic.url}/components", "Print the report", ask=person.ask, watch=person.watch,

@@ -7,7 +7,17 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.web.reasoning.thinking import DOWN, LOGIN, Shelf, analysis, by_purpose, complete, judgement, missing, reasoned
+from tests.web.reasoning.thinking import (
+    DOWN,
+    LOGIN,
+    Shelf,
+    analysis,
+    by_purpose,
+    complete,
+    judgement,
+    missing,
+    reasoned,
+)
 
 from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
 from circumspect.models.scripted import ScriptedModel

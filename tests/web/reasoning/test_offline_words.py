@@ -8,15 +8,15 @@ import pytest
 from tests.web.reasoning.thinking import NEW_PATIENT, screened
 
 from circumspect.demo.offline import lexicon
-from circumspect.demo.offline.given_values import Talk, given
-from circumspect.demo.offline.page_view import Listed, keys_of, screen_of, share, shared
+from circumspect.demo.offline.given_values import UserMessages, find_field_value
+from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, keys_of, measure_overlap, screen_of
 from circumspect.values import LANGUAGES
 from circumspect.web.page import Element, Page
-from circumspect.web.reasoning.model_requests import about_of, analysis_request
+from circumspect.web.reasoning.model_requests import analysis_request, make_reasoning_context
 
 
 def seen(page: Page):
-    return screen_of(analysis_request(about_of(screened("hello"), page, "", 5, "English")))
+    return screen_of(analysis_request(make_reasoning_context(screened("hello"), page, "", 5, "English")))
 
 
 def test_a_page_is_read_back_as_it_was_shown():
@@ -51,36 +51,39 @@ def test_a_page_cannot_pose_as_another_element():
 @pytest.mark.parametrize(
     ("field", "said", "value"),
     [
-        (Listed("", "textbox", "Date of birth", type="date"), "born 3 May 1990", "1990-05-03"),
-        (Listed("", "textbox", "Phone", type="tel"), "phone 555-0177", "555-0177"),
-        (Listed("", "textbox", "Phone"), "call +44 20 7946 0958", "+44 20 7946 0958"),
-        (Listed("", "textbox", "E-mail"), "ann@example.com please", "ann@example.com"),
-        (Listed("", "textbox", "Amount"), "pay 75.50 EUR", "75.50"),
-        (Listed("", "textbox", "First name"), "Add patient Jaswanth", "Jaswanth"),
-        (Listed("", "textbox", "City"), "My address is 12 Mill Lane, Leeds, LS1 4AP", "Leeds"),
-        (Listed("", "combobox", "Leave", options=("Vacation", "Sick leave")), "I want vacation", "Vacation"),
-        (Listed("", "textbox", "Reference", value="R1"), "", "R1"),
-        (Listed("", "textbox", "Reference"), "the reference is rent May", "rent May"),
-        (Listed("", "textbox", "Password", type="password"), "my password is hunter2", None),
-        (Listed("", "textbox", "Date of birth", type="date"), "Add patient Jaswanth", None),
-        (Listed("", "combobox", "Leave", options=("Vacation", "Sick leave")), "vacation or sick leave", None),
-        (Listed("", "textbox", "Reference"), "Transfer 50 EUR", None),
+        (ElementLine("", "textbox", "Date of birth", type="date"), "born 3 May 1990", "1990-05-03"),
+        (ElementLine("", "textbox", "Phone", type="tel"), "phone 555-0177", "555-0177"),
+        (ElementLine("", "textbox", "Phone"), "call +44 20 7946 0958", "+44 20 7946 0958"),
+        (ElementLine("", "textbox", "E-mail"), "ann@example.com please", "ann@example.com"),
+        (ElementLine("", "textbox", "Amount"), "pay 75.50 EUR", "75.50"),
+        (ElementLine("", "textbox", "First name"), "Add patient Jaswanth", "Jaswanth"),
+        (ElementLine("", "textbox", "City"), "My address is 12 Mill Lane, Leeds, LS1 4AP", "Leeds"),
+        (ElementLine("", "combobox", "Leave", options=("Vacation", "Sick leave")), "I want vacation", "Vacation"),
+        (ElementLine("", "textbox", "Reference", value="R1"), "", "R1"),
+        (ElementLine("", "textbox", "Reference"), "the reference is rent May", "rent May"),
+        (ElementLine("", "textbox", "Password", type="password"), "my password is hunter2", None),
+        (ElementLine("", "textbox", "Date of birth", type="date"), "Add patient Jaswanth", None),
+        (ElementLine("", "combobox", "Leave", options=("Vacation", "Sick leave")), "vacation or sick leave", None),
+        (ElementLine("", "textbox", "Reference"), "Transfer 50 EUR", None),
     ],
 )
 def test_a_value_is_a_piece_of_what_was_said(field, said, value):
-    assert given(field, Talk((said,))) == value
+    assert find_field_value(field, UserMessages((said,))) == value
 
 
 def test_two_dates_go_to_two_fields_in_their_order():
-    talk = Talk(("from 2026-12-21 to 2026-12-31",))
-    start, end = Listed("", "textbox", "Start date", type="date"), Listed("", "textbox", "End date", type="date")
-    assert (given(start, talk, 0), given(end, talk, 1)) == ("2026-12-21", "2026-12-31")
+    talk = UserMessages(("from 2026-12-21 to 2026-12-31",))
+    start, end = (
+        ElementLine("", "textbox", "Start date", type="date"),
+        ElementLine("", "textbox", "End date", type="date"),
+    )
+    assert (find_field_value(start, talk, 0), find_field_value(end, talk, 1)) == ("2026-12-21", "2026-12-31")
 
 
 def test_words_of_one_family_and_numbers_as_they_are():
-    assert shared(keys_of("weigh"), keys_of("Weight 7.4 kg"))
-    assert not shared(keys_of("error 505"), {"#50", "#5050"})
-    assert share("Fix the billing error", keys_of("Billing")) < 0.5
+    assert find_shared_keys(keys_of("weigh"), keys_of("Weight 7.4 kg"))
+    assert not find_shared_keys(keys_of("error 505"), {"#50", "#5050"})
+    assert measure_overlap("Fix the billing error", keys_of("Billing")) < 0.5
 
 
 def test_every_language_has_the_same_lists_and_sentences():

@@ -13,16 +13,16 @@ from circumspect.models.scripted import Plain, ScriptedModel
 from circumspect.values import (
     ConversationId,
     Incoming,
+    Journal,
     Language,
     Message,
     ModelRequest,
-    Notes,
     Opened,
     Screened,
     TenantId,
     TurnId,
 )
-from circumspect.web.model_pair import Pair
+from circumspect.web.model_pair import ModelPair
 from circumspect.web.page import Element, Page
 from circumspect.web.reasoning.reason import reason
 from circumspect.web.reasoning.reasoned import Reasoned, Reasoning
@@ -94,7 +94,7 @@ class Thinking:
     """What was thought, and all that it took."""
 
     reasoned: Reasoned
-    notes: Notes
+    notes: Journal
     smart: ScriptedModel
     fast: ScriptedModel
     shelf: Shelf | None
@@ -191,8 +191,8 @@ async def reasoned(
     smart = smart or by_purpose(**replies)
     fast = fast or ScriptedModel(lambda _: "Found how to register patients.", name="fast")
     shelf = None if no_search else shelf or Shelf()
-    notes = Notes()
-    pair = Pair(smart, fast, fallback)
+    notes = Journal()
+    pair = ModelPair(smart, fast, fallback)
     found = await reason(
         screened(text, history, language), page, knowledge, settings or Reasoning(), notes, pair, shelf
     )
@@ -208,8 +208,8 @@ async def offline(
     history: Sequence[str] = (),
     language: Language = "en",
 ) -> Thinking:
-    notes, shelf = Notes(), shelf or Shelf()
+    notes, shelf = Journal(), shelf or Shelf()
     model = OfflineModel()
     said = screened(text, history, language)
-    found = await reason(said, page, knowledge, Reasoning(), notes, Pair(model, model), shelf)
+    found = await reason(said, page, knowledge, Reasoning(), notes, ModelPair(model, model), shelf)
     return Thinking(found, notes, ScriptedModel(), ScriptedModel(), shelf)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.web.search.domains import belongs_to, host_of, internal, registrable_domain
+from circumspect.web.search.domains import belongs_to, host_of, is_internal, registrable_domain
 
 REGISTRABLE = [
     ("https://example.com/", "example.com"),
@@ -86,12 +86,12 @@ def test_the_registrable_domain_of_a_page(url: str, domain: str | None):
      "10.0.0.5", "192.168.1.1", "172.16.9.9", "169.254.169.254", "100.64.0.1", "::1", "fd00::1", "fe80::1", "2130706433"],
 )  # fmt: skip
 def test_a_host_that_only_the_house_knows_is_internal(host: str):
-    assert internal(host)
+    assert is_internal(host)
 
 
 @pytest.mark.parametrize("host", ["example.com", "a.co.uk", "co.uk", "8.8.8.8", "2606:4700::1111", "x.github.io"])
 def test_a_host_that_everybody_may_know_is_not_internal(host: str):
-    assert not internal(host)
+    assert not is_internal(host)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_whatever_is_typed_has_a_domain_or_none(text: str):
         if domain is not None:
             assert belongs_to(url, domain)
             assert registrable_domain(f"https://{domain}/") == domain
-            assert not internal(domain)
+            assert not is_internal(domain)
         host = host_of(url)
         assert host is None or host.isascii()
 

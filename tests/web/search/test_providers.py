@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from tests.tools.raw_server import Asked, answer, hang_up, silence
 from tests.web.search.conftest import HERE, WEB, Moment, Sleeps
 from tests.web.search.servers import KEY, SearXNGServer, TavilyServer, WebPage, searxng_row, tavily_answer
-from tests.tools.raw_server import Asked, answer, hang_up, silence
 
 from circumspect.errors import ConfigError
 from circumspect.web.search.result_rows import LONGEST_TEXT, LONGEST_TITLE

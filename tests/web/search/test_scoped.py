@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.tools.raw_server import answer
 from tests.web.search.conftest import HERE, WEB
 from tests.web.search.servers import KEY, SearXNGServer, TavilyServer, WebPage, tavily_answer
-from tests.tools.raw_server import answer
 
 from circumspect.web.search.results import SearchError
 from circumspect.web.search.scoped_search import Scoped

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from circumspect.demo.offline.dialogue import Course, listen
 from circumspect.demo.offline.drafts import propose
-from circumspect.demo.offline.lexicon import Utterance, concepts, is_stop, say
-from circumspect.demo.offline.request_view import Seen, see
+from circumspect.demo.offline.lexicon import ParsedText, concepts, is_stop, say
+from circumspect.demo.offline.request_view import RequestContents, read_request
 from circumspect.demo.offline.slot_kinds import missing
-from circumspect.demo.offline.tool_choice import wanted_actions
+from circumspect.demo.offline.tool_choice import find_wanted_actions
 from circumspect.guardian.spam import spam_score
 from circumspect.values import Json, ModelRequest
 
@@ -43,7 +43,7 @@ def is_form(request: ModelRequest) -> bool:
 
 def analyse(request: ModelRequest) -> dict[str, Json]:
     """The fields that the request's schema asks for."""
-    seen = see(request)
+    seen = read_request(request)
     course = listen(seen)
     text = " ".join(course.utterance.text.split())
     spam = spam_score(text, request.language)
@@ -74,7 +74,7 @@ def analyse(request: ModelRequest) -> dict[str, Json]:
     return {name: value for name, value in filled.items() if not isinstance(asked, Mapping) or name in asked}
 
 
-def _way(course: Course, seen: Seen, text: str) -> _Way:
+def _way(course: Course, seen: RequestContents, text: str) -> _Way:
     utterance, tool = course.utterance, course.tool
     first = sum(said.role == "user" for said in seen.messages) <= 1
     match course.act:
@@ -83,7 +83,7 @@ def _way(course: Course, seen: Seen, text: str) -> _Way:
         case "wish" | "told" if tool is not None:
             ready = not missing(tool, course.slots.given)
             return _Way("USE_TOOL", 0.9, 0.9 if ready else 0.7, f"{tool.name} does that.", "action", (tool.name,))
-        case "beyond" if described := _described(utterance, seen):
+        case "beyond" if described := _find_described_tool(utterance, seen):
             return _Way("USE_TOOL", 0.7, 0.6, f"{described} seems to do that.", "action", (described,))
         case "beyond" if utterance.has("escalate"):
             return _Way("ESCALATE", 0.8, 0.3, "The customer asks for a person.", "request for a person")
@@ -104,16 +104,16 @@ def _way(course: Course, seen: Seen, text: str) -> _Way:
     return _Way("CLARIFY", 0.3, 0.3, "Nothing in it is understood.", "unclear")
 
 
-def _described(utterance: Utterance, seen: Seen) -> str:
+def _find_described_tool(utterance: ParsedText, seen: RequestContents) -> str:
     """The one tool whose verb was said and whose description speaks of the same thing; empty if there is not just one.
     It is a hint for the way only: the draft chooses the call, and policy rules on it."""
-    wanted = wanted_actions(utterance)
+    wanted = find_wanted_actions(utterance)
     things = frozenset(thing for mention in utterance.mentions for thing in mention.concepts & concepts().things)
     named = [tool.name for tool in seen.tools if tool.action in wanted and tool.about and tool.about.has(*things)]
     return named[0] if len(named) == 1 and things else ""
 
 
-def _points_at_nothing(utterance: Utterance, first: bool) -> bool:
+def _points_at_nothing(utterance: ParsedText, first: bool) -> bool:
     """ "How much does it cost?" as the first thing said, or "can you integrate?", whoever says it."""
     known = utterance.has(*concepts().topics, *concepts().keys, "policy")
     if first and utterance.has("pointing") and not known and _telling(utterance) <= _FEW + 1:
@@ -121,11 +121,11 @@ def _points_at_nothing(utterance: Utterance, first: bool) -> bool:
     return _telling(utterance) <= _FEW and not known and not utterance.has(*concepts().things)
 
 
-def _telling(utterance: Utterance) -> int:
+def _telling(utterance: ParsedText) -> int:
     return sum(not is_stop(token.text) for token in utterance.tokens)
 
 
-def _topic(utterance: Utterance) -> str:
+def _topic(utterance: ParsedText) -> str:
     named = concepts().things | concepts().topics | concepts().actions
     found = dict.fromkeys(word for mention in utterance.mentions for word in sorted(mention.concepts & named))
     return ", ".join(found)

@@ -10,11 +10,11 @@ import re
 from functools import lru_cache
 
 from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import Utterance, concepts, read, say
-from circumspect.demo.offline.quoting import SENTENCE_FITS, Sentences, Told, quoted, sentences_of
-from circumspect.demo.offline.request_view import Seen
-from circumspect.demo.offline.result_words import quotable
-from circumspect.demo.offline.source_quotes import cited
+from circumspect.demo.offline.lexicon import ParsedText, concepts, read, say
+from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, Sentences, quote_text, sentences_of
+from circumspect.demo.offline.request_view import RequestContents
+from circumspect.demo.offline.result_words import make_quotable
+from circumspect.demo.offline.source_quotes import find_citation
 
 _PAIR = re.compile(r"Q:\s*(.*?)\s*\nA:\s*(.*?)\s*(?=\n\s*\nQ:|\Z)", re.DOTALL)
 FAQ_FITS = 0.5
@@ -22,40 +22,40 @@ _QUOTED_SENTENCES = 2
 _FACTS = (("hours", "Hours", "hours"), ("ask_phone", "Phone", "phone"), ("ask_email", "E-mail", "email"))
 
 
-def answer(utterance: Utterance, seen: Seen) -> Told:
+def answer(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     facts = [
-        say(seen.language, sentence, value=quotable(seen.business[line]))
+        say(seen.language, sentence, value=make_quotable(seen.business[line]))
         for concept, line, sentence in _FACTS
         if utterance.has(concept) and line in seen.business
     ]
     if facts:
-        return Told(" ".join(facts), 9)
-    if told := cited(utterance, seen):
+        return OfflineAnswer(" ".join(facts), 9)
+    if told := find_citation(utterance, seen):
         return told
     wanted = _keys(utterance, seen)
     if not wanted and any(utterance.has(concept) for concept, _, _ in _FACTS):
         wanted = ["contact.full"]
     fetch = tuple(key for key in wanted if seen.may_ask(key))
     if fetch:
-        return Told(keys=fetch)
+        return OfflineAnswer(keys=fetch)
     faq, fits = _best_faq(utterance, seen)
     texts = [(key, text) for key in wanted if (text := seen.text_of(key))]
     if faq and (fits >= FAQ_FITS * 1.5 or not texts):
-        return Told(quoted(faq, seen), 8)
+        return OfflineAnswer(quote_text(faq, seen), 8)
     if texts:
         picked = [_excerpt(utterance, key, text) for key, text in texts]
         sure = [text for text, is_sure in picked if is_sure]
         if sure:
-            return Told(" ".join(quoted(text, seen) for text in sure), 8)
+            return OfflineAnswer(" ".join(quote_text(text, seen) for text in sure), 8)
         if seen.may_ask("faqs"):
-            return Told(keys=("faqs",))
-        return Told(quoted(faq, seen), 8) if faq else Told(quoted(picked[0][0], seen), 6)
+            return OfflineAnswer(keys=("faqs",))
+        return OfflineAnswer(quote_text(faq, seen), 8) if faq else OfflineAnswer(quote_text(picked[0][0], seen), 6)
     if "faqs" not in wanted and seen.may_ask("faqs"):
-        return Told(keys=("faqs",))
+        return OfflineAnswer(keys=("faqs",))
     return _anywhere(utterance, seen)
 
 
-def _keys(utterance: Utterance, seen: Seen) -> list[str]:
+def _keys(utterance: ParsedText, seen: RequestContents) -> list[str]:
     by_concept = concepts().keys
     found: list[str] = []
     for mention in utterance.mentions:
@@ -66,7 +66,7 @@ def _keys(utterance: Utterance, seen: Seen) -> list[str]:
     return [key for key in found if key in seen.keys or key in seen.blocks]
 
 
-def _best_faq(utterance: Utterance, seen: Seen) -> tuple[str, float]:
+def _best_faq(utterance: ParsedText, seen: RequestContents) -> tuple[str, float]:
     asked = keys_in(utterance)
     best, best_fit = "", 0.0
     pairs = _pairs(seen.text_of("faqs"))
@@ -91,7 +91,7 @@ def _pairs(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
     return tuple((asked, said, frozenset(keys_in(read(asked)))) for asked, said in _PAIR.findall(text))
 
 
-def _excerpt(utterance: Utterance, key: str, text: str) -> tuple[str, bool]:
+def _excerpt(utterance: ParsedText, key: str, text: str) -> tuple[str, bool]:
     """The sentences that share most with the question, in their order; the first ones when nothing is shared."""
     sentences = sentences_of(text)
     # In a text about deliveries "delivery" tells one sentence from another as little as "the" does.
@@ -118,14 +118,14 @@ def _closest(asked: set[str], sentences: Sentences, least: float) -> str:
     return " ".join(sentences[at][0] for at in chosen)
 
 
-def _anywhere(utterance: Utterance, seen: Seen) -> Told:
+def _anywhere(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer:
     """No key says where to look: any text at hand that shares nearly all of the question's words."""
     asked = keys_in(utterance)
     if len(asked) < 2:
-        return Told()
+        return OfflineAnswer()
     for key in sorted(seen.blocks):
         if key.startswith(("policies.", "about.", "contact.")):
             for sentence, keys in sentences_of(seen.text_of(key)):
                 if len(asked & keys) / len(asked) >= 0.75:
-                    return Told(quoted(sentence, seen), 6)
-    return Told()
+                    return OfflineAnswer(quote_text(sentence, seen), 6)
+    return OfflineAnswer()

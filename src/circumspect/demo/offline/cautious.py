@@ -25,7 +25,7 @@ def cautious(schema: JsonObject, purpose: str) -> dict[str, Json]:
     import jsonschema_rs
 
     try:
-        made = _made(schema, schema, "", 0)
+        made = _build_value(schema, schema, "", 0)
         if isinstance(made, dict) and jsonschema_rs.is_valid(dict(schema), made, offline=True):
             return made
     except (_Impossible, ValueError, jsonschema_rs.ValidationError):
@@ -40,11 +40,11 @@ class _Impossible(Exception):
     """No careful value of this schema is known."""
 
 
-def _made(schema: Json, root: JsonObject, name: str, depth: int) -> Json:
+def _build_value(schema: Json, root: JsonObject, name: str, depth: int) -> Json:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         raise _Impossible
     if "$ref" in schema:
-        return _made(_resolved(str(schema["$ref"]), root), root, name, depth + 1)
+        return _build_value(_resolve_reference(str(schema["$ref"]), root), root, name, depth + 1)
     if "const" in schema:
         return schema["const"]
     listed = schema.get("enum")
@@ -66,7 +66,7 @@ def _made(schema: Json, root: JsonObject, name: str, depth: int) -> Json:
             return _least(schema)
         case "string":
             if schema.get("minLength") or schema.get("pattern") or schema.get("format"):
-                return _filled(schema)
+                return _build_text(schema)
             return ""
         case "array":
             if schema.get("minItems"):
@@ -81,10 +81,10 @@ def _object(schema: JsonObject, root: JsonObject, depth: int) -> dict[str, Json]
     properties, required = schema.get("properties"), schema.get("required")
     known = properties if isinstance(properties, Mapping) else {}
     needed = [str(name) for name in required] if isinstance(required, Sequence) else []
-    return {name: _made(known.get(name), root, name, depth + 1) for name in needed}
+    return {name: _build_value(known.get(name), root, name, depth + 1) for name in needed}
 
 
-def _resolved(ref: str, root: JsonObject) -> Json:
+def _resolve_reference(ref: str, root: JsonObject) -> Json:
     found: Json = root
     for part in ref.removeprefix("#").strip("/").split("/"):
         if not isinstance(found, Mapping) or part not in found:
@@ -100,7 +100,7 @@ def _first(options: Sequence[Json], root: JsonObject, name: str, depth: int, *, 
         return None
     for option in options:
         try:
-            return _made(option, root, name, depth + 1)
+            return _build_value(option, root, name, depth + 1)
         except _Impossible:
             continue
     raise _Impossible
@@ -134,7 +134,7 @@ def _least(schema: JsonObject) -> int | float:
     return min(0, most) if isinstance(most, int | float) else 0
 
 
-def _filled(schema: JsonObject) -> str:
+def _build_text(schema: JsonObject) -> str:
     """A text that must not be empty says what is the case."""
     least = schema.get("minLength")
     text = "not known"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import Utterance, folded, read
+from circumspect.demo.offline.lexicon import ParsedText, fold_letters, read
 from circumspect.demo.offline.request_view import tool_by_name
 from circumspect.demo.offline.slot_values import values
 from circumspect.values import Json
@@ -40,12 +40,12 @@ def judge(text: str) -> dict[str, str]:
         }
     blank = [key for key, value in arguments.items() if isinstance(value, str) and not value.strip()]
     if blank:
-        return _ask(f"Blank: {', '.join(blank)}.", f"Could you give me the {_spoken(blank[0])}?")
+        return _ask(f"Blank: {', '.join(blank)}.", f"Could you give me the {_to_words(blank[0])}?")
     said = read(f"{case['User message']}\n{case['Recent turns']}")
     for key, value in arguments.items():
         unsaid = next((item for item in _scalars(value) if not _was_said(item, said)), None)
         if unsaid is not None:
-            return _ask(f"Nobody said {unsaid} for {key}.", f"Is {unsaid} the right {_spoken(key)}?")
+            return _ask(f"Nobody said {unsaid} for {key}.", f"Is {unsaid} the right {_to_words(key)}?")
     if tool_by_name(name).is_destructive and not read(case["User message"]).has("yes"):
         return _ask("It cannot be undone, and it has not been confirmed.", "Are you sure that you want me to do this?")
     return {
@@ -86,9 +86,9 @@ def _scalars(value: Json) -> Iterator[str | int | float]:
                 yield from _scalars(item)
 
 
-def _was_said(value: str | int | float, said: Utterance) -> bool:
-    text = folded(" ".join(str(value).split()))
-    whole = folded(" ".join(said.text.split()))
+def _was_said(value: str | int | float, said: ParsedText) -> bool:
+    text = fold_letters(" ".join(str(value).split()))
+    whole = fold_letters(" ".join(said.text.split()))
     if re.search(rf"(?<![\w.]){re.escape(text)}(?![\w])", whole):
         return True
     heard = values(said, None)
@@ -114,5 +114,5 @@ def _same_number(one: str, other: str) -> bool:
         return False
 
 
-def _spoken(name: str) -> str:
+def _to_words(name: str) -> str:
     return name.replace("_", " ")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-from circumspect.demo.offline.lexicon import folded, script, words
+from circumspect.demo.offline.lexicon import fold_letters, script, words
 from circumspect.values import LANGUAGES, Language
 
-Span = tuple[int, int]
+MessageSpan = tuple[int, int]
 
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\d]|[./]\d)")
@@ -24,18 +24,18 @@ _CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?![\d:]
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    dates: tuple[tuple[date, Span], ...] = ()
-    times: tuple[tuple[str, Span], ...] = ()
-    unclear: tuple[tuple[str, Span], ...] = ()
+    dates: tuple[tuple[date, MessageSpan], ...] = ()
+    times: tuple[tuple[str, MessageSpan], ...] = ()
+    unclear: tuple[tuple[str, MessageSpan], ...] = ()
     """What was said but cannot be pinned down: `date` or `time`, and where."""
 
 
 def moments(text: str, today: date | None) -> Moments:
-    lowered = folded(text)
-    taken: list[Span] = []
-    dates: list[tuple[date, Span]] = []
-    times: list[tuple[str, Span]] = []
-    unclear: list[tuple[str, Span]] = []
+    lowered = fold_letters(text)
+    taken: list[MessageSpan] = []
+    dates: list[tuple[date, MessageSpan]] = []
+    times: list[tuple[str, MessageSpan]] = []
+    unclear: list[tuple[str, MessageSpan]] = []
     # Times first: in "at 10 on 5 May" nothing of the time can be part of the date, but a day could be read as an hour.
     for minute, span in _clock_times(lowered):
         if _free(span, taken):
@@ -58,35 +58,35 @@ def moments(text: str, today: date | None) -> Moments:
     return Moments(tuple(dates), tuple(times), tuple(unclear))
 
 
-def _free(span: Span, taken: list[Span]) -> bool:
+def _free(span: MessageSpan, taken: list[MessageSpan]) -> bool:
     return all(span[1] <= start or end <= span[0] for start, end in taken)
 
 
-def _clock_times(lowered: str) -> Iterator[tuple[str, Span]]:
+def _clock_times(lowered: str) -> Iterator[tuple[str, MessageSpan]]:
     """14:30, 2:30 pm, 5pm, 5 вечера: times that say which half of the day they mean."""
-    for match in _half_days().finditer(lowered):
+    for match in _compile_half_days().finditer(lowered):
         hour, minute = int(match["hour"]), match["minute"] or "00"
         if 1 <= hour <= 12:
             afternoon = match["half"] in _halves("pm")
             yield f"{hour % 12 + (12 if afternoon else 0):02}:{minute}", match.span()
     for match in _CLOCK.finditer(lowered):
         yield f"{int(match[1]):02}:{match[2]}", match.span()
-    for match in _noons().finditer(lowered):
+    for match in _compile_noons().finditer(lowered):
         yield "12:00", match.span()
 
 
-def _bare_hours(lowered: str) -> Iterator[tuple[str | None, Span]]:
+def _bare_hours(lowered: str) -> Iterator[tuple[str | None, MessageSpan]]:
     """ "at 10", "в 15": an hour from 8 to 23 is taken at its word, a smaller one could be morning or evening."""
-    for match in _at_hours().finditer(lowered):
+    for match in _compile_bare_hours().finditer(lowered):
         hour = int(match["hour"])
         if hour <= 23:
             yield (f"{hour:02}:00" if hour >= 8 else None), match.span()
 
 
-def _days(lowered: str, today: date | None, language: Language) -> Iterator[tuple[date | None, Span]]:
+def _days(lowered: str, today: date | None, language: Language) -> Iterator[tuple[date | None, MessageSpan]]:
     for match in _ISO.finditer(lowered):
         yield _day(int(match[1]), int(match[2]), int(match[3])), match.span()
-    for match in _named_days().finditer(lowered):
+    for match in _compile_named_days().finditer(lowered):
         day = int(match["day"] or match["day2"])
         month = _months()[match["month"] or match["month2"]]
         year = match["year"] or match["year2"]
@@ -105,7 +105,7 @@ def _days(lowered: str, today: date | None, language: Language) -> Iterator[tupl
             continue
         full = int(year) + 2000 if year and len(year) == 2 else int(year or 0)
         yield (_day(full, month, day) if year else _coming(month, day, today)), match.span()
-    for match in _spoken_days().finditer(lowered):
+    for match in _compile_relative_days().finditer(lowered):
         said = match["said"]
         ahead, weekday = _ahead().get(said), _weekdays().get(said)
         if today is None:
@@ -161,7 +161,7 @@ def _either(listed: frozenset[str] | dict[str, int]) -> str:
 
 
 @cache
-def _named_days() -> re.Pattern[str]:
+def _compile_named_days() -> re.Pattern[str]:
     month = _either(_months())
     return re.compile(
         rf"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s+(?:of\s+)?ב?(?P<month>{month})\b(?:[\s,]+(?P<year>\d{{4}}))?"
@@ -170,12 +170,12 @@ def _named_days() -> re.Pattern[str]:
 
 
 @cache
-def _spoken_days() -> re.Pattern[str]:
+def _compile_relative_days() -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])[בל]?(?P<said>{_either(_ahead() | _weekdays())})(?![^\W_])")
 
 
 @cache
-def _half_days() -> re.Pattern[str]:
+def _compile_half_days() -> re.Pattern[str]:
     half = _either(_halves("am") | _halves("pm"))
     oclock = _either(_halves("hours"))
     return re.compile(
@@ -184,10 +184,10 @@ def _half_days() -> re.Pattern[str]:
 
 
 @cache
-def _at_hours() -> re.Pattern[str]:
+def _compile_bare_hours() -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{_either(_halves('at'))})\s?(?P<hour>\d{{1,2}})(?![\d:./-]|[^\W_]|\s*[%$₪€£₽])")
 
 
 @cache
-def _noons() -> re.Pattern[str]:
+def _compile_noons() -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:at\s|в\s)?(?:{_either(_halves('noon'))})(?![^\W_])")

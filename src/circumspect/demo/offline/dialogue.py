@@ -13,12 +13,12 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from circumspect.demo.offline.lexicon import Utterance, concepts, is_stop, read, say
-from circumspect.demo.offline.request_view import Seen, Tool
+from circumspect.demo.offline.lexicon import ParsedText, concepts, is_stop, read, say
+from circumspect.demo.offline.request_view import OfferedTool, RequestContents
 from circumspect.demo.offline.slot_kinds import WORDS, kind_of, missing, subject
 from circumspect.demo.offline.slot_values import values
-from circumspect.demo.offline.slots import Heard, Slots, converted, fill, text_of
-from circumspect.demo.offline.tool_choice import Choice, choose, wanted_actions
+from circumspect.demo.offline.slots import MessageReading, Slots, convert_value, fill, text_of
+from circumspect.demo.offline.tool_choice import Choice, choose, find_wanted_actions
 from circumspect.demo.offline.tool_names import labels, tool_words
 from circumspect.values import Json
 
@@ -39,9 +39,9 @@ class Course:
     """Where the conversation stands after its newest user message."""
 
     act: Act = "other"
-    utterance: Utterance = field(default_factory=lambda: read(""))
+    utterance: ParsedText = field(default_factory=lambda: read(""))
     choice: Choice = field(default_factory=Choice)
-    tool: Tool | None = None
+    tool: OfferedTool | None = None
     slots: Slots = field(default_factory=Slots)
     implied: bool = False
     carried: bool = False
@@ -54,7 +54,7 @@ class Course:
     """The assistant's message before the newest one, if it asked something."""
 
 
-def listen(seen: Seen) -> Course:
+def listen(seen: RequestContents) -> Course:
     course = Course()
     for said in seen.messages:
         if said.role == "user":
@@ -68,14 +68,14 @@ def listen(seen: Seen) -> Course:
 
 
 @lru_cache(maxsize=256)
-def _heard(text: str, today: date | None) -> Heard:
+def _read_message(text: str, today: date | None) -> MessageReading:
     """Every call reads the whole conversation again; most of it was read a moment ago."""
     utterance = read(text)
-    return Heard(utterance, values(utterance, today))
+    return MessageReading(utterance, values(utterance, today))
 
 
-def _hear(course: Course, text: str, seen: Seen) -> None:
-    heard = _heard(text, seen.today)
+def _hear(course: Course, text: str, seen: RequestContents) -> None:
+    heard = _read_message(text, seen.today)
     utterance = heard.utterance
     course.utterance, course.choice = utterance, choose(utterance, seen.tools)
     course.loose = tuple(code.text for code in heard.values.codes)
@@ -91,7 +91,7 @@ def _hear(course: Course, text: str, seen: Seen) -> None:
     _keep_codes(course, heard)
 
 
-def _begin(course: Course, tool: Tool, heard: Heard) -> None:
+def _begin(course: Course, tool: OfferedTool, heard: MessageReading) -> None:
     """A wish was said: a new one, or the same again with more to it."""
     utterance = heard.utterance
     same = course.tool is not None and course.tool.name == tool.name and not utterance.has("another")
@@ -109,13 +109,13 @@ def _begin(course: Course, tool: Tool, heard: Heard) -> None:
         known: Json = before.given.get(param.name) if points else None
         if known is None and kind_of(param) == "code":
             code = next((course.codes[thing] for thing in sorted(subject(param.name)) if thing in course.codes), None)
-            known = converted(param, "code", code) if code else None
+            known = convert_value(param, "code", code) if code else None
         if known is not None:
             course.slots.given[param.name] = known
             course.carried = True
 
 
-def _keep_codes(course: Course, heard: Heard) -> None:
+def _keep_codes(course: Course, heard: MessageReading) -> None:
     for code in heard.values.codes:
         if not code.ruled_out:
             for thing in code.about & concepts().things:
@@ -130,12 +130,12 @@ def _keep_codes(course: Course, heard: Heard) -> None:
 # --- what kind of message it is ---------------------------------------------------------------------------------------
 
 
-def _act(course: Course, heard: Heard) -> Act:
+def _act(course: Course, heard: MessageReading) -> Act:
     utterance, choice = heard.utterance, course.choice
     told = bool(heard.values) or bool(heard.values.quoted)
     if not told and (talk := _small_talk(utterance)):
         return talk
-    if utterance.has("vague") and wanted_actions(utterance):
+    if utterance.has("vague") and find_wanted_actions(utterance):
         return "unsure"
     if _only_negated(utterance) and choice.tool is None and not told:
         return "withdrawn"
@@ -155,14 +155,14 @@ def _act(course: Course, heard: Heard) -> Act:
         return "know"
     if _asks(utterance) and not told:
         return "know"
-    if wanted_actions(utterance) or utterance.has("implied") or _wants_something_done(utterance):
+    if find_wanted_actions(utterance) or utterance.has("implied") or _wants_something_done(utterance):
         return "beyond"
     if heard.values.codes:
         return "unsure"
     return _answer(course, utterance) or "other"
 
 
-def _small_talk(utterance: Utterance) -> Act | None:
+def _small_talk(utterance: ParsedText) -> Act | None:
     """A greeting, thanks or goodbye, and little else."""
     covered: set[int] = set()
     found: Act | None = None
@@ -177,12 +177,12 @@ def _small_talk(utterance: Utterance) -> Act | None:
     return found if len(rest) <= _CHATTY else None
 
 
-def _only_negated(utterance: Utterance) -> bool:
-    return any(mention.negated for mention in utterance.mentions) and not wanted_actions(utterance)
+def _only_negated(utterance: ParsedText) -> bool:
+    return any(mention.negated for mention in utterance.mentions) and not find_wanted_actions(utterance)
 
 
-def _asks_to_know(utterance: Utterance, choice: Choice, told: bool) -> bool:
-    wanted = wanted_actions(utterance)
+def _asks_to_know(utterance: ParsedText, choice: Choice, told: bool) -> bool:
+    wanted = find_wanted_actions(utterance)
     asks = _asks(utterance)
     if utterance.has("hours") and not wanted and not told:
         return True
@@ -201,21 +201,21 @@ def _asks_to_know(utterance: Utterance, choice: Choice, told: bool) -> bool:
     return final and asks and not mine
 
 
-def _asks(utterance: Utterance) -> bool:
+def _asks(utterance: ParsedText) -> bool:
     """It has the form of a question, and is not a polite request."""
     return utterance.asks and not utterance.has("request")
 
 
-def _wants_something_done(utterance: Utterance) -> bool:
+def _wants_something_done(utterance: ParsedText) -> bool:
     """ "Please upgrade my subscription": a verb that no list knows, with a thing of the user's."""
     return utterance.has("request") and utterance.has("personal") and utterance.has(*concepts().things)
 
 
-def _topics(utterance: Utterance) -> bool:
+def _topics(utterance: ParsedText) -> bool:
     return utterance.has(*concepts().keys, *concepts().topics)
 
 
-def _answer(course: Course, utterance: Utterance) -> Act | None:
+def _answer(course: Course, utterance: ParsedText) -> Act | None:
     """A bare yes or no. A yes counts only when it answers a question about the call at hand."""
     telling = [token for token in utterance.tokens if not is_stop(token.text)]
     if len(telling) > 3 or utterance.has(*concepts().things):
@@ -232,14 +232,14 @@ def _was_asked(course: Course) -> bool:
     return any(value in course.question for value in given) or not given
 
 
-def _may_answer(course: Course, utterance: Utterance) -> bool:
+def _may_answer(course: Course, utterance: ParsedText) -> bool:
     """Free words after a question about the call may be the answer to it; a question never is."""
     if course.tool is None or not course.question or "?" in utterance.text or not utterance.tokens:
         return False
     return any(kind_of(param) in WORDS | {"choice", "quantity"} for param in missing(course.tool, course.slots.given))
 
 
-def _goes_on(tool: Tool, utterance: Utterance) -> bool:
+def _goes_on(tool: OfferedTool, utterance: ParsedText) -> bool:
     """ "And the hammock?" after a question about the mug."""
     begins = any("also" in mention.concepts and mention.first == 0 for mention in utterance.mentions)
     return begins and any(kind_of(param) == "wares" for param in tool.params)
@@ -248,12 +248,12 @@ def _goes_on(tool: Tool, utterance: Utterance) -> bool:
 # --- the assistant's own question -------------------------------------------------------------------------------------
 
 
-def _recall(course: Course, text: str, seen: Seen) -> None:
+def _recall(course: Course, text: str, seen: RequestContents) -> None:
     """Take up the call that a question of ours was about, with the values it repeats."""
     for tool in seen.tools:
         start = say(seen.language, "ask", action=tool_words(tool, seen.language), missing="\0").split("\0")[0]
         if text.startswith(start):
-            repeated = _repeated(text, tool, seen)
+            repeated = _read_repeated_values(text, tool, seen)
             if course.tool is None or course.tool.name != tool.name:
                 course.tool, course.slots = tool, Slots()
             course.slots.given.update(repeated)
@@ -265,7 +265,7 @@ def _recall(course: Course, text: str, seen: Seen) -> None:
     course.tool = choice.tool
 
 
-def _repeated(text: str, tool: Tool, seen: Seen) -> dict[str, Json]:
+def _read_repeated_values(text: str, tool: OfferedTool, seen: RequestContents) -> dict[str, Json]:
     """The values in "So far I have: date: 2026-03-31; time: 14:30."."""
     before, _, after = say(seen.language, "have", have="\0").partition("\0")
     found = re.search(rf"{re.escape(before)}(.*?){re.escape(after)}$", text)
@@ -278,5 +278,5 @@ def _repeated(text: str, tool: Tool, seen: Seen) -> dict[str, Json]:
         name, _, value = piece.partition(": ")
         param = by_label.get(name)
         if param is not None and value:
-            given[param.name] = converted(param, kind_of(param), value)
+            given[param.name] = convert_value(param, kind_of(param), value)
     return {name: value for name, value in given.items() if value is not None}

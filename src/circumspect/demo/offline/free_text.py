@@ -10,19 +10,19 @@ from collections.abc import Iterator
 
 from circumspect.demo.offline.lexicon import (
     Mention,
+    ParsedText,
     Token,
-    Utterance,
     concepts,
-    folded,
+    fold_letters,
     is_stop,
     read,
     script,
     stem,
     words,
 )
-from circumspect.demo.offline.request_view import Param, Tool, meanings, pieces
+from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
 from circumspect.demo.offline.slot_kinds import aliases, choices
-from circumspect.demo.offline.slot_values import Values
+from circumspect.demo.offline.slot_values import MessageValues
 from circumspect.values import LANGUAGES, Json
 
 _LONGEST = 200
@@ -30,7 +30,7 @@ _ENDS = re.compile(r"[.!?](?:\s|$)|[\n;]")
 _STRIP = " \t\n.,;:!?-–—\"'“”«»()"
 
 
-def wares_in(utterance: Utterance, values: Values, tool: Tool) -> str | None:
+def wares_in(utterance: ParsedText, values: MessageValues, tool: OfferedTool) -> str | None:
     """A product or the like: what was quoted, or the longest run of words that are about nothing else."""
     if values.quoted:
         return values.quoted[0][0].strip()
@@ -41,11 +41,11 @@ def wares_in(utterance: Utterance, values: Values, tool: Tool) -> str | None:
     return utterance.text[utterance.tokens[first].start : utterance.tokens[last].end].strip(_STRIP)[:_LONGEST] or None
 
 
-def _runs(utterance: Utterance, values: Values, tool: Tool) -> Iterator[tuple[int, int, int]]:
+def _runs(utterance: ParsedText, values: MessageValues, tool: OfferedTool) -> Iterator[tuple[int, int, int]]:
     """First and last token of each run, and how many telling words it has."""
     first = last = -1
     telling = 0
-    typed = _typed_spans(values)
+    typed = _find_value_spans(values)
     for at, token in enumerate(utterance.tokens):
         breaks = at > 0 and _is_break(utterance.text[utterance.tokens[at - 1].end : token.start])
         if first >= 0 and breaks:
@@ -62,14 +62,14 @@ def _runs(utterance: Utterance, values: Values, tool: Tool) -> Iterator[tuple[in
         yield first, last, telling
 
 
-def _tells(token: Token, at: int, utterance: Utterance, tool: Tool) -> bool:
+def _tells(token: Token, at: int, utterance: ParsedText, tool: OfferedTool) -> bool:
     if token.text.isdigit() or is_stop(token.text):
         return False
     mention = next((each for each in utterance.mentions if each.first <= at <= each.last), None)
     return mention is None or not _is_spent(mention, tool)
 
 
-def _is_spent(mention: Mention, tool: Tool) -> bool:
+def _is_spent(mention: Mention, tool: OfferedTool) -> bool:
     """The words say what to do, or with what kind of thing; they do not name the thing."""
     known = concepts()
     own = {*tool.objects, tool.action, "product", "stock", "availability", "status", "quantity", "price", "order"}
@@ -84,7 +84,7 @@ def _is_break(between: str) -> bool:
     return any(letter in between for letter in ".,;:!?()\n")
 
 
-def _typed_spans(values: Values) -> list[tuple[int, int]]:
+def _find_value_spans(values: MessageValues) -> list[tuple[int, int]]:
     codes = {code.span for code in values.codes if not code.about and code.text.isdigit()}
     return [span for span in values.spans if span not in codes]
 
@@ -93,7 +93,9 @@ def _within(token: Token, spans: list[tuple[int, int]]) -> bool:
     return any(start <= token.start < end for start, end in spans)
 
 
-def person_in(utterance: Utterance, values: Values, *, bare: bool, spent: frozenset[str] = frozenset()) -> str | None:
+def person_in(
+    utterance: ParsedText, values: MessageValues, *, bare: bool, spent: frozenset[str] = frozenset()
+) -> str | None:
     """A name after "my name is"; with `bare`, an answer that is nothing but a name. `spent` words meant a choice."""
     for start in _after(utterance, "name"):
         taken = _name_from(utterance, start, values)
@@ -120,7 +122,7 @@ def person_in(utterance: Utterance, values: Values, *, bare: bool, spent: frozen
     return text if looks_right and "?" not in utterance.text and not _is_break(text) else None
 
 
-def _name_from(utterance: Utterance, start: int, values: Values) -> str | None:
+def _name_from(utterance: ParsedText, start: int, values: MessageValues) -> str | None:
     taken: list[Token] = []
     typed = list(values.spans)
     for token in utterance.tokens:
@@ -139,7 +141,7 @@ def _name_from(utterance: Utterance, start: int, values: Values) -> str | None:
     return text if text[0].isupper() or script(text) == "he" else None
 
 
-def reason_in(utterance: Utterance, *, bare: bool) -> str | None:
+def reason_in(utterance: ParsedText, *, bare: bool) -> str | None:
     for start in _after(utterance, "reason"):
         text = _to_sentence_end(utterance.text, start)
         if text:
@@ -147,7 +149,7 @@ def reason_in(utterance: Utterance, *, bare: bool) -> str | None:
     return utterance.text.strip(_STRIP)[:_LONGEST] or None if bare and "?" not in utterance.text else None
 
 
-def address_in(utterance: Utterance, values: Values, *, bare: bool) -> str | None:
+def address_in(utterance: ParsedText, values: MessageValues, *, bare: bool) -> str | None:
     """What follows "deliver to" and has the looks of an address; with `bare`, what is left of the answer."""
     for start in (*_after(utterance, "address"), *_behind_codes(utterance, values)):
         text = _without(utterance.text, start, values)
@@ -157,7 +159,7 @@ def address_in(utterance: Utterance, values: Values, *, bare: bool) -> str | Non
     return text if bare and _looks_like_address(text) and "?" not in utterance.text else None
 
 
-def _behind_codes(utterance: Utterance, values: Values) -> Iterator[int]:
+def _behind_codes(utterance: ParsedText, values: MessageValues) -> Iterator[int]:
     """Hebrew says "order 12345 to-Herzl street 5" with the "to" as a letter of the next word."""
     for code in values.codes:
         rest = utterance.text[code.span[1] :]
@@ -165,7 +167,7 @@ def _behind_codes(utterance: Utterance, values: Values) -> Iterator[int]:
             yield code.span[1] + 2
 
 
-def _without(text: str, start: int, values: Values) -> str:
+def _without(text: str, start: int, values: MessageValues) -> str:
     """The rest of the text from `start`, up to its end or to a value that belongs elsewhere."""
     ends = [code.span[0] for code in values.codes if code.about and code.span[0] >= start]
     leads = [code.span[1] for code in values.codes if code.about and start <= code.span[0] <= start + 20]
@@ -187,9 +189,9 @@ def _to_sentence_end(text: str, start: int) -> str:
     return text[start : end.start() if end else len(text)].strip(_STRIP)[:_LONGEST]
 
 
-def _after(utterance: Utterance, what: str) -> Iterator[int]:
+def _after(utterance: ParsedText, what: str) -> Iterator[int]:
     """Where a value may begin: behind each listed phrase that stands in the text, longest phrases first."""
-    lowered = folded(utterance.text)
+    lowered = fold_letters(utterance.text)
     listed = sorted({phrase for language in LANGUAGES for phrase in words(language).after[what]}, key=len, reverse=True)
     for phrase in listed:
         at = lowered.rfind(phrase)
@@ -199,15 +201,15 @@ def _after(utterance: Utterance, what: str) -> Iterator[int]:
             yield end
 
 
-def choice_in(utterance: Utterance, param: Param, tool: Tool) -> Json:
+def choice_in(utterance: ParsedText, param: Param, tool: OfferedTool) -> Json:
     """The one listed choice that the words point at; None when none or several do."""
     said = keys_in(utterance)
     own = {*tool.objects, tool.action, *(concept for piece in pieces(param.name) for concept in meanings(piece))}
-    lowered = f" {folded(utterance.text)} "
+    lowered = f" {fold_letters(utterance.text)} "
     known = aliases(param)
     scored: list[tuple[float, Json]] = []
     for choice in choices(param.schema):
-        texts = [folded(name).replace("_", " ") for name in (str(choice), known.get(str(choice), "")) if name]
+        texts = [fold_letters(name).replace("_", " ") for name in (str(choice), known.get(str(choice), "")) if name]
         if any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", lowered) for text in texts):
             scored.append((2.0, choice))
             continue
@@ -220,7 +222,7 @@ def choice_in(utterance: Utterance, param: Param, tool: Tool) -> Json:
     return chosen[0] if len(chosen) == 1 else None
 
 
-def keys_in(utterance: Utterance) -> set[str]:
+def keys_in(utterance: ParsedText) -> set[str]:
     """Concepts where words have one, stems where they do not; "get" and "show" tell nothing."""
     known = concepts()
     keys: set[str] = set()

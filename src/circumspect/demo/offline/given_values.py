@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from circumspect.demo.offline.free_text import address_in, person_in
-from circumspect.demo.offline.lexicon import Utterance, folded, is_stop, read
-from circumspect.demo.offline.page_view import Listed, keys_of, shared
-from circumspect.demo.offline.slot_values import Values, values
+from circumspect.demo.offline.lexicon import ParsedText, fold_letters, is_stop, read
+from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, keys_of
+from circumspect.demo.offline.slot_values import MessageValues, values
 
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b")
 _LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
@@ -38,7 +38,7 @@ _LABELLED = r"{name}\s*(?:is|=|:|-|равен|это|הוא|היא)\s*(?P<value>
 
 
 @dataclass(frozen=True)
-class Talk:
+class UserMessages:
     """What the user said, the newest message last."""
 
     messages: tuple[str, ...]
@@ -48,68 +48,68 @@ class Talk:
         return "\n".join(self.messages)
 
     @cached_property
-    def heard(self) -> tuple[tuple[Utterance, Values], ...]:
+    def readings(self) -> tuple[tuple[ParsedText, MessageValues], ...]:
         return tuple((one, values(one, None)) for one in map(read, self.messages))
 
     @cached_property
     def dates(self) -> tuple[str, ...]:
-        return tuple(day.isoformat() for _, found in self.heard for day, _ in found.moments.dates)
+        return tuple(day.isoformat() for _, found in self.readings for day, _ in found.moments.dates)
 
 
-def given(field: Listed, talk: Talk, dates_before: int = 0) -> str | None:
+def find_field_value(field: ElementLine, talk: UserMessages, dates_before: int = 0) -> str | None:
     """`dates_before` is how many fields for dates came before this one: each takes the next date that was said."""
-    name = folded(field.name)
+    name = fold_letters(field.name)
     if field.value:
         return field.value
     if _SECRET.search(name):
         return None
     if field.options:
         return _option(field.options, talk)
-    if labelled := re.search(_LABELLED.format(name=re.escape(name)), folded(talk.text)):
+    if labelled := re.search(_LABELLED.format(name=re.escape(name)), fold_letters(talk.text)):
         return talk.text[labelled.start("value") : labelled.end("value")].strip()
-    return _typed(field, name, talk, dates_before)
+    return _find_by_kind(field, name, talk, dates_before)
 
 
-def is_date(field: Listed) -> bool:
+def is_date(field: ElementLine) -> bool:
     return field.type == "date" or bool(_BIRTH.search(field.name) or _DAY.search(field.name))
 
 
-def _typed(field: Listed, name: str, talk: Talk, dates_before: int) -> str | None:
+def _find_by_kind(field: ElementLine, name: str, talk: UserMessages, dates_before: int) -> str | None:
     """By what kind of thing the field is for."""
     kinds = keys_of(field.name)
     if is_date(field):
         return talk.dates[dates_before] if dates_before < len(talk.dates) else None
     if field.type == "email" or "email" in kinds:
-        return next((text for _, found in talk.heard for text, _ in found.emails), None)
+        return next((text for _, found in talk.readings for text, _ in found.emails), None)
     if field.type == "tel" or "phone" in kinds:
         return _phone(talk)
     if "iban" in name:
         found = _IBAN.search(talk.text)
         return found[0] if found else None
     if kinds & {"amount", "quantity", "price"} or field.type == "number":
-        return next((one.text for _, heard in talk.heard for one in heard.amounts), None)
+        return next((one.text for _, heard in talk.readings for one in heard.amounts), None)
     if _POST.search(name):
         found = _POSTAL.search(talk.text)
         return found[0] if found else None
     if "address" in kinds or "street" in name or _PLACE.search(name):
         return _address(talk, city=bool(_PLACE.search(name)))
-    return _named(name, talk) if _PERSON.search(name) else _code(kinds, talk)
+    return _find_name_part(name, talk) if _PERSON.search(name) else _code(kinds, talk)
 
 
-def _option(options: Sequence[str], talk: Talk) -> str | None:
+def _option(options: Sequence[str], talk: UserMessages) -> str | None:
     said = keys_of(talk.text)
-    named = [one for one in options if (keys := keys_of(one)) and shared(keys, said) == keys]
+    named = [one for one in options if (keys := keys_of(one)) and find_shared_keys(keys, said) == keys]
     return named[0] if len(named) == 1 else None
 
 
-def _phone(talk: Talk) -> str | None:
-    whole = next((text for _, found in talk.heard for text, _ in found.phones), None)
+def _phone(talk: UserMessages) -> str | None:
+    whole = next((text for _, found in talk.readings for text, _ in found.phones), None)
     local = _LOCAL_PHONE.search(talk.text)
     return whole or (local[0] if local else None)
 
 
-def _address(talk: Talk, *, city: bool) -> str | None:
-    for utterance, found in talk.heard:
+def _address(talk: UserMessages, *, city: bool) -> str | None:
+    for utterance, found in talk.readings:
         stated = _ADDRESS.search(utterance.text)
         text = stated["text"] if stated else address_in(utterance, found, bare=False)
         if text and any(sign.isdigit() for sign in text):
@@ -118,7 +118,7 @@ def _address(talk: Talk, *, city: bool) -> str | None:
     return None
 
 
-def _named(name: str, talk: Talk) -> str | None:
+def _find_name_part(name: str, talk: UserMessages) -> str | None:
     """A field for part of a name takes that part; one name by itself is a first name."""
     whole = _person(talk)
     parts = whole.split() if whole else []
@@ -127,7 +127,7 @@ def _named(name: str, talk: Talk) -> str | None:
     return parts[0] if parts and _FIRST.search(name) else whole
 
 
-def _surname(talk: Talk) -> str | None:
+def _surname(talk: UserMessages) -> str | None:
     """Said by itself, when it was asked for: "Kumar, born 12 April"."""
     for text in talk.messages[1:]:
         if (hit := _ALONE.match(text)) and not read(hit["name"]).mentions:
@@ -135,18 +135,18 @@ def _surname(talk: Talk) -> str | None:
     return None
 
 
-def _person(talk: Talk) -> str | None:
-    for utterance, found in talk.heard:
+def _person(talk: UserMessages) -> str | None:
+    for utterance, found in talk.readings:
         if named := person_in(utterance, found, bare=False):
             return named
     # "Add patient Jaswanth": a word with a capital that no list knows, anywhere but at the beginning.
     for text in talk.messages:
         for hit in _TITLE.finditer(text):
-            if not read(hit[0]).mentions and not is_stop(folded(hit[0])):
+            if not read(hit[0]).mentions and not is_stop(fold_letters(hit[0])):
                 return hit[0]
     return None
 
 
-def _code(kinds: frozenset[str], talk: Talk) -> str | None:
+def _code(kinds: frozenset[str], talk: UserMessages) -> str | None:
     """A number that was said to be about such a thing."""
-    return next((one.text for _, found in talk.heard for one in found.codes if one.about & kinds), None)
+    return next((one.text for _, found in talk.readings for one in found.codes if one.about & kinds), None)

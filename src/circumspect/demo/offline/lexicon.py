@@ -27,7 +27,7 @@ _LONGEST = 2000
 """Characters of a message that are read; what a person wants is said well before that."""
 
 
-def folded(text: str) -> str:
+def fold_letters(text: str) -> str:
     """Lower case, one spelling for each letter. Same length as the text, so that positions stay valid."""
     lowered = text.lower()
     return (lowered if len(lowered) == len(text) else text).translate(_FOLD)
@@ -64,7 +64,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class ParsedText:
     text: str
     tokens: tuple[Token, ...]
     mentions: tuple[Mention, ...]
@@ -94,7 +94,7 @@ class Utterance:
 
 
 @dataclass(frozen=True)
-class Words:
+class LanguageLexicon:
     """One language's file."""
 
     language: Language
@@ -166,30 +166,30 @@ def concepts() -> Concepts:
 
 
 @cache
-def words(language: Language) -> Words:
+def words(language: Language) -> LanguageLexicon:
     data = _file(language)
-    return Words(
+    return LanguageLexicon(
         language=language,
         names=data["names"],
         pairs=data["pairs"],
         done=data["done"],
         values=data["values"],
         sentences=data["sentences"],
-        stop=frozenset(map(folded, data["stop"])),
-        inside=frozenset(map(folded, data["inside"])),
-        after={kind: tuple(map(folded, phrases)) for kind, phrases in data["after"].items()},
-        until=frozenset(map(folded, data["until"])),
-        months=_numbered(data["months"], 1),
-        weekdays=_numbered(data["weekdays"], 0),
-        days={folded(word): int(ahead) for ahead, listed in data["days"].items() for word in listed},
-        clock={kind: tuple(map(folded, listed)) for kind, listed in data["clock"].items()},
-        numbers={folded(word): int(value) for word, value in data["numbers"].items()},
-        currencies={folded(word): code for code, listed in data["currencies"].items() for word in listed},
+        stop=frozenset(map(fold_letters, data["stop"])),
+        inside=frozenset(map(fold_letters, data["inside"])),
+        after={kind: tuple(map(fold_letters, phrases)) for kind, phrases in data["after"].items()},
+        until=frozenset(map(fold_letters, data["until"])),
+        months=_number_words(data["months"], 1),
+        weekdays=_number_words(data["weekdays"], 0),
+        days={fold_letters(word): int(ahead) for ahead, listed in data["days"].items() for word in listed},
+        clock={kind: tuple(map(fold_letters, listed)) for kind, listed in data["clock"].items()},
+        numbers={fold_letters(word): int(value) for word, value in data["numbers"].items()},
+        currencies={fold_letters(word): code for code, listed in data["currencies"].items() for word in listed},
     )
 
 
-def _numbered(lists: Iterable[Iterable[str]], first: int) -> Mapping[str, int]:
-    return {folded(word): number for number, listed in enumerate(lists, first) for word in listed}
+def _number_words(lists: Iterable[Iterable[str]], first: int) -> Mapping[str, int]:
+    return {fold_letters(word): number for number, listed in enumerate(lists, first) for word in listed}
 
 
 def say(language: Language, key: str, /, **values: str) -> str:
@@ -199,10 +199,10 @@ def say(language: Language, key: str, /, **values: str) -> str:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read(text: str) -> Utterance:
+def read(text: str) -> ParsedText:
     """Everything the text mentions, longest phrase first; what lies inside a longer mention is not mentioned again."""
     text = _POINTS.sub("", text[:_LONGEST])
-    tokens = tuple(Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(folded(text)))
+    tokens = tuple(Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(fold_letters(text)))
     matched = [matches(token.text) for token in tokens]
     found: dict[tuple[int, int], dict[str, int]] = {}
     for start in range(len(tokens)):
@@ -210,7 +210,7 @@ def read(text: str) -> Utterance:
             sizes = found.setdefault((start, start + len(phrase.parts) - 1), {})
             sizes[phrase.concept] = max(sizes.get(phrase.concept, 0), phrase.size)
     mentions = [Mention(_longest(sizes), *span) for span, sizes in _outermost(found)]
-    return Utterance(text, tokens, tuple(_with_negation(mentions, tokens)))
+    return ParsedText(text, tokens, tuple(_with_negation(mentions, tokens)))
 
 
 def _phrases_at(start: int, matched: list[frozenset[tuple[str, str]]]) -> Iterator[_Phrase]:
@@ -287,7 +287,7 @@ def _patterns(language: str) -> _Patterns:
     phrases: dict[tuple[str, ...], list[_Phrase]] = {}
     for concept, listed in _file(language)["words"].items():
         for entry in listed:
-            for spelled in _spelled(language, folded(entry)):
+            for spelled in _expand_entry(language, fold_letters(entry)):
                 parts.update(spelled)
                 size = sum(len(part.lstrip("=!")) for part in spelled)
                 phrases.setdefault(spelled[:2], []).append(_Phrase(spelled, concept, size))
@@ -295,12 +295,12 @@ def _patterns(language: str) -> _Patterns:
     return _Patterns(frozenset(parts - exact), exact, {first: tuple(rest) for first, rest in phrases.items()})
 
 
-def _spelled(language: str, entry: str) -> Iterator[tuple[str, ...]]:
+def _expand_entry(language: str, entry: str) -> Iterator[tuple[str, ...]]:
     """A listed entry as the token patterns it stands for: a stem, `=word` (Hebrew, prefixes allowed) or `!word`."""
     mark = entry[0] if entry[0] in "=!" else ""
     parts = [match.group() for match in _TOKEN.finditer(entry)]
     if language == "en":
-        forms = {parts[-1]} if mark else inflected(parts[-1])
+        forms = {parts[-1]} if mark else inflect(parts[-1])
         yield from (tuple(f"!{part}" for part in (*parts[:-1], form)) for form in sorted(forms))
         return
     if language == "ru" and mark:
@@ -309,7 +309,7 @@ def _spelled(language: str, entry: str) -> Iterator[tuple[str, ...]]:
     yield tuple(f"{mark or ('!' if len(part) < 3 else '')}{part}" for part in parts)
 
 
-def inflected(word: str) -> set[str]:
+def inflect(word: str) -> set[str]:
     """The regular forms of an English word."""
     forms = {word, f"{word}s", f"{word}es", f"{word}ed", f"{word}ing", f"{word}'s"}
     if word.endswith("e"):

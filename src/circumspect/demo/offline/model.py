@@ -23,7 +23,7 @@ class OfflineModel:
         return NAME
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        text, calls = _answered(request)
+        text, calls = _answer(request)
         return ModelReply(text, _usage(request, text, calls), calls, "tool_calls" if calls else "stop")
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
@@ -33,12 +33,12 @@ class OfflineModel:
         yield reply
 
 
-def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
+def _answer(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     # Loaded on first use: whoever only names the model does not pay for its words.
     if request.purpose == "draft":
-        return _drafted(request)
+        return _draft(request)
     if request.purpose == "phrase":
-        return _phrased(request), ()
+        return _phrase_last_result(request), ()
     if request.purpose == "critique" and request.messages:
         from circumspect.demo.offline.critiques import judge
 
@@ -49,10 +49,10 @@ def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
         if is_form(request):
             return json.dumps(analyse(request), ensure_ascii=False), ()
     if request.purpose in ("analyse", "evaluate", "verify", "summarise"):
-        from circumspect.demo.offline.page_reasoning import is_reasoning, reasoned
+        from circumspect.demo.offline.page_reasoning import answer_request, is_reasoning
 
         if is_reasoning(request):
-            found = reasoned(request)
+            found = answer_request(request)
             return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ()
     if request.schema is not None:
         from circumspect.demo.offline.cautious import cautious
@@ -64,7 +64,7 @@ def _answered(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     )
 
 
-def _drafted(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
+def _draft(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     from circumspect.demo.offline.drafts import propose
     from circumspect.demo.offline.page_steps import drive, is_driving
 
@@ -92,17 +92,17 @@ def _drafted(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     return proposal.text, (ToolCall(call.tool, call.arguments, id=f"offline_{call.hash[:12]}"),)
 
 
-def _phrased(request: ModelRequest) -> str:
-    from circumspect.demo.offline.drafts import called_tool
-    from circumspect.demo.offline.request_view import see
-    from circumspect.demo.offline.result_words import phrased
+def _phrase_last_result(request: ModelRequest) -> str:
+    from circumspect.demo.offline.drafts import find_called_tool
+    from circumspect.demo.offline.request_view import read_request
+    from circumspect.demo.offline.result_words import phrase_result
 
-    seen = see(request)
+    seen = read_request(request)
     if not seen.messages or seen.messages[-1].role != "tool":
         raise ModelRefused(
             "There is no tool result to phrase.", fix="Send the tool's result as the last message of the request."
         )
-    return phrased(seen.messages[-1].text, called_tool(seen), seen.language)
+    return phrase_result(seen.messages[-1].text, find_called_tool(seen), seen.language)
 
 
 def _usage(request: ModelRequest, text: str, calls: tuple[ToolCall, ...]) -> ModelUsage:

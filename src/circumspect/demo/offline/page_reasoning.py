@@ -11,10 +11,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from circumspect.demo.offline.given_values import Talk, given, is_date
-from circumspect.demo.offline.lexicon import concepts, folded, is_stop, read
-from circumspect.demo.offline.page_task import Task, mentions, say
-from circumspect.demo.offline.page_view import TYPED, USED, Listed, Screen, covered, keys_of, share, shared
+from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
+from circumspect.demo.offline.lexicon import concepts, fold_letters, is_stop, read
+from circumspect.demo.offline.page_task import ReasoningTask, mentions, say
+from circumspect.demo.offline.page_view import (
+    TYPED,
+    USED,
+    ElementLine,
+    Screen,
+    find_shared_keys,
+    keys_of,
+    measure_coverage,
+    measure_overlap,
+)
 from circumspect.values import Json, ModelRequest
 
 FORMS = ("source", "solved", "can_proceed")
@@ -36,8 +45,8 @@ def is_reasoning(request: ModelRequest) -> bool:
     return request.purpose == "summarise" and {"page", "results"} <= keys
 
 
-def reasoned(request: ModelRequest) -> dict[str, Json] | str:
-    task = Task(request)
+def answer_request(request: ModelRequest) -> dict[str, Json] | str:
+    task = ReasoningTask(request)
     match request.purpose:
         case "analyse":
             return _analysis(task)
@@ -59,86 +68,91 @@ class _Needs:
 # --- step 1 ---------------------------------------------------------------------------------------------------------
 
 
-def _analysis(task: Task) -> dict[str, Json]:
+def _analysis(task: ReasoningTask) -> dict[str, Json]:
     """In the order in which places are looked at; the first that has everything is the source."""
     needs = _form_needs(task)
-    for found in (_remembered(task), _on_screen(task, needs), _written_down(task), _unknown(task)):
+    for found in (_look_in_memory(task), _look_on_screen(task, needs), _look_in_documents(task), _unknown(task)):
         if found is not None:
             return found
-    return _filled(task, "WEB_SEARCH", _LIKELY, "It is a question that the web may answer.", ("question",))
+    return _fill_form(task, "WEB_SEARCH", _LIKELY, "It is a question that the web may answer.", ("question",))
 
 
-def _remembered(task: Task) -> dict[str, Json] | None:
+def _look_in_memory(task: ReasoningTask) -> dict[str, Json] | None:
     utterance = read(task.text)
     if utterance.has("greeting", "thanks", "bye") and len(utterance.tokens) <= 4:
-        return _filled(task, "MEMORY", _SURE, "Small talk needs no information.", ("chat_history",))
+        return _fill_form(task, "MEMORY", _SURE, "Small talk needs no information.", ("chat_history",))
     earlier = [keys_of(text) for text in task.talk.messages[:-1]]
-    if mentions(task.text, "remembering") and any(shared(task.keys, keys) for keys in earlier):
-        return _filled(task, "MEMORY", _SURE, "It was said earlier in the conversation.", ("chat_history",))
+    if mentions(task.text, "remembering") and any(find_shared_keys(task.keys, keys) for keys in earlier):
+        return _fill_form(task, "MEMORY", _SURE, "It was said earlier in the conversation.", ("chat_history",))
     return None
 
 
-def _on_screen(task: Task, needs: _Needs | None) -> dict[str, Json] | None:
+def _look_on_screen(task: ReasoningTask, needs: _Needs | None) -> dict[str, Json] | None:
     element = _element(task)
     if needs is not None and not (task.uses_screen and element):
         if not needs.missing:
             why = "Everything the form asks for was said in the conversation."
-            return _filled(task, "MEMORY", _SURE, why, ("chat_history", "page_dom"), known=needs.known)
+            return _fill_form(task, "MEMORY", _SURE, why, ("chat_history", "page_dom"), known=needs.known)
         why = "The form on the page asks for values that nobody has said."
-        return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=needs.missing, known=needs.known)
+        return _fill_form(task, "ASK_USER", 0.9, why, ("page_dom",), missing=needs.missing, known=needs.known)
     if element is not None and not task.asks:
-        if element.role in TYPED and not element.options and given(element, task.talk) is None and not task.uses_screen:
+        if (
+            element.role in TYPED
+            and not element.options
+            and find_field_value(element, task.talk) is None
+            and not task.uses_screen
+        ):
             why = "The field is on the page, and nobody has said what to put into it."
-            return _filled(task, "ASK_USER", 0.9, why, ("page_dom",), missing=(element.name,))
-        return _filled(task, "PAGE", _SURE, "What the message names is on the page.", ("page_dom",))
-    how = _best(task.keys, task.screen.sentences, _said_above(task.screen))
-    return None if how < _PARTLY else _graded(task, "PAGE", how, "The page says it.", "page_dom")
+            return _fill_form(task, "ASK_USER", 0.9, why, ("page_dom",), missing=(element.name,))
+        return _fill_form(task, "PAGE", _SURE, "What the message names is on the page.", ("page_dom",))
+    how = _best(task.keys, task.screen.sentences, _find_heading_keys(task.screen))
+    return None if how < _PARTLY else _grade_source(task, "PAGE", how, "The page says it.", "page_dom")
 
 
-def _written_down(task: Task) -> dict[str, Json] | None:
+def _look_in_documents(task: ReasoningTask) -> dict[str, Json] | None:
     how = _best(task.topic, task.documents)
     if how < _PARTLY:
         return None
-    needs = _stated_needs(task, task.documents)
+    needs = _find_stated_needs(task, task.documents)
     if needs.missing:
         why = "The documents say what it takes, and nobody has said all of that."
-        return _filled(task, "ASK_USER", 0.9, why, ("documents",), missing=needs.missing, known=needs.known)
-    return _graded(task, "KNOWLEDGE", how, "The organisation's own documents say it.", "documents")
+        return _fill_form(task, "ASK_USER", 0.9, why, ("documents",), missing=needs.missing, known=needs.known)
+    return _grade_source(task, "KNOWLEDGE", how, "The organisation's own documents say it.", "documents")
 
 
-def _unknown(task: Task) -> dict[str, Json] | None:
+def _unknown(task: ReasoningTask) -> dict[str, Json] | None:
     """An order that nothing at hand explains: only the user can say more, or the web says how it is done."""
     if not task.keys or (not task.asks and len(task.topic) <= 1 and not read(task.text).has(*concepts().actions)):
-        return _filled(task, "ASK_USER", _GUESS, "It does not say what is wanted.", ())
+        return _fill_form(task, "ASK_USER", _GUESS, "It does not say what is wanted.", ())
     if task.asks:
         return None
     number = any(key.startswith("#") for key in task.keys)
     if mentions(task.text, "trouble") and not number:
         why = "Which trouble it is, only the user can tell."
-        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=("error_details",))
+        return _fill_form(task, "ASK_USER", _LIKELY, why, (), missing=("error_details",))
     personal = read(task.text).has("personal")
     private = [key for key in ("phone", "email", "address", "password", "card", "coupon", "name") if key in task.keys]
     if personal and private and not number:
         why = "The value is the user's own, and it was not said."
-        return _filled(task, "ASK_USER", _LIKELY, why, (), missing=tuple(private[:1]))
+        return _fill_form(task, "ASK_USER", _LIKELY, why, (), missing=tuple(private[:1]))
     why = "How it is done here is not known; it can be looked up."
-    return _filled(task, "WEB_SEARCH", _WEAK, why, (), external=("procedure",))
+    return _fill_form(task, "WEB_SEARCH", _WEAK, why, (), external=("procedure",))
 
 
-def _element(task: Task) -> Listed | None:
+def _element(task: ReasoningTask) -> ElementLine | None:
     """The thing on the page that is named; where several are, the one whose name says most of it."""
     best, most = None, 0.0
     for one in task.screen.elements:
         if one.role not in USED or one.disabled:
             continue
         for name in (one.name, *one.options):
-            named, meant = share(name, task.keys), share(task.wanted, keys_of(name))
+            named, meant = measure_overlap(name, task.keys), measure_overlap(task.wish_text, keys_of(name))
             if named >= _NAMED and (task.uses_screen or meant >= _MEANT) and named + meant > most:
                 best, most = one, named + meant
     return best
 
 
-def _form_needs(task: Task) -> _Needs | None:
+def _form_needs(task: ReasoningTask) -> _Needs | None:
     """None where no form on the page is about what is asked for."""
     if task.asks:
         return None
@@ -147,17 +161,17 @@ def _form_needs(task: Task) -> _Needs | None:
         fields = [one for one in inside if one.role in TYPED]
         names = [form.name, *(one.name for one in inside if one.role == "button")]
         names += [option for one in fields for option in one.options]
-        if any(one.required for one in fields) and any(shared(keys_of(name), task.keys) for name in names):
+        if any(one.required for one in fields) and any(find_shared_keys(keys_of(name), task.keys) for name in names):
             return _needs_of(fields, task.talk)
     return None
 
 
-def _needs_of(fields: Iterable[Listed], talk: Talk) -> _Needs:
+def _needs_of(fields: Iterable[ElementLine], talk: UserMessages) -> _Needs:
     known: dict[str, str] = {}
     missing: list[str] = []
     dates = 0
     for one in fields:
-        value = given(one, talk, dates)
+        value = find_field_value(one, talk, dates)
         dates += is_date(one)
         if value is not None:
             known[one.name] = value
@@ -166,7 +180,7 @@ def _needs_of(fields: Iterable[Listed], talk: Talk) -> _Needs:
     return _Needs(known, tuple(missing))
 
 
-def _stated_needs(task: Task, sentences: Iterable[str]) -> _Needs:
+def _find_stated_needs(task: ReasoningTask, sentences: Iterable[str]) -> _Needs:
     """What a text calls necessary, where something is to be done: "required fields are name and date of birth"."""
     if task.asks:
         return _Needs()
@@ -178,7 +192,7 @@ def _stated_needs(task: Task, sentences: Iterable[str]) -> _Needs:
             named = [part.strip(" .,:") for part in _LIST.split(after[-1])]
             wanted = [part for part in named if 1 <= len(part.split()) <= 4]
             if len(after) > 1 and wanted:
-                return _needs_of([Listed("", "textbox", _bare(part), required=True) for part in wanted], task.talk)
+                return _needs_of([ElementLine("", "textbox", _bare(part), required=True) for part in wanted], task.talk)
     return _Needs()
 
 
@@ -189,11 +203,11 @@ def _bare(name: str) -> str:
 # --- step 3 ---------------------------------------------------------------------------------------------------------
 
 
-def _judgement(task: Task) -> dict[str, Json]:
+def _judgement(task: ReasoningTask) -> dict[str, Json]:
     how = _best(task.topic, task.results)
     queries = _QUERIES.findall(task.request.instructions)
     solved = how >= _PARTLY
-    refined = "" if solved else _refined(task, queries)
+    refined = "" if solved else _refine_query(task, queries)
     return {
         "reasoning": "A result shares the words of the question." if solved else "No result answers the question.",
         "evidence": _evidence(task.titles[:1] if solved else (), how),
@@ -205,20 +219,20 @@ def _judgement(task: Task) -> dict[str, Json]:
     }
 
 
-def _refined(task: Task, queries: Iterable[str]) -> str:
+def _refine_query(task: ReasoningTask, queries: Iterable[str]) -> str:
     """With what the page is called, or without it: whichever was not tried yet."""
-    tried = {frozenset(folded(query).split()) for query in queries}
+    tried = {frozenset(fold_letters(query).split()) for query in queries}
     for query in (_query(task, named=True), _query(task, named=False), " ".join(_telling(task.text)[:3])):
-        if query and frozenset(folded(query).split()) not in tried:
+        if query and frozenset(fold_letters(query).split()) not in tried:
             return query
     return ""
 
 
-def _query(task: Task, *, named: bool) -> str:
+def _query(task: ReasoningTask, *, named: bool) -> str:
     words = _telling(task.text)
     product = _PRODUCT.match(task.screen.title)
     if named and product:
-        words += [word for word in product[1].split() if folded(word) not in map(folded, words)]
+        words += [word for word in product[1].split() if fold_letters(word) not in map(fold_letters, words)]
     return " ".join(words)
 
 
@@ -230,12 +244,12 @@ def _telling(text: str) -> list[str]:
 # --- step 4 ---------------------------------------------------------------------------------------------------------
 
 
-def _completeness(task: Task) -> dict[str, Json]:
-    needs = _form_needs(task) or _stated_needs(task, (*task.documents, *task.results))
+def _completeness(task: ReasoningTask) -> dict[str, Json]:
+    needs = _form_needs(task) or _find_stated_needs(task, (*task.documents, *task.results))
     how = max(
         _best(task.topic, task.results),
         _best(task.topic, task.documents),
-        _best(task.keys, task.screen.sentences, _said_above(task.screen)),
+        _best(task.keys, task.screen.sentences, _find_heading_keys(task.screen)),
     )
     enough = how >= _PARTLY or (not task.asks and bool(needs.known)) or _element(task) is not None
     proceed = enough and not needs.missing
@@ -262,12 +276,12 @@ def _sureness(needs: _Needs, how: float) -> float:
 # --- what is filled in ----------------------------------------------------------------------------------------------
 
 
-def _graded(task: Task, source: str, how: float, why: str, place: str) -> dict[str, Json]:
-    return _filled(task, source, 0.92 if how >= _ANSWERS else _WEAK, why, (place,))
+def _grade_source(task: ReasoningTask, source: str, how: float, why: str, place: str) -> dict[str, Json]:
+    return _fill_form(task, source, 0.92 if how >= _ANSWERS else _WEAK, why, (place,))
 
 
-def _filled(
-    task: Task,
+def _fill_form(
+    task: ReasoningTask,
     source: str,
     confidence: float,
     why: str,
@@ -300,7 +314,7 @@ def _filled(
     }
 
 
-def _changes(task: Task) -> bool:
+def _changes(task: ReasoningTask) -> bool:
     if task.asks:
         return False
     known = concepts()
@@ -315,7 +329,7 @@ def _evidence(sources: Iterable[str], how: float) -> dict[str, Json]:
 
 
 def _name(label: str) -> str:
-    return "_".join(re.findall(r"\w+", folded(label)))[:60]
+    return "_".join(re.findall(r"\w+", fold_letters(label)))[:60]
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -324,10 +338,10 @@ def _name(label: str) -> str:
 def _best(asked: frozenset[str], sentences: Iterable[str], above: frozenset[str] = frozenset()) -> float:
     """How well the best sentence answers. What stands above all of them (`above`) need not be said in it again."""
     keys = [keys_of(sentence) for sentence in sentences]
-    sought = frozenset(asked - shared(asked, above)) or asked
-    return max((covered(sought, one, keys) for one in keys), default=0.0) if sought else 0.0
+    sought = frozenset(asked - find_shared_keys(asked, above)) or asked
+    return max((measure_coverage(sought, one, keys) for one in keys), default=0.0) if sought else 0.0
 
 
-def _said_above(screen: Screen) -> frozenset[str]:
+def _find_heading_keys(screen: Screen) -> frozenset[str]:
     headings = (one.name for one in screen.elements if one.role == "heading")
     return frozenset(key for text in (screen.title, *headings) for key in keys_of(text))

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, Proposal
-from circumspect.demo.offline.given_values import Talk, given, is_date
-from circumspect.demo.offline.lexicon import _file, folded, read, script
-from circumspect.demo.offline.page_view import TYPED, Listed, Screen, keys_of, screen_of, shared
+from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, OfflineProposal
+from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
+from circumspect.demo.offline.lexicon import _file, fold_letters, read, script
+from circumspect.demo.offline.page_view import TYPED, ElementLine, Screen, find_shared_keys, keys_of, screen_of
 from circumspect.values import ModelRequest, ToolCall
 
 _CLICKED = frozenset(("button", "link", "tab", "menuitem", "menuitemradio", "menuitemcheckbox", "option", "treeitem"))
@@ -29,12 +29,20 @@ def is_driving(request: ModelRequest) -> bool:
     return request.purpose == "draft" and any(block.key == "page" for block in request.blocks)
 
 
-def drive(request: ModelRequest) -> Proposal:
+def drive(request: ModelRequest) -> OfflineProposal:
     case = _Case(request)
-    for way in (_answered, _chosen, _filled, _reported, _used, _sent, _moved):
+    for way in (
+        _answer_from_page,
+        _choose_item,
+        _fill_field,
+        _report_outcome,
+        _use_named_element,
+        _submit_form,
+        _navigate,
+    ):
         if (found := way(case)) is not None:
             return found
-    return Proposal(_say(case, "lost"), LOST)
+    return OfflineProposal(_say(case, "lost"), LOST)
 
 
 @dataclass(frozen=True)
@@ -46,8 +54,8 @@ class _Case:
         return screen_of(self.request)
 
     @cached_property
-    def talk(self) -> Talk:
-        return Talk(tuple(said.text for said in self.request.messages if said.role == "user"))
+    def talk(self) -> UserMessages:
+        return UserMessages(tuple(said.text for said in self.request.messages if said.role == "user"))
 
     @cached_property
     def task(self) -> str:
@@ -57,7 +65,7 @@ class _Case:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        return _widened(keys_of(self.task), self.task)
+        return _widen_keys(keys_of(self.task), self.task)
 
     @cached_property
     def asks(self) -> bool:
@@ -71,7 +79,7 @@ class _Case:
         return tuple((call, _object(results.get(call.id, ""))) for call in calls)
 
     @cached_property
-    def tried(self) -> frozenset[str]:
+    def clicked_elements(self) -> frozenset[str]:
         """Elements that were clicked on this very page: once is enough."""
         here = _place(self.screen.url)
         return frozenset(
@@ -81,38 +89,38 @@ class _Case:
         )
 
     @cached_property
-    def sent(self) -> bool:
+    def has_submitted(self) -> bool:
         return any(call.tool == "submit" and result.get("success") for call, result in self.steps)
 
     @cached_property
-    def denied(self) -> frozenset[str]:
+    def denied_elements(self) -> frozenset[str]:
         """Elements that code would not let be used in this turn."""
         told = [said for said in self.request.messages if said.role == "tool" and said.text.startswith("DENIED")]
         ids = {said.call_id for said in told}
         calls = [call for said in self.request.messages for call in said.calls if call.id in ids or not call.id]
         return frozenset(str(call.arguments.get("element")) for call in calls)
 
-    def named(self, element: Listed) -> float:
+    def score_name(self, element: ElementLine) -> float:
         """How much of an element's name is what the task is about."""
         keys = [key for key in keys_of(element.name) if not key.startswith("#") or key in self.keys]
-        return len(shared(keys, self.keys)) / len(keys) if keys else 0.0
+        return len(find_shared_keys(keys, self.keys)) / len(keys) if keys else 0.0
 
 
 # --- the ways to go on, in the order in which they are tried ----------------------------------------------------------
 
 
-def _answered(case: _Case) -> Proposal | None:
+def _answer_from_page(case: _Case) -> OfflineProposal | None:
     """A question that the page answers."""
     if not case.asks:
         return None
     topic = keys_of(case.task)
-    best = max(case.screen.sentences, key=lambda one: len(shared(topic, keys_of(one))), default="")
-    if best and len(shared(topic, keys_of(best))) >= max(1, _ENOUGH * len(topic)):
-        return _done(case, best)
+    best = max(case.screen.sentences, key=lambda one: len(find_shared_keys(topic, keys_of(one))), default="")
+    if best and len(find_shared_keys(topic, keys_of(best))) >= max(1, _ENOUGH * len(topic)):
+        return _finish(case, best)
     return None
 
 
-def _chosen(case: _Case) -> Proposal | None:
+def _choose_item(case: _Case) -> OfflineProposal | None:
     """An open menu or list: the item that the task is about, or away with it."""
     offered = case.steps[-1][1].get("choices") if case.steps else None
     if not isinstance(offered, list):
@@ -124,23 +132,23 @@ def _chosen(case: _Case) -> Proposal | None:
         inside = [one for one in case.screen.elements if one.inside in dialogs and one.role in _CLICKED]
         best = _best(case, inside)
         return _click(case, best) if best else None
-    wanted = [one for one in items if _wanted_option(case, one)]
+    wanted = [one for one in items if _is_wanted_option(case, one)]
     best = wanted[0] if len(wanted) == 1 else _best(case, items)
     if best:
         return _click(case, best)
     call, result = case.steps[-1]
     if _mentions(case.task, "uses") and _says(case.task, str(call.arguments.get("name", ""))):
-        return _done(case, str(result.get("happened", "")))  # to open it was all that was asked for
+        return _finish(case, str(result.get("happened", "")))  # to open it was all that was asked for
     return _act(case, "press", {"key": "Escape"}, "Escape") if items else None
 
 
-def _filled(case: _Case) -> Proposal | None:
+def _fill_field(case: _Case) -> OfflineProposal | None:
     """The next field of a form about the task whose value was said."""
     dates = 0
     for field in _fields(case):
-        value = None if field.value else given(field, case.talk, dates)
+        value = None if field.value else find_field_value(field, case.talk, dates)
         dates += is_date(field)
-        if field.disabled or value is None or field.id in case.denied:
+        if field.disabled or value is None or field.id in case.denied_elements:
             continue
         arguments = {"element": field.id, "option" if field.options else "text": value}
         if any(call.arguments.get("element") == field.id and _is_same(call, arguments) for call, _ in case.steps[-6:]):
@@ -149,37 +157,39 @@ def _filled(case: _Case) -> Proposal | None:
     return None
 
 
-def _reported(case: _Case) -> Proposal | None:
+def _report_outcome(case: _Case) -> OfflineProposal | None:
     """What was sent has arrived: the page says so."""
-    if not case.sent:
+    if not case.has_submitted:
         return None
     told = [one.name for one in case.screen.elements if one.role in _TOLD and one.name]
     headings = [one.name for one in case.screen.elements if one.role == "heading" and one.name]
-    return _done(case, *(told[:1] or headings[:1] or [case.screen.title]))
+    return _finish(case, *(told[:1] or headings[:1] or [case.screen.title]))
 
 
-def _used(case: _Case) -> Proposal | None:
+def _use_named_element(case: _Case) -> OfflineProposal | None:
     """The thing that the user told to use, by its name."""
     if not _mentions(case.task, "uses"):
         return None
     wanted = keys_of(case.task)
     things = [one for one in case.screen.elements if one.role in _CLICKED | _TOGGLED and not one.disabled]
     exact = [one for one in things if _says(case.task, one.name)]
-    named = exact or [one for one in things if case.named(one) >= 1 and shared(wanted, keys_of(one.name))]
-    named = [one for one in named if one.id not in case.denied]
+    named = exact or [
+        one for one in things if case.score_name(one) >= 1 and find_shared_keys(wanted, keys_of(one.name))
+    ]
+    named = [one for one in named if one.id not in case.denied_elements]
     if not named:
         return None
     best = max(named, key=lambda one: (len(one.name), one.role == "button"))
     clicked = [result for call, result in case.steps if call.arguments.get("element") == best.id]
     if clicked:
-        return _done(case, str(clicked[-1].get("happened", ""))) if clicked[-1].get("success") else None
+        return _finish(case, str(clicked[-1].get("happened", ""))) if clicked[-1].get("success") else None
     return _click(case, best)
 
 
-def _sent(case: _Case) -> Proposal | None:
+def _submit_form(case: _Case) -> OfflineProposal | None:
     """Everything that was said is filled in: the button of the form."""
     fields = _fields(case)
-    if not fields or case.sent:
+    if not fields or case.has_submitted:
         return None
     around = {one.inside for one in fields}
     buttons = [one for one in case.screen.elements if one.role == "button" and one.inside in around]
@@ -188,17 +198,17 @@ def _sent(case: _Case) -> Proposal | None:
     return _act(case, "submit", {"element": best.id}, best.name, destructive=True) if best else None
 
 
-def _moved(case: _Case) -> Proposal | None:
+def _navigate(case: _Case) -> OfflineProposal | None:
     """Towards the page that is about the task."""
     things = [one for one in case.screen.elements if one.role in _CLICKED and one.role != "option"]
-    best = _best(case, [one for one in things if one.id not in case.tried])
+    best = _best(case, [one for one in things if one.id not in case.clicked_elements])
     return _click(case, best) if best else None
 
 
 # --- what the page has ------------------------------------------------------------------------------------------------
 
 
-def _fields(case: _Case) -> list[Listed]:
+def _fields(case: _Case) -> list[ElementLine]:
     """The fields of the form that the task is about. A form for searching is about no task that changes something."""
     screen, wanted = case.screen, keys_of(case.task)
     for form in screen.forms:
@@ -207,29 +217,29 @@ def _fields(case: _Case) -> list[Listed]:
         names = [form.name, screen.title, *(one.name for one in inside if one.role == "button")]
         names += [one.name for one in screen.elements if one.role == "heading"]
         required = any(one.required for one in fields)
-        if fields and required and any(shared(keys_of(name), wanted) for name in names):
+        if fields and required and any(find_shared_keys(keys_of(name), wanted) for name in names):
             return fields
     return []
 
 
-def _best(case: _Case, things: Iterable[Listed], at_least: float = 0.3) -> Listed | None:
+def _best(case: _Case, things: Iterable[ElementLine], at_least: float = 0.3) -> ElementLine | None:
     """The one whose name has most of what the task is about."""
     scored = [
-        (len(shared(keys_of(one.name), case.keys)), case.named(one), -at, one)
+        (len(find_shared_keys(keys_of(one.name), case.keys)), case.score_name(one), -at, one)
         for at, one in enumerate(things)
-        if not one.disabled and one.id not in case.denied and one.name
+        if not one.disabled and one.id not in case.denied_elements and one.name
     ]
     best = max(scored, default=None, key=lambda item: item[:3])
     return best[3] if best and (best[1] >= at_least or (at_least == 0.0)) else None
 
 
-def _wanted_option(case: _Case, item: Listed) -> bool:
+def _is_wanted_option(case: _Case, item: ElementLine) -> bool:
     """An item that the user said, word for word."""
     return item.role in ("option", "gridcell", "treeitem") and _says(case.talk.text, item.name)
 
 
 def _says(text: str, name: str) -> bool:
-    words, sought = folded(text).split(), folded(name).split()
+    words, sought = fold_letters(text).split(), fold_letters(name).split()
     plain = [word.strip(".,:;!?\"'“”«»()") for word in words]
     return bool(sought) and any(plain[at : at + len(sought)] == sought for at in range(len(plain)))
 
@@ -237,20 +247,20 @@ def _says(text: str, name: str) -> bool:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def _click(case: _Case, element: Listed) -> Proposal:
+def _click(case: _Case, element: ElementLine) -> OfflineProposal:
     return _act(case, "click", {"element": element.id}, element.name)
 
 
-def _act(case: _Case, tool: str, arguments: dict[str, str], name: str, *, destructive: bool = False) -> Proposal:
+def _act(case: _Case, tool: str, arguments: dict[str, str], name: str, *, destructive: bool = False) -> OfflineProposal:
     failed = bool(case.steps) and case.steps[-1][1].get("success") is False
     confidence = CLEAR - 1 if failed else CLEAR if destructive else SURE
-    return Proposal(_say(case, "next", name=name), confidence, tool, dict(arguments), (), destructive)
+    return OfflineProposal(_say(case, "next", name=name), confidence, tool, dict(arguments), (), destructive)
 
 
-def _done(case: _Case, *said: str) -> Proposal:
+def _finish(case: _Case, *said: str) -> OfflineProposal:
     told = " ".join(part.strip() for part in said if part.strip())
     text = _say(case, "done", told=told) if told else _say(case, "over")
-    return Proposal(text, SURE if told else WEAK, "done", {"answer": text})
+    return OfflineProposal(text, SURE if told else WEAK, "done", {"answer": text})
 
 
 def _say(case: _Case, key: str, **values: str) -> str:
@@ -264,10 +274,10 @@ def _mentions(text: str, kind: str) -> bool:
     return any(word.startswith(tuple(lists.get(script(text), lists["en"]))) for word in bare)
 
 
-def _widened(keys: frozenset[str], text: str) -> frozenset[str]:
+def _widen_keys(keys: frozenset[str], text: str) -> frozenset[str]:
     """With what pages call the same: who adds looks for "New", who removes for "Delete"."""
     families: Iterable[list[str]] = _file("driving")["families"]
-    words = {word.strip(".,:;!?") for word in folded(text).split()}
+    words = {word.strip(".,:;!?") for word in fold_letters(text).split()}
     more = [word for family in families if words & set(family) for word in family]
     return keys | keys_of(" ".join(more)) if more else keys
 

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from circumspect.demo.offline.given_values import Talk
-from circumspect.demo.offline.lexicon import _file, concepts, folded, read, script, stem
+from circumspect.demo.offline.given_values import UserMessages
+from circumspect.demo.offline.lexicon import _file, concepts, fold_letters, read, script, stem
 from circumspect.demo.offline.page_view import Screen, keys_of, screen_of
 from circumspect.demo.offline.slot_values import values
 from circumspect.values import ModelRequest
@@ -22,7 +22,7 @@ _TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
 
 
 @dataclass(frozen=True)
-class Task:
+class ReasoningTask:
     """The request, read: what is wanted, and what there is to go by."""
 
     request: ModelRequest
@@ -32,8 +32,8 @@ class Task:
         return screen_of(self.request)
 
     @cached_property
-    def talk(self) -> Talk:
-        return Talk(tuple(said.text for said in self.request.messages if said.role == "user"))
+    def talk(self) -> UserMessages:
+        return UserMessages(tuple(said.text for said in self.request.messages if said.role == "user"))
 
     @cached_property
     def text(self) -> str:
@@ -54,10 +54,10 @@ class Task:
     @cached_property
     def keys(self) -> frozenset[str]:
         """What the newest message is about. Words that ask for a measure or tell to click are not part of that."""
-        return keys_of(self.wanted) or keys_of(self.text)
+        return keys_of(self.wish_text) or keys_of(self.text)
 
     @cached_property
-    def wanted(self) -> str:
+    def wish_text(self) -> str:
         spare = {*_words("measures"), *_words("screen_verbs")}
         utterance = read(_without_values(self.text))
         return " ".join(utterance.text[one.start : one.end] for one in utterance.tokens if one.text not in spare)
@@ -67,7 +67,7 @@ class Task:
         """The same without names: a manual does not know who the new patient is."""
         if self.asks:
             return self.keys
-        names = {stem(folded(hit[0])) for hit in _TITLE_CASE.finditer(self.text) if not read(hit[0]).mentions}
+        names = {stem(fold_letters(hit[0])) for hit in _TITLE_CASE.finditer(self.text) if not read(hit[0]).mentions}
         return frozenset(key for key in self.keys if key not in names and not key.startswith("#")) or self.keys
 
     @cached_property
@@ -104,7 +104,7 @@ class Task:
         return next((block.text for block in self.request.blocks if block.key == key), "")
 
 
-def say(task: Task, key: str, **values: str) -> str:
+def say(task: ReasoningTask, key: str, **values: str) -> str:
     sentences = _file("reasoning")["sentences"]
     return str(sentences[task.request.language][key]).format_map(values)
 
@@ -133,14 +133,14 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def _words(kind: str) -> tuple[str, ...]:
-    return tuple(folded(word) for listed in _file("reasoning")[kind].values() for word in listed)
+    return tuple(fold_letters(word) for listed in _file("reasoning")[kind].values() for word in listed)
 
 
 def mentions(text: str, kind: str) -> bool:
     """English words whole, Hebrew ones with prefixes, Russian ones with any ending."""
     said = f" {' '.join(one.text for one in read(text).tokens)} "
     for language, listed in _file("reasoning")[kind].items():
-        for word in map(folded, listed):
+        for word in map(fold_letters, listed):
             if script(word) == language and (f" {word} " in said or (language == "ru" and f" {word}" in said)):
                 return True
             if language == "he" and any(f" {prefix}{word} " in said for prefix in "והש"):

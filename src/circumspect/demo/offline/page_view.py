@@ -33,7 +33,7 @@ _SHORTEST = 4
 
 
 @dataclass(frozen=True)
-class Listed:
+class ElementLine:
     """One element, as far as its line tells."""
 
     id: str
@@ -56,7 +56,7 @@ class Listed:
 class Screen:
     url: str = ""
     title: str = ""
-    elements: tuple[Listed, ...] = ()
+    elements: tuple[ElementLine, ...] = ()
     text: str = ""
 
     @cached_property
@@ -66,10 +66,10 @@ class Screen:
         return tuple(one.strip() for one in (*said, *_SENTENCE.split(self.text)) if one.strip())
 
     @cached_property
-    def forms(self) -> tuple[Listed, ...]:
+    def forms(self) -> tuple[ElementLine, ...]:
         return tuple(one for one in self.elements if one.role == "form")
 
-    def within(self, container: str) -> tuple[Listed, ...]:
+    def within(self, container: str) -> tuple[ElementLine, ...]:
         return tuple(one for one in self.elements if one.inside == container)
 
 
@@ -81,10 +81,10 @@ def screen_of(request: ModelRequest) -> Screen:
 @lru_cache(maxsize=64)
 def _screen(listing: str) -> Screen:
     url = title = text = ""
-    elements: list[Listed] = []
+    elements: list[ElementLine] = []
     for line in listing.splitlines():
         if found := _LINE.fullmatch(line):
-            elements.append(_listed(found))
+            elements.append(_parse_element(found))
         elif line.startswith("URL: ") and not elements:
             url = line[5:]
         elif line.startswith("Title: ") and not elements:
@@ -94,13 +94,13 @@ def _screen(listing: str) -> Screen:
     return Screen(url, title, tuple(elements), text)
 
 
-def _listed(found: re.Match[str]) -> Listed:
+def _parse_element(found: re.Match[str]) -> ElementLine:
     rest = found["rest"]
     value = _VALUE.match(rest)
     options, inside = _OPTIONS.search(rest), _INSIDE.search(rest)
     marks = rest[value.end() if value else 0 :].split(" (", 1)[0].split(" options=(", 1)[0].split()
     said = dict(mark.split("=", 1) for mark in marks if "=" in mark)
-    return Listed(
+    return ElementLine(
         id=found["id"],
         role=found["role"],
         name=found["name"],
@@ -129,7 +129,7 @@ def keys_of(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=2048)
-def share(text: str, keys: frozenset[str]) -> float:
+def measure_overlap(text: str, keys: frozenset[str]) -> float:
     """How many of the text's telling words are about something in `keys`, 0 to 1. A word of two meanings is one."""
     utterance = read(_SIGN_IN.sub("login", text))
     spent: set[int] = set()
@@ -141,10 +141,10 @@ def share(text: str, keys: frozenset[str]) -> float:
     for at, token in enumerate(utterance.tokens):
         if at not in spent and not is_stop(token.text) and not token.text.isdigit():
             words.append(frozenset((stem(token.text),)))
-    return sum(bool(shared(word, keys)) for word in words) / len(words) if words else 0.0
+    return sum(bool(find_shared_keys(word, keys)) for word in words) / len(words) if words else 0.0
 
 
-def shared(one: Iterable[str], other: Iterable[str]) -> frozenset[str]:
+def find_shared_keys(one: Iterable[str], other: Iterable[str]) -> frozenset[str]:
     """The keys of `one` that `other` has, in one form or another."""
     others = frozenset(other)
     return frozenset(key for key in one if key in others or any(_akin(key, each) for each in others))
@@ -160,9 +160,9 @@ def _akin(one: str, other: str) -> bool:
     )
 
 
-def covered(asked: frozenset[str], sentence: frozenset[str], all_sentences: Iterable[frozenset[str]]) -> float:
+def measure_coverage(asked: frozenset[str], sentence: frozenset[str], all_sentences: Iterable[frozenset[str]]) -> float:
     """How much of what was asked a sentence has, 0 to 1. A word that stands everywhere tells less than a rare one."""
-    often = {key: sum(bool(shared((key,), one)) for one in all_sentences) for key in asked}
+    often = {key: sum(bool(find_shared_keys((key,), one)) for one in all_sentences) for key in asked}
     weight = {key: 1 / (1 + often[key]) for key in asked}
     total = sum(weight.values())
-    return sum(weight[key] for key in shared(asked, sentence)) / total if total else 0.0
+    return sum(weight[key] for key in find_shared_keys(asked, sentence)) / total if total else 0.0

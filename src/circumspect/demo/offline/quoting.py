@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from circumspect.demo.offline.free_text import keys_in
 from circumspect.demo.offline.lexicon import read, say, script
-from circumspect.demo.offline.request_view import Seen
-from circumspect.demo.offline.result_words import quotable
+from circumspect.demo.offline.request_view import RequestContents
+from circumspect.demo.offline.result_words import make_quotable
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 Sentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
@@ -19,7 +19,7 @@ SENTENCE_FITS = 0.34
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class OfflineAnswer:
     """`text` answers, as surely as `confidence` says; or `keys` must be fetched first; or neither: not known."""
 
     text: str = ""
@@ -33,6 +33,6 @@ def sentences_of(text: str) -> Sentences:
     return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
 
 
-def quoted(text: str, seen: Seen) -> str:
-    plain = quotable(text)
+def quote_text(text: str, seen: RequestContents) -> str:
+    plain = make_quotable(text)
     return say(seen.language, "quote" if script(plain) == seen.language else "quote_foreign", quote=plain)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 
-from circumspect.demo.offline.lexicon import Utterance, concepts, folded, read, stem
-from circumspect.values import Json, JsonObject, Language, ModelRequest, Said
+from circumspect.demo.offline.lexicon import ParsedText, concepts, fold_letters, read, stem
+from circumspect.values import ChatMessage, Json, JsonObject, Language, ModelRequest
 
 _SCHEMA = "tool_schema:"
 _ANALYSIS = "analyse_user_request"
@@ -32,7 +32,7 @@ class Param:
 
 
 @dataclass(frozen=True)
-class Tool:
+class OfferedTool:
     """A tool as the model sees it. `action` is the first verb in its name; `objects` is what else the name says."""
 
     name: str
@@ -42,7 +42,7 @@ class Tool:
     description: str = ""
     detailed: bool = False
     """The whole schema is known, not only the names of the required parameters."""
-    about: Utterance | None = None
+    about: ParsedText | None = None
     """The description, read."""
     takes: frozenset[str] = frozenset()
     """The things its parameters are about."""
@@ -57,17 +57,17 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RequestContents:
     language: Language
     assessed: bool
     """The reply must end with a self-assessment."""
     business: Mapping[str, str]
     today: date | None
-    tools: tuple[Tool, ...]
+    tools: tuple[OfferedTool, ...]
     keys: frozenset[str]
     """Context keys that may be asked for."""
     blocks: Mapping[str, str]
-    messages: tuple[Said, ...]
+    messages: tuple[ChatMessage, ...]
 
     def may_ask(self, key: str) -> bool:
         offered = key in self.keys or (key.startswith(_SCHEMA) and f"{_SCHEMA}NAME" in self.keys)
@@ -79,10 +79,10 @@ class Seen:
         return "" if text == NOTHING else text
 
 
-def see(request: ModelRequest) -> Seen:
+def read_request(request: ModelRequest) -> RequestContents:
     blocks = {block.key: block.text for block in request.blocks}
     business = {label: value.strip() for label, value in _FACT.findall(blocks.get("business", "")) if value.strip()}
-    return Seen(
+    return RequestContents(
         language=request.language,
         assessed="<assessment>" in request.instructions or not blocks.keys().isdisjoint({"tools", "context"}),
         business=business,
@@ -94,7 +94,7 @@ def see(request: ModelRequest) -> Seen:
     )
 
 
-def _is_analysis(said: Said) -> bool:
+def _is_analysis(said: ChatMessage) -> bool:
     """What the agent noted about the message for itself: nobody said it, and it is not to be quoted."""
     named = {said.tool, *(call.tool for call in said.calls)}
     return _ANALYSIS in named or (said.role == "assistant" and said.text.startswith("## Request analysis"))
@@ -107,7 +107,7 @@ def _today(text: str) -> date | None:
         return None
 
 
-def _tools(request: ModelRequest, blocks: Mapping[str, str]) -> tuple[Tool, ...]:
+def _tools(request: ModelRequest, blocks: Mapping[str, str]) -> tuple[OfferedTool, ...]:
     found = {
         tool.name: _tool(tool.name, tool.description, json.dumps(tool.parameters, default=str), "")
         for tool in request.tools
@@ -133,13 +133,13 @@ def _schema(text: str) -> str:
     return json.dumps(loaded.get("parameters", {})) if isinstance(loaded, dict) else ""
 
 
-def tool_by_name(name: str) -> Tool:
+def tool_by_name(name: str) -> OfferedTool:
     """All that a bare name tells."""
     return _tool(name, "", "", "")
 
 
 @lru_cache(maxsize=512)
-def _tool(name: str, description: str, schema: str, names: str) -> Tool:
+def _tool(name: str, description: str, schema: str, names: str) -> OfferedTool:
     action, objects = _meaning(name)
     parameters: Mapping[str, Json] = json.loads(schema) if schema else {}
     properties = parameters.get("properties")
@@ -151,7 +151,9 @@ def _tool(name: str, description: str, schema: str, names: str) -> Tool:
     else:
         params = [Param(part.strip(), True) for part in names.split(",") if part.strip()]
     takes = frozenset(concept for param in params for piece in pieces(param.name) for concept in meanings(piece))
-    return Tool(name, tuple(params), action, objects, description.strip(), bool(schema), read(description), takes)
+    return OfferedTool(
+        name, tuple(params), action, objects, description.strip(), bool(schema), read(description), takes
+    )
 
 
 def _flat(schema: Json, shared: Json) -> JsonObject:
@@ -175,7 +177,7 @@ def _flat(schema: Json, shared: Json) -> JsonObject:
 @lru_cache(maxsize=2048)
 def pieces(name: str) -> tuple[str, ...]:
     """`getOrderStatus`, `get_order_status`, `get-order-status` → get, order, status."""
-    return tuple(folded(piece) for piece in _PIECES.findall(name))
+    return tuple(fold_letters(piece) for piece in _PIECES.findall(name))
 
 
 @lru_cache(maxsize=2048)

@@ -8,21 +8,21 @@ from functools import lru_cache
 from typing import Literal
 
 from circumspect.demo.offline.lexicon import concepts
-from circumspect.demo.offline.request_view import Param, Tool, meanings, pieces
+from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
 from circumspect.values import Json, JsonObject
 
-Kind = Literal[
+ParameterKind = Literal[
     "code", "email", "phone", "date", "time", "moment", "amount", "quantity", "currency", "choice", "flag", "wares",
     "person", "reason", "address", "text",
 ]  # fmt: skip
 
-WORDS: frozenset[Kind] = frozenset(("wares", "person", "reason", "address", "text"))
+WORDS: frozenset[ParameterKind] = frozenset(("wares", "person", "reason", "address", "text"))
 """Kinds that are told in free words."""
 
 _CODE = frozenset(
     ("id", "ids", "number", "no", "nr", "code", "codes", "sku", "ref", "reference", "uuid", "key", "iban")
 )
-_BY_PIECE: Mapping[str, Kind] = {
+_BY_PIECE: Mapping[str, ParameterKind] = {
     "email": "email", "mail": "email", "phone": "phone", "mobile": "phone", "tel": "phone", "datetime": "moment",
     "start": "moment", "end": "moment", "when": "moment", "date": "date", "day": "date", "time": "time", "hour": "time",
     "amount": "amount", "sum": "amount", "price": "amount", "total": "amount", "value": "amount",
@@ -33,12 +33,12 @@ _BY_PIECE: Mapping[str, Kind] = {
     "notes": "reason", "comment": "reason", "message": "reason", "description": "reason", "address": "address",
     "street": "address", "city": "address",
 }  # fmt: skip
-_FORMATS: Mapping[str, Kind] = {
+_FORMATS: Mapping[str, ParameterKind] = {
     "email": "email", "idn-email": "email", "phone": "phone", "date": "date", "time": "time", "date-time": "moment",
 }  # fmt: skip
 
 
-def kind_of(param: Param) -> Kind:
+def kind_of(param: Param) -> ParameterKind:
     schema = param.schema
     if choices(schema):
         return "choice"
@@ -83,7 +83,7 @@ def types_of(schema: JsonObject) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def _by_name(name: str) -> Kind:
+def _by_name(name: str) -> ParameterKind:
     said = pieces(name)
     if not said:
         return "text"
@@ -105,5 +105,5 @@ def subject(name: str) -> frozenset[str]:
     return frozenset(concept for piece in pieces(name) for concept in meanings(piece) if concept in concepts().things)
 
 
-def missing(tool: Tool, given: Mapping[str, Json]) -> tuple[Param, ...]:
+def missing(tool: OfferedTool, given: Mapping[str, Json]) -> tuple[Param, ...]:
     return tuple(param for param in tool.params if param.required and param.name not in given)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
-from circumspect.demo.offline.date_words import Moments, Span, moments
-from circumspect.demo.offline.lexicon import Utterance, concepts, folded, is_stop, words
+from circumspect.demo.offline.date_words import MessageSpan, Moments, moments
+from circumspect.demo.offline.lexicon import ParsedText, concepts, fold_letters, is_stop, words
 from circumspect.values import LANGUAGES
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -31,7 +31,7 @@ class Code:
     """A run of digits, perhaps with letters. `about` are the concepts said right before (or after) it."""
 
     text: str
-    span: Span
+    span: MessageSpan
     about: frozenset[str]
     ruled_out: bool = False
 
@@ -44,20 +44,20 @@ class Code:
 class Amount:
     text: str
     currency: str
-    span: Span
+    span: MessageSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
-    emails: tuple[tuple[str, Span], ...]
-    phones: tuple[tuple[str, Span], ...]
+class MessageValues:
+    emails: tuple[tuple[str, MessageSpan], ...]
+    phones: tuple[tuple[str, MessageSpan], ...]
     moments: Moments
     amounts: tuple[Amount, ...]
     codes: tuple[Code, ...]
-    quoted: tuple[tuple[str, Span], ...]
+    quoted: tuple[tuple[str, MessageSpan], ...]
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[MessageSpan, ...]:
         """Where values stand, so that what is left can be read as words. Quotations are words."""
         found = [span for _, span in (*self.emails, *self.phones, *self.moments.dates, *self.moments.times)]
         found += [span for _, span in self.moments.unclear]
@@ -69,19 +69,19 @@ class Values:
         return bool(self.spans)
 
 
-def values(utterance: Utterance, today: date | None) -> Values:
+def values(utterance: ParsedText, today: date | None) -> MessageValues:
     text = utterance.text
     quoted = tuple((match[1] or match[2], match.span()) for match in _QUOTED.finditer(text))
     if not any(letter.isdigit() for letter in text) and "@" not in text:
-        return Values((), (), moments(text, today), (), (), quoted)
-    taken: list[Span] = []
-    emails = _found(_EMAIL, text, taken)
-    _found(_URL, text, taken)
-    phones = _found(_PHONE, text, taken)
-    when = moments("".join(_blanked(text, taken)), today)
+        return MessageValues((), (), moments(text, today), (), (), quoted)
+    taken: list[MessageSpan] = []
+    emails = _take_matches(_EMAIL, text, taken)
+    _take_matches(_URL, text, taken)
+    phones = _take_matches(_PHONE, text, taken)
+    when = moments("".join(_blank_out(text, taken)), today)
     taken += [span for _, span in (*when.dates, *when.times, *when.unclear)]
     amounts = []
-    for match in _money().finditer(folded(text)):
+    for match in _money().finditer(fold_letters(text)):
         if _clear(match.span(), taken):
             taken.append(match.span())
             unit = match["sign"] or match["sign2"] or match["word"]
@@ -94,14 +94,14 @@ def values(utterance: Utterance, today: date | None) -> Values:
     for match in _CODE.finditer(text):
         if _clear(match.span(), taken):
             codes.append(_code(match, utterance))
-    return Values(emails, phones, when, tuple(amounts), tuple(codes), quoted)
+    return MessageValues(emails, phones, when, tuple(amounts), tuple(codes), quoted)
 
 
-def _stands_for_a_thing(match: re.Match[str], utterance: Utterance) -> bool:
+def _stands_for_a_thing(match: re.Match[str], utterance: ParsedText) -> bool:
     return bool(_code(match, utterance).about & (concepts().things - {"amount"}))
 
 
-def _found(pattern: re.Pattern[str], text: str, taken: list[Span]) -> tuple[tuple[str, Span], ...]:
+def _take_matches(pattern: re.Pattern[str], text: str, taken: list[MessageSpan]) -> tuple[tuple[str, MessageSpan], ...]:
     found = tuple(
         (match.group().strip(), match.span()) for match in pattern.finditer(text) if _clear(match.span(), taken)
     )
@@ -109,18 +109,18 @@ def _found(pattern: re.Pattern[str], text: str, taken: list[Span]) -> tuple[tupl
     return found
 
 
-def _clear(span: Span, taken: list[Span]) -> bool:
+def _clear(span: MessageSpan, taken: list[MessageSpan]) -> bool:
     return all(span[1] <= start or end <= span[0] for start, end in taken)
 
 
-def _blanked(text: str, taken: list[Span]) -> list[str]:
+def _blank_out(text: str, taken: list[MessageSpan]) -> list[str]:
     letters = list(text)
     for start, end in taken:
         letters[start:end] = " " * (end - start)
     return letters
 
 
-def _code(match: re.Match[str], utterance: Utterance) -> Code:
+def _code(match: re.Match[str], utterance: ParsedText) -> Code:
     start, end = match.span()
     before = next((at for at in range(len(utterance.tokens) - 1, -1, -1) if utterance.tokens[at].end <= start), -1)
     after = next((at for at, token in enumerate(utterance.tokens) if token.start >= end), len(utterance.tokens))
@@ -129,7 +129,7 @@ def _code(match: re.Match[str], utterance: Utterance) -> Code:
     return Code(match.group().rstrip(".,"), match.span(), about, ruled_out)
 
 
-def _about(utterance: Utterance, at: int, step: int, start: int) -> tuple[frozenset[str], bool]:
+def _about(utterance: ParsedText, at: int, step: int, start: int) -> tuple[frozenset[str], bool]:
     """The nearest concept within a few words on one side, past words such as "number", "is" and "my"."""
     known = concepts()
     ruled_out = False

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from circumspect.demo.offline.free_text import address_in, choice_in, keys_in, person_in, reason_in, wares_in
-from circumspect.demo.offline.lexicon import Utterance, read, words
-from circumspect.demo.offline.request_view import Param, Tool
-from circumspect.demo.offline.slot_kinds import WORDS, Kind, kind_of, missing, subject, types_of
-from circumspect.demo.offline.slot_values import Code, Values
+from circumspect.demo.offline.lexicon import ParsedText, read, words
+from circumspect.demo.offline.request_view import OfferedTool, Param
+from circumspect.demo.offline.slot_kinds import WORDS, ParameterKind, kind_of, missing, subject, types_of
+from circumspect.demo.offline.slot_values import Code, MessageValues
 from circumspect.values import LANGUAGES, Json
 
 _MONEY_VERBS = frozenset(("amount", "refund", "pay", "price", "transfer", "payment", "balance"))
@@ -38,12 +38,12 @@ class Slots:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    utterance: Utterance
-    values: Values
+class MessageReading:
+    utterance: ParsedText
+    values: MessageValues
 
 
-def fill(slots: Slots, tool: Tool, heard: Heard, *, answering: bool) -> bool:
+def fill(slots: Slots, tool: OfferedTool, heard: MessageReading, *, answering: bool) -> bool:
     """Put what was heard into the slots. `answering`: the message follows a question about this very call.
 
     True when anything was taken from it.
@@ -52,9 +52,9 @@ def fill(slots: Slots, tool: Tool, heard: Heard, *, answering: bool) -> bool:
     filling = _Filling(slots, tool, heard, answering)
     slots.conflicts.clear()
     slots.unclear = frozenset(kind for kind, _ in heard.values.moments.unclear)
-    filling.typed()
-    filling.codes()
-    filling.words()
+    filling.fill_typed_values()
+    filling.fill_codes()
+    filling.fill_free_words()
     slots.leftover = filling.leftover
     return slots.given != before or bool(slots.conflicts)
 
@@ -62,47 +62,47 @@ def fill(slots: Slots, tool: Tool, heard: Heard, *, answering: bool) -> bool:
 class _Filling:
     """One message being sorted into the parameters of one tool."""
 
-    def __init__(self, slots: Slots, tool: Tool, heard: Heard, answering: bool) -> None:
+    def __init__(self, slots: Slots, tool: OfferedTool, heard: MessageReading, answering: bool) -> None:
         self.slots, self.tool, self.heard, self.answering = slots, tool, heard, answering
         self.leftover = False
         self.spent: frozenset[str] = frozenset()
         self.fresh: dict[str, str] = {}
-        self.kinds: dict[str, Kind] = {param.name: kind_of(param) for param in tool.params}
+        self.kinds: dict[str, ParameterKind] = {param.name: kind_of(param) for param in tool.params}
 
-    def of(self, *kinds: Kind) -> list[Param]:
+    def find_params(self, *kinds: ParameterKind) -> list[Param]:
         return [param for param in self.tool.params if self.kinds[param.name] in kinds]
 
-    def open(self, *kinds: Kind) -> list[Param]:
+    def find_open_params(self, *kinds: ParameterKind) -> list[Param]:
         return [param for param in missing(self.tool, self.slots.given) if self.kinds[param.name] in kinds]
 
     def give(self, param: Param, text: str) -> bool:
-        value = converted(param, self.kinds[param.name], text)
+        value = convert_value(param, self.kinds[param.name], text)
         if value is not None:
             self.slots.given[param.name] = value
             self.fresh[param.name] = text
         return value is not None
 
-    def spread(self, kind: Kind, found: Sequence[str]) -> None:
+    def spread(self, kind: ParameterKind, found: Sequence[str]) -> None:
         """Values of one kind over the parameters of that kind, in order."""
-        params = self.of(kind)
+        params = self.find_params(kind)
         distinct = list(dict.fromkeys(found))
         if not params:
             self.leftover |= bool(distinct)
         elif len(params) == 1 and len(distinct) > 1:
             self.slots.conflicts[params[0].name] = tuple(distinct)
         else:
-            waiting = self.open(kind) or params
+            waiting = self.find_open_params(kind) or params
             for param, text in zip(waiting if len(distinct) < len(params) else params, distinct, strict=False):
                 self.give(param, text)
 
-    def typed(self) -> None:
+    def fill_typed_values(self) -> None:
         values, slots = self.heard.values, self.slots
         self.spread("email", [text for text, _ in values.emails])
         self.spread("phone", [text for text, _ in values.phones])
         days = [day.isoformat() for day, _ in values.moments.dates]
         hours = [hour for hour, _ in values.moments.times]
         slots.day, slots.hour = (days or [slots.day])[-1], (hours or [slots.hour])[-1]
-        moments = self.of("moment")
+        moments = self.find_params("moment")
         if moments and slots.day and slots.hour and (days or hours):
             self.give(moments[0], f"{slots.day}T{slots.hour}:00")
         if not moments:
@@ -110,17 +110,17 @@ class _Filling:
             self.spread("time", hours)
         amounts = [amount.text for amount in values.amounts]
         self.spread("amount", amounts)
-        if values.amounts and (currencies := self.of("currency")):
+        if values.amounts and (currencies := self.find_params("currency")):
             self.give(currencies[0], values.amounts[0].currency)
-        for param in self.of("choice"):
+        for param in self.find_params("choice"):
             chosen = choice_in(self.heard.utterance, param, self.tool)
             if chosen is not None:
                 slots.given[param.name] = chosen
                 self.spent |= keys_in(read(str(chosen)))
 
-    def codes(self) -> None:
+    def fill_codes(self) -> None:
         codes = [code for code in self.heard.values.codes if not code.ruled_out]
-        for param in self.of("code"):
+        for param in self.find_params("code"):
             about = subject(param.name)
             if "array" in types_of(param.schema):
                 codes = self._all_of(param, codes)
@@ -137,7 +137,7 @@ class _Filling:
         codes = [code for code in codes if not self._is_about_something_else(code)]
         self._loose(codes)
         if not self.heard.values.codes:
-            self._counted_in_words()
+            self._fill_number_words()
 
     def _all_of(self, param: Param, codes: list[Code]) -> list[Code]:
         texts = [code.text for code in codes if not _is_decimal(code)]
@@ -147,22 +147,22 @@ class _Filling:
 
     def _phones(self, codes: list[Code]) -> list[Code]:
         """A plain run of digits is a phone number only where one is asked for and nothing else could take it."""
-        for param in self.open("phone"):
+        for param in self.find_open_params("phone"):
             for code in codes:
-                is_long = code.text.isdigit() and 9 <= len(code.text) <= 15 and not self.open("code")
+                is_long = code.text.isdigit() and 9 <= len(code.text) <= 15 and not self.find_open_params("code")
                 if "phone" in code.about or is_long:
                     self.give(param, code.text)
                     return [other for other in codes if other is not code]
         return codes
 
     def _sums(self, codes: list[Code]) -> list[Code]:
-        for param in self.of("amount"):
+        for param in self.find_params("amount"):
             for code in codes:
-                like_an_id = len(code.text) >= _ID_DIGITS and not _is_decimal(code) and self.open("code")
+                like_an_id = len(code.text) >= _ID_DIGITS and not _is_decimal(code) and self.find_open_params("code")
                 if code.is_number and code.about & _MONEY_VERBS and not like_an_id:
                     self.give(param, code.text)
                     return [other for other in codes if other is not code]
-        for param in self.of("quantity"):
+        for param in self.find_params("quantity"):
             for code in codes:
                 if code.text.isdigit() and "quantity" in code.about:
                     self.give(param, code.text)
@@ -179,24 +179,31 @@ class _Filling:
     def _loose(self, codes: list[Code]) -> None:
         """Numbers that nothing was said about: they fill what is missing, and correct the identifier otherwise."""
         texts = list(dict.fromkeys(code.text for code in codes))
-        if not texts or (self.of("wares", "address") and not self.open("code", "amount", "quantity")):
+        if not texts or (
+            self.find_params("wares", "address") and not self.find_open_params("code", "amount", "quantity")
+        ):
             return
-        waiting = self.open("code")
+        waiting = self.find_open_params("code")
         money = [code for code in codes if code.about & _MONEY_VERBS and not waiting]
-        self.leftover |= bool(money) and not self.of("amount")
+        self.leftover |= bool(money) and not self.find_params("amount")
         ids = [code.text for code in codes if not _is_decimal(code) and code not in money]
         if waiting and len(ids) > 1:
             ids = [text for text in ids if len(text) >= _ID_DIGITS or not text.isdigit()] or ids
         if waiting and ids:
             self._take_one(waiting[0], ids)
             texts = [text for text in texts if text not in ids]
-        elif not waiting and not self.open("amount", "quantity") and ids and (codes_of := self.of("code")):
+        elif (
+            not waiting
+            and not self.find_open_params("amount", "quantity")
+            and ids
+            and (codes_of := self.find_params("code"))
+        ):
             said = self.fresh.get(codes_of[0].name)
             self._take_one(codes_of[0], ids if said is None else (said, *ids))
             texts = [text for text in texts if text not in ids]
         numbers = [text for text in texts if text.replace(".", "").replace(",", "").isdigit()]
         for kind in ("amount", "quantity"):
-            if numbers and (sums := self.open(kind)):
+            if numbers and (sums := self.find_open_params(kind)):
                 self._take_one(sums[0], numbers)
                 return
         self.leftover |= bool(texts)
@@ -208,18 +215,18 @@ class _Filling:
         else:
             self.slots.conflicts[param.name] = distinct
 
-    def _counted_in_words(self) -> None:
+    def _fill_number_words(self) -> None:
         """ "a table for two"."""
-        for param in self.open("quantity"):
+        for param in self.find_open_params("quantity"):
             for token in self.heard.utterance.tokens:
                 for language in LANGUAGES:
                     if token.text in words(language).numbers:
                         self.give(param, str(words(language).numbers[token.text]))
                         return
 
-    def words(self) -> None:
+    def fill_free_words(self) -> None:
         said = self.heard
-        for param in self.of(*WORDS):
+        for param in self.find_params(*WORDS):
             kind, waiting = self.kinds[param.name], param.required and param.name not in self.slots.given
             asked = waiting and self.answering
             found: str | None = None
@@ -239,7 +246,7 @@ class _Filling:
                     return  # one answer in free words answers one question
 
 
-def converted(param: Param, kind: Kind, text: str) -> Json:
+def convert_value(param: Param, kind: ParameterKind, text: str) -> Json:
     """The text as the schema wants it; None where it cannot be that."""
     types = types_of(param.schema)
     if "array" in types:
@@ -247,7 +254,7 @@ def converted(param: Param, kind: Kind, text: str) -> Json:
     wants_number = types & {"integer", "number"} or (not types and kind in ("amount", "quantity"))
     if not wants_number or "string" in types:
         return text
-    plain = text.replace(",", "") if "." in text or _grouped(text) else text.replace(",", ".")
+    plain = text.replace(",", "") if "." in text or _has_thousands(text) else text.replace(",", ".")
     try:
         number = float(plain)
     except ValueError:
@@ -257,7 +264,7 @@ def converted(param: Param, kind: Kind, text: str) -> Json:
     return None if types == {"integer"} else number
 
 
-def _grouped(text: str) -> bool:
+def _has_thousands(text: str) -> bool:
     """1,250 is a thousand and more; 49,90 is not."""
     head, _, tail = text.rpartition(",")
     return bool(head) and len(tail) == 3
@@ -267,7 +274,7 @@ def _is_decimal(code: Code) -> bool:
     return "." in code.text or "," in code.text
 
 
-def shown(given: Mapping[str, Json], labels: Mapping[str, str]) -> str:
+def describe_arguments(given: Mapping[str, Json], labels: Mapping[str, str]) -> str:
     """ "order number: 12345; date: 2026-03-31"."""
     return "; ".join(f"{labels[name]}: {text_of(value)}" for name, value in given.items())
 

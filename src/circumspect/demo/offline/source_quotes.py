@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import Utterance
-from circumspect.demo.offline.quoting import SENTENCE_FITS, Told, quoted, sentences_of
-from circumspect.demo.offline.request_view import Seen
+from circumspect.demo.offline.lexicon import ParsedText
+from circumspect.demo.offline.quoting import SENTENCE_FITS, OfflineAnswer, quote_text, sentences_of
+from circumspect.demo.offline.request_view import RequestContents
 
 _KEY = re.compile(r"source \[(\d{1,2})\]")
 _SURE, _WEAK = 8, 6
@@ -20,7 +20,7 @@ _FURTHER_DOWN = 0.8
 """Search saw the whole passage; so much less does a sentence count for each rank below the first."""
 
 
-def cited(utterance: Utterance, seen: Seen) -> Told | None:
+def find_citation(utterance: ParsedText, seen: RequestContents) -> OfflineAnswer | None:
     """None where no sentence of any passage shares enough with the question."""
     asked = keys_in(utterance)
     best, said, number = 0.0, "", ""
@@ -40,4 +40,4 @@ def cited(utterance: Utterance, seen: Seen) -> Told | None:
                 best, said, number = fit, sentence.strip(" |"), numbered[1]
     if best < SENTENCE_FITS:
         return None
-    return Told(f"{quoted(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)
+    return OfflineAnswer(f"{quote_text(said, seen)} [{number}]", _SURE if best >= _ENOUGH else _WEAK)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from circumspect.demo.offline.lexicon import Mention, Utterance, concepts, stem
-from circumspect.demo.offline.request_view import Tool
+from circumspect.demo.offline.lexicon import Mention, ParsedText, concepts, stem
+from circumspect.demo.offline.request_view import OfferedTool
 
 ENOUGH_TO_CHANGE = 3.0
 ENOUGH_TO_READ = 2.5
@@ -26,13 +26,13 @@ _SAID_OTHERWISE = frozenset(("product", "service", "availability", "details", "a
 class Choice:
     """`tool` is None when nothing fits, or when `among` fit equally well."""
 
-    tool: Tool | None = None
-    among: tuple[Tool, ...] = ()
+    tool: OfferedTool | None = None
+    among: tuple[OfferedTool, ...] = ()
     implied: bool = False
     """The wish was hinted at ("I don't want this order anymore") rather than said."""
 
 
-def choose(utterance: Utterance, tools: Sequence[Tool]) -> Choice:
+def choose(utterance: ParsedText, tools: Sequence[OfferedTool]) -> Choice:
     known = concepts().actions | concepts().things
     said = [mention for mention in utterance.mentions if not mention.negated]
     wishes = [mention for mention in said if mention.concepts & known]
@@ -58,7 +58,7 @@ def choose(utterance: Utterance, tools: Sequence[Tool]) -> Choice:
     return Choice(close[0] if len(close) == 1 else None, close, implied)
 
 
-def wanted_actions(utterance: Utterance) -> frozenset[str]:
+def find_wanted_actions(utterance: ParsedText) -> frozenset[str]:
     """Verbs that would change something, as said."""
     changing = concepts().destructive | concepts().write
     found: set[str] = set()
@@ -74,7 +74,7 @@ def _says_action(wishes: Sequence[Mention]) -> bool:
 
 
 def _score(
-    tool: Tool, utterance: Utterance, wishes: Sequence[Mention], stems: set[str], implied: bool, only_one: bool
+    tool: OfferedTool, utterance: ParsedText, wishes: Sequence[Mention], stems: set[str], implied: bool, only_one: bool
 ) -> float:
     known = concepts()
     unused = [*wishes]

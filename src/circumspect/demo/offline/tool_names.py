@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from circumspect.demo.offline.lexicon import concepts, say, script, words
-from circumspect.demo.offline.request_view import Param, Tool, meanings, pieces
+from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
 from circumspect.demo.offline.slot_kinds import aliases, choices, kind_of
 from circumspect.values import Language
 
@@ -18,7 +18,7 @@ _NUMBERING = frozenset(("id", "ids", "number", "no", "nr", "code", "ref", "refer
 _LONGEST = 60
 
 
-def tool_words(tool: Tool, language: Language) -> str:
+def tool_words(tool: OfferedTool, language: Language) -> str:
     return _tool_words(tool.name, tool.action, tool.objects, tool.description, language)
 
 
@@ -44,16 +44,16 @@ def _tool_words(name: str, action: str | None, objects: tuple[str, ...], descrip
     return " ".join(pieces(name))
 
 
-def tool_list(tools: tuple[Tool, ...], language: Language) -> str:
+def tool_list(tools: tuple[OfferedTool, ...], language: Language) -> str:
     return "; ".join(dict.fromkeys(tool_words(tool, language) for tool in tools))
 
 
-def done_words(tool: Tool, language: Language) -> str:
+def describe_completion(tool: OfferedTool, language: Language) -> str:
     known = " ".join((*((tool.action,) if tool.action else ()), *tool.objects))
     return words(language).done.get(known) or say(language, "done")
 
 
-def labels(tool: Tool, language: Language) -> dict[str, str]:
+def labels(tool: OfferedTool, language: Language) -> dict[str, str]:
     """What to call each parameter of a tool; two that would be called the same keep their own names."""
     named = {param.name: label(param, language) for param in tool.params}
     said = list(named.values())
@@ -72,16 +72,16 @@ def label(param: Param, language: Language) -> str:
     return " ".join(pieces(param.name))
 
 
-def asked(param: Param, named: str, language: Language) -> str:
+def label_with_choices(param: Param, named: str, language: Language) -> str:
     """A parameter when asking for it: with its choices, if it has any."""
     if kind_of(param) != "choice":
         return named
     known = aliases(param)
-    shown = [chosen_words(str(choice), known, language) for choice in choices(param.schema)]
+    shown = [name_choice(str(choice), known, language) for choice in choices(param.schema)]
     return say(language, "ask_one_of", label=named, choices=", ".join(shown))
 
 
-def chosen_words(choice: str, known: Mapping[str, str], language: Language) -> str:
+def name_choice(choice: str, known: Mapping[str, str], language: Language) -> str:
     """A choice as people say it in their language, if the tool tells."""
     alias = known.get(choice, "")
     return alias if alias and script(alias) == language else choice

@@ -78,7 +78,7 @@ def seed(db: sqlite3.Connection, now: datetime) -> None:
     for age in range(COUNT):
         _order(db, str(NEWEST - age), age, now, prices)
     _order(db, "99999", 9, now, prices)
-    for service, day, at in _taken(today):
+    for service, day, at in _list_booked_slots(today):
         visitor = customers[(day.day + at.hour) % len(customers)]
         db.execute(
             "INSERT INTO appointments (service, day, time, name, phone) VALUES (?, ?, ?, ?, ?)",
@@ -142,7 +142,7 @@ def slots(day: date) -> Iterator[time]:
         moment += timedelta(minutes=30)
 
 
-def _taken(today: date) -> Iterator[tuple[str, date, time]]:
+def _list_booked_slots(today: date) -> Iterator[tuple[str, date, time]]:
     """Every fourth slot of the next two weeks, moving on by one each day and with each service."""
     for ahead in range(1, 15):
         day = today + timedelta(days=ahead)

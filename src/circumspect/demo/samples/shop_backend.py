@@ -48,7 +48,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ShopOrder:
     id: str
     status: str
     payment: str
@@ -82,11 +82,11 @@ class Backend:
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
-    def order(self, order_id: str) -> Order:
+    def order(self, order_id: str) -> ShopOrder:
         with self._reading() as db:
             return _order(db, order_id)
 
-    def orders_of(self, email: str) -> tuple[Order, ...]:
+    def orders_of(self, email: str) -> tuple[ShopOrder, ...]:
         """Newest first."""
         with self._reading() as db:
             rows = db.execute(
@@ -292,14 +292,14 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _order(db: sqlite3.Connection, order_id: str) -> Order:
+def _order(db: sqlite3.Connection, order_id: str) -> ShopOrder:
     row = db.execute("SELECT * FROM orders WHERE id = ?", (order_id,)).fetchone()
     if row is None:
         raise Refused("order_unknown", order_id=order_id)
     items = db.execute(
         "SELECT products.*, quantity FROM items JOIN products USING (sku) WHERE order_id = ? ORDER BY sku", (order_id,)
     ).fetchall()
-    return Order(
+    return ShopOrder(
         id=row["id"],
         status=row["status"],
         payment=row["payment"],

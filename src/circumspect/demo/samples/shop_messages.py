@@ -14,7 +14,7 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
-Fact = str | int | date | time | tuple[time, ...] | tuple[str, ...]
+MessageFact = str | int | date | time | tuple[time, ...] | tuple[str, ...]
 
 
 def phrases(tool: str) -> Mapping[str, str]:
@@ -27,15 +27,15 @@ def label(kind: Literal["services", "statuses"], name: str, language: Language) 
     return str(read("messages")[kind][name][language])
 
 
-def say(kind: Literal["answers", "refusals"], code: str, language: Language, **facts: Fact) -> str:
+def say(kind: Literal["answers", "refusals"], code: str, language: Language, **facts: MessageFact) -> str:
     """The sentence. `amount` and `price` are in agorot."""
     pattern: str = read("messages")[kind][code][language]
-    return pattern.format(**{name: _written(name, fact, language) for name, fact in facts.items()})
+    return pattern.format(**{name: _format_fact(name, fact, language) for name, fact in facts.items()})
 
 
-def _written(name: str, fact: Fact, language: Language) -> str:
+def _format_fact(name: str, fact: MessageFact, language: Language) -> str:
     if isinstance(fact, tuple):
-        return ", ".join(_written(name, item, language) for item in fact) or "–"
+        return ", ".join(_format_fact(name, item, language) for item in fact) or "–"
     if isinstance(fact, time):
         return fact.strftime("%H:%M")
     if isinstance(fact, date):

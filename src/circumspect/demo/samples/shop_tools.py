@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
 
 from circumspect.demo.samples.seeding import SERVICES
-from circumspect.demo.samples.shop_backend import Backend, Order, Product, Refused
-from circumspect.demo.samples.shop_messages import Fact, label, phrases, say
+from circumspect.demo.samples.shop_backend import Backend, Product, Refused, ShopOrder
+from circumspect.demo.samples.shop_messages import MessageFact, label, phrases, say
 from circumspect.errors import ToolError
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
 from circumspect.tools.tool_context import ToolContext
@@ -54,10 +54,10 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         float | None, Field(ge=0.01, description="Shekels to pay back; all that is left if not given.")
     ]
 
-    def answer(code: str, **facts: Fact) -> str:
+    def answer(code: str, **facts: MessageFact) -> str:
         return say("answers", code, language, **facts)
 
-    def asked(question: Callable[[], T]) -> T:
+    def ask_backend(question: Callable[[], T]) -> T:
         """What the back end answers; its no becomes the tool's."""
         try:
             return question()
@@ -67,7 +67,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
     @tool(effect="read", timeout=10, phrases=phrases("get_order_status"))
     def get_order_status(order_id: OrderId) -> dict[str, Json]:
         """Tell where an order is: its status, contents, payment and delivery date."""
-        order = asked(lambda: backend.order(order_id))
+        order = ask_backend(lambda: backend.order(order_id))
         when = order.delivered_on or order.cancelled_on or order.due_on
         return {
             **_summary(order),
@@ -125,7 +125,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
     @tool(effect="destructive", recovery="keyed", timeout=10, phrases=phrases("cancel_order"))
     def cancel_order(order_id: OrderId, key: IdempotencyKey, reason: Reason = "") -> dict[str, Json]:
         """Cancel an order that has not left the warehouse yet, and return what was paid."""
-        done = asked(lambda: backend.cancel_order(order_id, reason, key))
+        done = ask_backend(lambda: backend.cancel_order(order_id, reason, key))
         amount = _agorot(done["refunded"])
         code = "cancelled" if amount else "cancelled_unpaid"
         return {**done, "message": answer(code, order_id=order_id, amount=amount)}
@@ -141,7 +141,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         if amount is not None and Decimal(str(amount)) * 100 % 1:
             raise ToolError(say("refusals", "refund_fraction", language))
         agorot = None if amount is None else _agorot(amount)
-        done = asked(lambda: backend.refund(order_id, agorot, reason, key))
+        done = ask_backend(lambda: backend.refund(order_id, agorot, reason, key))
         return {**done, "message": answer("refunded", order_id=order_id, amount=_agorot(done["refunded"]))}
 
     @tool(effect="write", recovery="keyed", timeout=10, phrases=phrases("update_address"))
@@ -151,7 +151,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         key: IdempotencyKey,
     ) -> dict[str, Json]:
         """Change where an order goes, as long as it has not left the warehouse."""
-        done = asked(lambda: backend.update_address(order_id, address, key))
+        done = ask_backend(lambda: backend.update_address(order_id, address, key))
         return {**done, "message": answer("address_changed", order_id=order_id, address=address)}
 
     @tool(effect="write", recovery="keyed", timeout=10, phrases=phrases("book_appointment"))
@@ -165,7 +165,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
     ) -> dict[str, Json]:
         """Book half an hour in the workshop or showroom."""
         at = dt.time.fromisoformat(time)
-        done = asked(lambda: backend.book_appointment(date, at, service, name, phone, key))
+        done = ask_backend(lambda: backend.book_appointment(date, at, service, name, phone, key))
         shown = label("services", service, language)
         booking = str(done["appointment_id"])
         return {**done, "message": answer("booked", service=shown, date=date, time=at, appointment_id=booking)}
@@ -173,7 +173,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
     @tool(effect="destructive", recovery="keyed", timeout=10, phrases=phrases("delete_account"))
     def delete_account(email: Email, key: IdempotencyKey) -> dict[str, Json]:
         """Delete a customer's account and personal data for good. Impossible while an order is open."""
-        done = asked(lambda: backend.delete_account(email, key))
+        done = ask_backend(lambda: backend.delete_account(email, key))
         return {**done, "message": answer("account_deleted", email=email)}
 
     return [
@@ -189,7 +189,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
     ]
 
 
-def _summary(order: Order) -> dict[str, Json]:
+def _summary(order: ShopOrder) -> dict[str, Json]:
     return {
         "order_id": order.id,
         "status": order.status,

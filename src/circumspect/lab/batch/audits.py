@@ -21,21 +21,21 @@ from typing import Any
 
 from circumspect import __version__
 from circumspect.audit.auditor import Auditor
-from circumspect.audit.file_parts import PART, Part, parts, read_part
-from circumspect.audit.rulings import Row, Ruled, Unsupported
+from circumspect.audit.file_parts import PART, FilePart, parts, read_part
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
-from circumspect.audit.transcript_files import Problem, read
+from circumspect.audit.transcript_files import TranscriptProblem, read
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.job import Chunk, Job, Work
-from circumspect.policy.grounding.claims import Claim
+from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
+from circumspect.policy.grounding.claims import ActionClaim
 from circumspect.policy.grounding.tracing import Traced
 from circumspect.policy.load import load
 from circumspect.stores import codec
-from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Finding, JsonObject, Verdict, digest
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, JsonObject, RuleFinding, Verdict, digest
 
 
 @dataclass(frozen=True)
-class Order:
+class AuditOrder:
     """Everything that the result depends on. Paths hold from any folder, and for everyone who works on it."""
 
     paths: tuple[str, ...]
@@ -47,7 +47,7 @@ class Order:
     size: int = PART
 
 
-def audit_of(order: Order) -> Job[Order]:
+def audit_of(order: AuditOrder) -> BatchJob[AuditOrder]:
     identity = digest(
         {
             "version": __version__,
@@ -58,7 +58,7 @@ def audit_of(order: Order) -> Job[Order]:
             "size": order.size,
         }
     )
-    return Job("audit", identity[:24], order, begin, list_chunks)
+    return BatchJob("audit", identity[:24], order, begin, list_chunks)
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -69,7 +69,7 @@ def _state(path: Path) -> tuple[int, int]:
     return state.st_size, state.st_mtime_ns
 
 
-def list_chunks(order: Order) -> Sequence[Chunk]:
+def list_chunks(order: AuditOrder) -> Sequence[Chunk]:
     found: list[Chunk] = []
     at = (order.at or datetime.now(UTC)).isoformat()
     for path in map(Path, order.paths):
@@ -83,7 +83,7 @@ def list_chunks(order: Order) -> Sequence[Chunk]:
 
 
 @contextmanager
-def begin(order: Order) -> Iterator[Work]:
+def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
     policy, toolbox = load(order.policy) if order.policy is not None else None, Toolbox()
     auditors: dict[str, Auditor] = {}
 
@@ -94,11 +94,14 @@ def begin(order: Order) -> Iterator[Work]:
             auditors[at] = Auditor(policy, order.specs, now=datetime.fromisoformat(at))
         # A conversation may go on from the one before, which here is whatever was worked on last.
         auditors[at].last.clear()
-        part = Part(*detail["part"]) if "part" in detail else None
+        part = FilePart(*detail["part"]) if "part" in detail else None
         found = read_part(path, part, toolbox) if part else read([path], toolbox)
         rows: list[bytes] = []
         for one in found:
-            rows += [written(row) for row in ([one] if isinstance(one, Problem) else auditors[at].of(one))]
+            rows += [
+                encode_row(row)
+                for row in ([one] if isinstance(one, TranscriptProblem) else auditors[at].audit_transcript(one))
+            ]
         return rows
 
     yield work
@@ -108,7 +111,8 @@ def begin(order: Order) -> Iterator[Work]:
 
 _VERDICTS: Mapping[str, type[Verdict]] = {one.kind: one for one in (Allow, Confirm, Ask, Escalate, Deny)}
 _NAMES: Mapping[type[Any], tuple[str, ...]] = {
-    one: tuple(part.name for part in fields(one)) for one in (Ruled, Problem, Traced, Claim, *_VERDICTS.values())
+    one: tuple(part.name for part in fields(one))
+    for one in (AuditedCall, TranscriptProblem, Traced, ActionClaim, *_VERDICTS.values())
 }
 
 
@@ -116,38 +120,38 @@ def _values(one: Any) -> list[Any]:
     return [getattr(one, name) for name in _NAMES[type(one)]]
 
 
-def written(row: Row) -> bytes:
+def encode_row(row: AuditRow) -> bytes:
     """A row of an audit as one line, with all that there is in it."""
     said: list[Any]
     match row:
-        case Ruled():
+        case AuditedCall():
             said = ["ruled", _values(row)]
-            findings, grounding = (_NAMES[Ruled].index(name) for name in ("findings", "grounding"))
+            findings, grounding = (_NAMES[AuditedCall].index(name) for name in ("findings", "grounding"))
             said[1][findings] = [[one.rule, one.verdict.kind, _values(one.verdict), one.reason] for one in row.findings]
             said[1][grounding] = [_values(one) for one in row.grounding]
         case Unsupported():
             said = ["unsupported", [row.id, row.index, _values(row.claim), row.path, row.line]]
-        case Problem():
+        case TranscriptProblem():
             said = ["problem", _values(row)]
     return codec.dumps(said).encode()
 
 
-def row_of(line: bytes) -> Row:
+def decode_row(line: bytes) -> AuditRow:
     parsed: Any = codec.loads(line)
     kind, values = parsed
     match kind:
         case "ruled":
-            said = dict(zip(_NAMES[Ruled], values, strict=True))
+            said = dict(zip(_NAMES[AuditedCall], values, strict=True))
             said["findings"] = tuple(_finding(*one) for one in said["findings"])
             said["grounding"] = tuple(Traced(*one) for one in said["grounding"])
-            return Ruled(**said)
+            return AuditedCall(**said)
         case "unsupported":
             identity, index, claim, path, number = values
-            return Unsupported(identity, index, Claim(*claim), path, number)
-    return Problem(*values)
+            return Unsupported(identity, index, ActionClaim(*claim), path, number)
+    return TranscriptProblem(*values)
 
 
-def _finding(rule: str, kind: str, values: Sequence[Any], reason: str | None) -> Finding:
+def _finding(rule: str, kind: str, values: Sequence[Any], reason: str | None) -> RuleFinding:
     make: Any = _VERDICTS[kind]
     whole = [tuple(value) if isinstance(value, list) else value for value in values]
-    return Finding(rule, make(*whole), codec.reason(reason))
+    return RuleFinding(rule, make(*whole), codec.reason(reason))

@@ -22,10 +22,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from circumspect import __version__
-from circumspect.lab.batch.job import Chunk, Job, Work
+from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
 from circumspect.lab.replay.backtest import Lens
-from circumspect.lab.replay.flips import KEPT, Case, Side, Summary, Tally
-from circumspect.lab.replay.stored_turns import Elsewhere, Stretch, read, reading, stretches
+from circumspect.lab.replay.flips import KEPT, BacktestCase, BacktestSummary, ChangeTally, Side
+from circumspect.lab.replay.stored_turns import StoredExecutionLookup, Stretch, open_for_reading, read, stretches
 from circumspect.policy.load import load
 from circumspect.stores import codec
 from circumspect.stores.engine import Database
@@ -43,7 +43,7 @@ _COUNTERS = ("reasons", "changes", "needless", "questions")
 
 
 @dataclass(frozen=True)
-class Order:
+class BacktestOrder:
     """Everything that the result depends on. The policies are texts, because their files are on one machine only."""
 
     database: str
@@ -56,7 +56,7 @@ class Order:
     size: int = SIZE
 
 
-def backtest_of(order: Order) -> Job[Order]:
+def backtest_of(order: BacktestOrder) -> BatchJob[BacktestOrder]:
     identity = digest(
         {
             "version": __version__,
@@ -72,15 +72,15 @@ def backtest_of(order: Order) -> Job[Order]:
             "size": order.size,
         }
     )
-    return Job("backtest", identity[:24], order, begin, list_chunks)
+    return BatchJob("backtest", identity[:24], order, begin, list_chunks)
 
 
-def list_chunks(order: Order) -> Sequence[Chunk]:
-    with _opened(order.database) as database:
-        return asyncio.run(_listed(order, _Reader(database)))
+def list_chunks(order: BacktestOrder) -> Sequence[Chunk]:
+    with _open_database(order.database) as database:
+        return asyncio.run(_collect_chunks(order, _Reader(database)))
 
 
-async def _listed(order: Order, store: _Reader) -> Sequence[Chunk]:
+async def _collect_chunks(order: BacktestOrder, store: _Reader) -> Sequence[Chunk]:
     found: list[Chunk] = []
     for tenant in order.tools:
         for one in await stretches(store, tenant, order.size, order.since, order.limit):
@@ -91,12 +91,12 @@ async def _listed(order: Order, store: _Reader) -> Sequence[Chunk]:
 
 
 @contextmanager
-def begin(order: Order) -> Iterator[Work]:
+def begin(order: BacktestOrder) -> Iterator[ChunkFunction]:
     policy, verify = load(order.policy), load(order.verify) if order.verify else None
-    with _opened(order.database) as database, asyncio.Runner() as runner:
+    with _open_database(order.database) as database, asyncio.Runner() as runner:
         store = _Reader(database)
         lenses = {
-            tenant: Lens(policy, specs, Elsewhere(store, tenant), order.since, verify)
+            tenant: Lens(policy, specs, StoredExecutionLookup(store, tenant), order.since, verify)
             for tenant, specs in order.tools.items()
         }
 
@@ -104,18 +104,18 @@ def begin(order: Order) -> Iterator[Work]:
             detail: Mapping[str, Any] = chunk.detail
             newest, oldest = ((float(at), str(name)) for at, name in (detail["newest"], detail["oldest"]))
             stretch = Stretch(TenantId(detail["tenant"]), newest, oldest, chunk.size)
-            return runner.run(_worked(stretch, database, lenses[stretch.tenant]))
+            return runner.run(_replay_stretch(stretch, database, lenses[stretch.tenant]))
 
         yield work
 
 
-async def _worked(stretch: Stretch, database: Database, lens: Lens) -> Sequence[bytes]:
-    summary, lines = Summary(), []
+async def _replay_stretch(stretch: Stretch, database: Database, lens: Lens) -> Sequence[bytes]:
+    summary, lines = BacktestSummary(), []
     for record in database.transaction(read, stretch):
         visited = await lens.visit(record)
         summary.add(visited)
         lines += [compact(case.to_json()).encode() for case in visited.cases if case.change or case.problem]
-    return [written(summary), *lines]
+    return [encode_summary(summary), *lines]
 
 
 class _Reader:
@@ -129,8 +129,8 @@ class _Reader:
 
 
 @contextmanager
-def _opened(url: str) -> Iterator[Database]:
-    database = reading(url)
+def _open_database(url: str) -> Iterator[Database]:
+    database = open_for_reading(url)
     try:
         prepare(database, migrate=False)
         yield database
@@ -141,7 +141,7 @@ def _opened(url: str) -> Iterator[Database]:
 # --- summaries as rows ----------------------------------------------------------------------------------------------
 
 
-def written(summary: Summary) -> bytes:
+def encode_summary(summary: BacktestSummary) -> bytes:
     """A summary as a row: a list, by which it is told from the lines."""
     return codec.dumps(
         [
@@ -153,7 +153,7 @@ def written(summary: Summary) -> bytes:
     ).encode()
 
 
-def add(row: bytes, summary: Summary) -> bool:
+def add(row: bytes, summary: BacktestSummary) -> bool:
     """Add a chunk's summary to the whole; False when the row is a line. In the order of the chunks: the first few cases
     of each kind are kept, and what was met first comes first among equals."""
     if not row.lstrip().startswith(b"["):
@@ -174,19 +174,19 @@ def add(row: bytes, summary: Summary) -> bool:
     return True
 
 
-def _tally(summary: Summary, one: Mapping[str, Any], sentence: str, cases: Sequence[Case]) -> None:
+def _tally(summary: BacktestSummary, one: Mapping[str, Any], sentence: str, cases: Sequence[BacktestCase]) -> None:
     key = (one["change"], one["rule"], codec.reason(one["reason_code"]))
     tally = summary.tallies.get(key)
     if tally is None:
-        tally = summary.tallies[key] = Tally(*key, sentence)
+        tally = summary.tallies[key] = ChangeTally(*key, sentence)
     tally.calls += one["calls"]
     tally.needless += one["needless"]
     tally.cases += cases[: KEPT - len(tally.cases)]
 
 
-def case_of(said: Mapping[str, Any]) -> Case:
+def case_of(said: Mapping[str, Any]) -> BacktestCase:
     """A case from its line. Long arguments are cut there, and stay cut."""
-    return Case(
+    return BacktestCase(
         tenant=said["tenant"],
         conversation=said["conversation"],
         turn=said["turn"],

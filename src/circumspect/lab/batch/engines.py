@@ -28,11 +28,11 @@ from typing import Any
 
 from circumspect.lab.batch.job import (
     ATTEMPTS,
+    BatchTask,
     Chunk,
-    Done,
-    Failed,
-    Outcome,
-    Task,
+    ChunkDone,
+    ChunkFailed,
+    ChunkResult,
     Trouble,
     Worker,
     close_worker,
@@ -40,31 +40,31 @@ from circumspect.lab.batch.job import (
 )
 
 
-def serial(task: Task[Any], chunks: Iterable[Chunk]) -> Iterator[Outcome]:
+def serial(task: BatchTask[Any], chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
     """In this process, one after the other."""
     worker = Worker(task)
     try:
         for chunk in chunks:
-            yield _tried(worker, chunk)
+            yield _try_chunk(worker, chunk)
     finally:
         worker.close()
 
 
-def _tried(worker: Worker, chunk: Chunk) -> Outcome:
+def _try_chunk(worker: Worker, chunk: Chunk) -> ChunkResult:
     problem = ""
     for _ in range(ATTEMPTS):
         answer = worker(chunk)
         if not isinstance(answer, Trouble):
-            return Done(chunk, answer)
+            return ChunkDone(chunk, answer)
         answer.check()
         problem = answer.problem
-    return Failed(chunk, problem)
+    return ChunkFailed(chunk, problem)
 
 
 # --- processes ------------------------------------------------------------------------------------------------------
 
 
-def processes(task: Task[Any], chunks: Iterable[Chunk], count: int | None = None) -> Iterator[Outcome]:
+def processes(task: BatchTask[Any], chunks: Iterable[Chunk], count: int | None = None) -> Iterator[ChunkResult]:
     """In so many other processes; as many as there are processors unless told."""
     with closing(Processes(count)) as engine:
         yield from engine(task, chunks)
@@ -77,7 +77,7 @@ class Processes:
         self._count = count or os.cpu_count() or 1
         self._pool: _Pool | None = None
 
-    def __call__(self, task: Task[Any], chunks: Iterable[Chunk]) -> Iterator[Outcome]:
+    def __call__(self, task: BatchTask[Any], chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
         ended = False
         try:
             yield from self._all(_Sent(task.identity, pickle.dumps(task)), iter(chunks))
@@ -90,20 +90,20 @@ class Processes:
     def close(self) -> None:
         self._leave()
 
-    def _all(self, task: _Sent, ahead: Iterator[Chunk]) -> Iterator[Outcome]:
+    def _all(self, task: _Sent, ahead: Iterator[Chunk]) -> Iterator[ChunkResult]:
         suspects, deaths = deque[Chunk](), Counter[int]()
         while True:
             if not suspects:
                 pool = self._of(self._count)
                 # One more each than they can do, so that none waits for this process to write something down.
-                suspects.extend((yield from _through(pool, task, ahead, 2 * self._count)))
+                suspects.extend((yield from _run_chunks(pool, task, ahead, 2 * self._count)))
             else:
-                for guilty in (yield from _through(self._of(1), task, _taken(suspects), 1)):
+                for guilty in (yield from _run_chunks(self._of(1), task, _drain(suspects), 1)):
                     deaths[guilty.number] += 1
                     if deaths[guilty.number] < ATTEMPTS:
                         suspects.appendleft(guilty)
                     else:
-                        yield Failed(guilty, "the process that worked on it was killed, or died, each time")
+                        yield ChunkFailed(guilty, "the process that worked on it was killed, or died, each time")
             if not suspects:
                 first = next(ahead, None)
                 if first is None:
@@ -135,14 +135,14 @@ def _with(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:
     yield from rest
 
 
-def _taken(chunks: deque[Chunk]) -> Iterator[Chunk]:
+def _drain(chunks: deque[Chunk]) -> Iterator[Chunk]:
     while chunks:
         yield chunks.popleft()
 
 
-def _through(
+def _run_chunks(
     pool: _Pool, task: _Sent, chunks: Iterator[Chunk], width: int
-) -> Generator[Outcome, None, Sequence[Chunk]]:
+) -> Generator[ChunkResult, None, Sequence[Chunk]]:
     """What comes of the chunks, at most so many under way. Returns those that were when a worker died."""
     running: dict[Future[bytes | Trouble], Chunk] = {}
     lost: list[Chunk] = []
@@ -171,9 +171,9 @@ def _through(
                 if failed[chunk.number] < ATTEMPTS:
                     submit(chunk)
                     continue
-                yield Failed(chunk, answer.problem)
+                yield ChunkFailed(chunk, answer.problem)
             else:
-                yield Done(chunk, answer)
+                yield ChunkDone(chunk, answer)
             if not lost:
                 for following in islice(chunks, 1):
                     submit(following)

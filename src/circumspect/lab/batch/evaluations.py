@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from circumspect.lab.batch import engines
-from circumspect.lab.batch.job import Failed, Incomplete
+from circumspect.lab.batch.job import ChunkFailed, Incomplete
 from circumspect.lab.batch.process_lock import alone
-from circumspect.lab.batch.reviews import COMPUTED, Elsewhere, Wanted, reviewed
+from circumspect.lab.batch.reviews import COMPUTED, PendingReview, ReviewWorkers, run_reviews
 from circumspect.review.case_files import Criteria
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import StoredSummaries, row_of
-from circumspect.review.values import Case
+from circumspect.review.values import ReviewCase
 from circumspect.stores import reviews
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.reviews import ResultRow
@@ -47,7 +47,7 @@ class Budget:
     tokens: int | None = None
     usd: float | None = None
 
-    def exceeded(self, tokens: int, usd: float) -> str:
+    def describe_excess(self, tokens: int, usd: float) -> str:
         """Why to stop; empty while there is something left."""
         if self.tokens is not None and tokens >= self.tokens:
             return f"{tokens:,} tokens are spent and {self.tokens:,} are allowed"
@@ -57,7 +57,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BatchProgress:
     """How far a batch is. `kept` were there before, `made` came in this run."""
 
     id: str
@@ -71,12 +71,12 @@ class Progress:
     why: str = ""
 
     @property
-    def done(self) -> int:
+    def done_count(self) -> int:
         return self.kept + self.made
 
     @property
     def complete(self) -> bool:
-        return self.done >= self.total
+        return self.done_count >= self.total
 
     @property
     def rate(self) -> float:
@@ -84,13 +84,13 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        return (self.total - self.done) / self.rate if self.rate else None
+        return (self.total - self.done_count) / self.rate if self.rate else None
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id,
             "total": self.total,
-            "done": self.done,
+            "done": self.done_count,
             "made": self.made,
             "seconds": round(self.seconds, 3),
             "rate": round(self.rate, 2),
@@ -103,7 +103,7 @@ class Progress:
 
 
 def run_batch(
-    cases: Sequence[Case],
+    cases: Sequence[ReviewCase],
     criteria: Criteria,
     shelf: Shelf,
     reviewing: Reviewing,
@@ -111,9 +111,9 @@ def run_batch(
     *,
     budget: Budget | None = None,
     concurrency: int | None = None,
-    elsewhere: Elsewhere | None = None,
-    watch: Callable[[Progress], None] | None = None,
-) -> Progress:
+    elsewhere: ReviewWorkers | None = None,
+    watch: Callable[[BatchProgress], None] | None = None,
+) -> BatchProgress:
     """`out` is a file or a database URL. Interrupting it keeps what is finished. The model is closed afterwards.
 
     Raises `Incomplete` after everything else is done, when a part could not be done by anyone.
@@ -130,15 +130,15 @@ def run_batch(
 class _Run:
     def __init__(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[ReviewCase],
         criteria: Criteria,
         shelf: Shelf,
         reviewing: Reviewing,
         database: Database,
         budget: Budget,
         concurrency: int | None,
-        elsewhere: Elsewhere | None,
-        watch: Callable[[Progress], None] | None,
+        elsewhere: ReviewWorkers | None,
+        watch: Callable[[BatchProgress], None] | None,
     ) -> None:
         self.cases, self.criteria, self.shelf, self.reviewing = cases, criteria, shelf, reviewing
         self.database, self.budget, self.concurrency, self.watch = database, budget, concurrency, watch
@@ -147,9 +147,9 @@ class _Run:
         self.waiting: list[ResultRow] = []
         self.committed = self.began = time.monotonic()
         total = sum(len(criteria.of(case, shelf.names)) for case in cases)
-        self.now = Progress(self.id, total, 0, 0, 0.0, 0, 0.0)
+        self.now = BatchProgress(self.id, total, 0, 0, 0.0, 0, 0.0)
 
-    def go(self) -> Progress:
+    def go(self) -> BatchProgress:
         self._tx(reviews.create_tables)
         left = self._begin()
         self.began = time.monotonic()
@@ -158,7 +158,7 @@ class _Run:
         finally:
             self._commit()
         self._tx(reviews.end_batch, TENANT, self.id, complete=self.now.complete, at=time.time())
-        statuses, _, _ = self._tx(reviews.counted, TENANT, self.id)
+        statuses, _, _ = self._tx(reviews.count_results, TENANT, self.id)
         self.now = replace(self.now, statuses=statuses)
         self._tell()
         return self.now
@@ -168,34 +168,34 @@ class _Run:
 
     # --- what there is to do ----------------------------------------------------------------------------------------
 
-    def _begin(self) -> list[Wanted]:
+    def _begin(self) -> list[PendingReview]:
         documents = {name: document.hash for name, document in self.shelf.documents.items()}
         request = {"criteria": [one.to_json() for one in self.criteria.items], "documents": documents}
         done = self._tx(
             reviews.begin_batch, TENANT, self.id, self.reviewing.controller, self.now.total, request, time.time()
         )
-        left: list[Wanted] = []
+        left: list[PendingReview] = []
         for case in self.cases:
             known: frozenset[str] = frozenset()
             if done.get((case.id, case.hash)):
                 known = self._tx(reviews.criteria_done, TENANT, self.id, case.id, case.hash)
             left += [
-                Wanted(case, position, one, self.criteria.document_of(one, self.shelf.names))
+                PendingReview(case, position, one, self.criteria.document_of(one, self.shelf.names))
                 for position, one in enumerate(self.criteria.of(case, self.shelf.names))
                 if one.id not in known
             ]
-        _, tokens, cost = self._tx(reviews.counted, TENANT, self.id)
+        _, tokens, cost = self._tx(reviews.count_results, TENANT, self.id)
         self.now = replace(self.now, kept=self.now.total - len(left), tokens=tokens, cost_usd=cost)
         return left
 
-    def _work(self, left: Sequence[Wanted]) -> None:
+    def _work(self, left: Sequence[PendingReview]) -> None:
         if not left or self._stop():
             return
         if self.reviewing.model is not None and self.elsewhere is None:
             asyncio.run(self._closing(self._ask(left)))
             return
-        elsewhere = self.elsewhere or Elsewhere(engines.serial if len(left) < _POOL_FROM else engines.processes)
-        self._hand_out(left, asyncio.run(self._closing(self._prepared(left))), elsewhere)
+        elsewhere = self.elsewhere or ReviewWorkers(engines.serial if len(left) < _POOL_FROM else engines.processes)
+        self._hand_out(left, asyncio.run(self._closing(self._prepare_documents(left))), elsewhere)
 
     async def _closing(self, work: Coroutine[Any, Any, T]) -> T:
         """A connection belongs to the loop that it was made in, and ends with it."""
@@ -205,7 +205,7 @@ class _Run:
             if self.reviewing.model is not None and hasattr(self.reviewing.model, "aclose"):
                 await self.reviewing.model.aclose()
 
-    async def _prepared(self, left: Sequence[Wanted]) -> Prepared:
+    async def _prepare_documents(self, left: Sequence[PendingReview]) -> Prepared:
         async def tx(body: Callable[..., Any], *args: Any) -> Any:
             return self._tx(body, *args)
 
@@ -216,8 +216,8 @@ class _Run:
 
     # --- as tasks of this process -----------------------------------------------------------------------------------
 
-    async def _ask(self, left: Sequence[Wanted]) -> None:
-        prepared, waiting = await self._prepared(left), iter(left)
+    async def _ask(self, left: Sequence[PendingReview]) -> None:
+        prepared, waiting = await self._prepare_documents(left), iter(left)
 
         async def worker() -> None:
             for one in waiting:
@@ -232,19 +232,19 @@ class _Run:
 
     # --- by others --------------------------------------------------------------------------------------------------
 
-    def _hand_out(self, left: Sequence[Wanted], prepared: Prepared, elsewhere: Elsewhere) -> None:
-        failed: list[Failed] = []
-        parts = self._paid(_parts(left, (self.concurrency or _TASKS) if self.reviewing.model else COMPUTED))
-        with contextlib.closing(reviewed(parts, prepared, self.reviewing, elsewhere)) as made:
+    def _hand_out(self, left: Sequence[PendingReview], prepared: Prepared, elsewhere: ReviewWorkers) -> None:
+        failed: list[ChunkFailed] = []
+        parts = self._limit_to_budget(_parts(left, (self.concurrency or _TASKS) if self.reviewing.model else COMPUTED))
+        with contextlib.closing(run_reviews(parts, prepared, self.reviewing, elsewhere)) as made:
             for rows in made:
-                if isinstance(rows, Failed):
+                if isinstance(rows, ChunkFailed):
                     failed.append(rows)
                 else:
                     self._keep(rows)
         if failed:
             raise Incomplete(failed, fix="The same command tries only what is missing again.")
 
-    def _paid(self, parts: Iterable[Sequence[Wanted]]) -> Iterator[Sequence[Wanted]]:
+    def _limit_to_budget(self, parts: Iterable[Sequence[PendingReview]]) -> Iterator[Sequence[PendingReview]]:
         """As long as there is something left of the budget."""
         for part in parts:
             if self._stop():
@@ -256,7 +256,7 @@ class _Run:
             self.now = replace(self.now, tokens=self.now.tokens + tokens, cost_usd=self.now.cost_usd + cost)
 
     def _stop(self) -> bool:
-        why = self.budget.exceeded(self.now.tokens, self.now.cost_usd)
+        why = self.budget.describe_excess(self.now.tokens, self.now.cost_usd)
         if why:
             self.now = replace(self.now, why=why)
         return bool(why)
@@ -284,7 +284,7 @@ class _Run:
             self.watch(self.now)
 
 
-def _parts(left: Sequence[Wanted], size: int) -> Iterator[Sequence[Wanted]]:
+def _parts(left: Sequence[PendingReview], size: int) -> Iterator[Sequence[PendingReview]]:
     for first in range(0, len(left), size):
         yield left[first : first + size]
 

@@ -24,7 +24,7 @@ from circumspect.errors import CircumspectError
 
 log = logging.getLogger(__name__)
 
-Order = TypeVar("Order")
+OrderType = TypeVar("OrderType")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,40 +38,40 @@ class Chunk:
     """What the work needs to know. Can be pickled; JSON where a ledger keeps it."""
 
 
-Work = Callable[[Chunk], Sequence[bytes]]
+ChunkFunction = Callable[[Chunk], Sequence[bytes]]
 
 
 @dataclass(frozen=True)
-class Task(Generic[Order]):
+class BatchTask(Generic[OrderType]):
     name: str
     identity: str
     """A digest of everything that the rows depend on: the same for a run that goes on, another for any other."""
-    order: Order
-    begin: Callable[[Order], AbstractContextManager[Work]]
+    order: OrderType
+    begin: Callable[[OrderType], AbstractContextManager[ChunkFunction]]
 
 
 @dataclass(frozen=True)
-class Job(Task[Order]):
-    chunks: Callable[[Order], Sequence[Chunk]]
+class BatchJob(BatchTask[OrderType]):
+    chunks: Callable[[OrderType], Sequence[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ChunkDone:
     chunk: Chunk
     rows: bytes
     """Packed: they are, where they were made, and stay so until somebody reads them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ChunkFailed:
     """A chunk that nobody could do."""
 
     chunk: Chunk
     problem: str
 
 
-Outcome = Done | Failed
-Engine = Callable[[Task[Any], Iterable[Chunk]], Iterator[Outcome]]
+ChunkResult = ChunkDone | ChunkFailed
+Engine = Callable[[BatchTask[Any], Iterable[Chunk]], Iterator[ChunkResult]]
 """Does all of the chunks, in any order. A `CircumspectError` that it raises ends the run, which can be resumed."""
 
 
@@ -80,7 +80,7 @@ class Incomplete(CircumspectError):
 
     code = "incomplete"
 
-    def __init__(self, failed: Sequence[Failed], fix: str = "") -> None:
+    def __init__(self, failed: Sequence[ChunkFailed], fix: str = "") -> None:
         many = "A part" if len(failed) == 1 else f"{len(failed):,} parts"
         super().__init__(
             f"{many} of the work could not be done, and the result is without {'it' if len(failed) == 1 else 'them'}.",
@@ -112,16 +112,16 @@ class Trouble:
 class Worker:
     """One that does chunk after chunk. What it needs is opened with the first one."""
 
-    def __init__(self, task: Task[Any]) -> None:
+    def __init__(self, task: BatchTask[Any]) -> None:
         self.task = task
         self._opened = ExitStack()
-        self._work: Work | None = None
+        self._work: ChunkFunction | None = None
 
     def __call__(self, chunk: Chunk) -> bytes | Trouble:
         try:
             if self._work is None:
                 self._work = self._opened.enter_context(self.task.begin(self.task.order))
-            return packed(self._work(chunk))
+            return pack_rows(self._work(chunk))
         except CircumspectError as problem:
             return Trouble(problem.problem, problem.fix, stops=True)
         except Exception as problem:
@@ -135,7 +135,7 @@ class Worker:
 _at_work: dict[str, Worker] = {}
 
 
-def worker_of(identity: str, task: Callable[[], Task[Any]]) -> Worker:
+def worker_of(identity: str, task: Callable[[], BatchTask[Any]]) -> Worker:
     """This process's worker for the task. What the one before needed is closed when another begins."""
     if identity not in _at_work:
         close_worker()
@@ -148,12 +148,12 @@ def close_worker() -> None:
         _at_work.popitem()[1].close()
 
 
-def packed(rows: Sequence[bytes]) -> bytes:
+def pack_rows(rows: Sequence[bytes]) -> bytes:
     # A row with a line break in it would be two when it is read again.
     if any(b"\n" in row for row in rows):
         raise ValueError("a row is one line")
     return zlib.compress(b"\n".join(rows), 1) if rows else b""
 
 
-def unpacked(rows: bytes) -> Sequence[bytes]:
+def unpack_rows(rows: bytes) -> Sequence[bytes]:
     return zlib.decompress(rows).split(b"\n") if rows else ()

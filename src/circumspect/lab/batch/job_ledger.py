@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from circumspect.lab.batch.job import Chunk, Job
+from circumspect.lab.batch.job import BatchJob, Chunk
 from circumspect.stores.engine import Database, connect
 
 _AT_ONCE = 500
@@ -61,14 +61,14 @@ _DONE = sa.text(
 _OURS = sa.and_(done.c.run == planned.c.run, done.c.number == planned.c.number)
 
 
-class Kept(Protocol):
+class BatchLedger(Protocol):
     """Where a run's chunks and rows are kept."""
 
-    def begin(self, job: Job[Any]) -> Sequence[Chunk]:
+    def begin(self, job: BatchJob[Any]) -> Sequence[Chunk]:
         """All chunks of the job, in order; listed anew unless the run is known."""
         ...
 
-    def left(self) -> Sequence[Chunk]:
+    def list_remaining(self) -> Sequence[Chunk]:
         """Those that nobody has done yet."""
         ...
 
@@ -79,18 +79,18 @@ class Kept(Protocol):
         ...
 
 
-class Memory:
+class MemoryLedger:
     """For a run that is done in one go. Rows are forgotten once they were asked for."""
 
     def __init__(self) -> None:
         self._chunks: Sequence[Chunk] = ()
         self._rows: dict[int, bytes] = {}
 
-    def begin(self, job: Job[Any]) -> Sequence[Chunk]:
+    def begin(self, job: BatchJob[Any]) -> Sequence[Chunk]:
         self._chunks = job.chunks(job.order)
         return self._chunks
 
-    def left(self) -> Sequence[Chunk]:
+    def list_remaining(self) -> Sequence[Chunk]:
         return self._chunks
 
     def commit(self, chunk: Chunk, rows: bytes) -> None:
@@ -100,7 +100,7 @@ class Memory:
         return self._rows.pop(chunk.number, None)
 
 
-class Ledger:
+class DatabaseLedger:
     """In a database: of a run that can be stopped any way and goes on."""
 
     def __init__(self, database: Database) -> None:
@@ -110,7 +110,7 @@ class Ledger:
 
     @classmethod
     @contextmanager
-    def open(cls, where: str) -> Iterator[Ledger]:
+    def open(cls, where: str) -> Iterator[DatabaseLedger]:
         """`where` is an SQLite file or a database URL. To be used by one thread."""
         database = connect(where)
         try:
@@ -118,17 +118,17 @@ class Ledger:
         finally:
             database.close()
 
-    def begin(self, job: Job[Any]) -> Sequence[Chunk]:
+    def begin(self, job: BatchJob[Any]) -> Sequence[Chunk]:
         self._run = f"{job.name}-{job.identity}"
-        there = self._database.transaction(_planned, self._run)
+        there = self._database.transaction(_read_plan, self._run)
         if there is None:
             chunks = job.chunks(job.order)
             self._database.transaction(_plan, self._run, job.name, chunks)
-            there = self._database.transaction(_planned, self._run)
+            there = self._database.transaction(_read_plan, self._run)
         return there or ()
 
-    def left(self) -> Sequence[Chunk]:
-        return self._database.transaction(_left, self._run)
+    def list_remaining(self) -> Sequence[Chunk]:
+        return self._database.transaction(_read_remaining, self._run)
 
     def commit(self, chunk: Chunk, rows: bytes) -> None:
         self._database.transaction(_commit, self._run, chunk.number, rows)
@@ -137,14 +137,14 @@ class Ledger:
         return self._database.transaction(_rows, self._run, chunk.number)
 
 
-def _planned(connection: sa.Connection, run: str) -> Sequence[Chunk] | None:
+def _read_plan(connection: sa.Connection, run: str) -> Sequence[Chunk] | None:
     """None when the run has not begun."""
     if connection.execute(sa.select(runs.c.id).where(runs.c.id == run)).first() is None:
         return None
     return _chunks(connection, sa.select(planned).where(planned.c.run == run))
 
 
-def _left(connection: sa.Connection, run: str) -> Sequence[Chunk]:
+def _read_remaining(connection: sa.Connection, run: str) -> Sequence[Chunk]:
     without = sa.select(planned).outerjoin(done, _OURS).where(planned.c.run == run, done.c.number.is_(None))
     return _chunks(connection, without)
 

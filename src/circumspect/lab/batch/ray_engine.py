@@ -22,7 +22,16 @@ from typing import Any
 
 import circumspect
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.job import ATTEMPTS, Chunk, Done, Failed, Outcome, Task, Trouble, worker_of
+from circumspect.lab.batch.job import (
+    ATTEMPTS,
+    BatchTask,
+    Chunk,
+    ChunkDone,
+    ChunkFailed,
+    ChunkResult,
+    Trouble,
+    worker_of,
+)
 
 CONNECT_SECONDS = 15
 _NOT_NEEDED = ("console", "server", "__pycache__")
@@ -30,10 +39,10 @@ _NOT_NEEDED = ("console", "server", "__pycache__")
 
 
 def on_ray(
-    task: Task[Any], chunks: Iterable[Chunk], address: str | None = None, most: int | None = None
-) -> Iterator[Outcome]:
+    task: BatchTask[Any], chunks: Iterable[Chunk], address: str | None = None, most: int | None = None
+) -> Iterator[ChunkResult]:
     """On the cluster at this address (without one, at RAY_ADDRESS or on this machine), at most so many at a time."""
-    with joined(address) as ray:
+    with join_cluster(address) as ray:
         remote = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_work)
         everything, ahead = ray.put(task), iter(chunks)
         running: dict[Any, Chunk] = {}
@@ -51,12 +60,12 @@ def on_ray(
             chunk = running.pop(ready)
             answer = _answer(ray, ready)
             if not isinstance(answer, Trouble):
-                yield Done(chunk, answer)
+                yield ChunkDone(chunk, answer)
                 continue
             answer.check()
             failed[chunk.number] += 1
             if answer.final or failed[chunk.number] >= ATTEMPTS:
-                yield Failed(chunk, answer.problem)
+                yield ChunkFailed(chunk, answer.problem)
             else:
                 submit(chunk)
 
@@ -81,14 +90,14 @@ def _places(ray: ModuleType) -> int:
     return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _work(task: Task[Any], chunk: Chunk) -> bytes | Trouble:
+def _work(task: BatchTask[Any], chunk: Chunk) -> bytes | Trouble:
     return worker_of(task.identity, lambda: task)(chunk)
 
 
 # --- the cluster ----------------------------------------------------------------------------------------------------
 
 
-def _imported() -> ModuleType:
+def _import_ray() -> ModuleType:
     try:
         import ray
     except ModuleNotFoundError as problem:
@@ -98,9 +107,9 @@ def _imported() -> ModuleType:
 
 
 @contextmanager
-def joined(address: str | None = None) -> Iterator[ModuleType]:
+def join_cluster(address: str | None = None) -> Iterator[ModuleType]:
     """This process as a member of the cluster; as it is, if it is one already."""
-    ray = _imported()
+    ray = _import_ray()
     if ray.is_initialized():
         yield ray
         return

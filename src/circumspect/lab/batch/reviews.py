@@ -17,16 +17,16 @@ from dataclasses import dataclass, field
 import orjson
 
 from circumspect import prompts
-from circumspect.knowledge.tree import Document
-from circumspect.lab.batch.job import Chunk, Done, Engine, Failed, Task, Work, unpacked
+from circumspect.knowledge.tree import KnowledgeDocument
+from circumspect.lab.batch.job import BatchTask, Chunk, ChunkDone, ChunkFailed, ChunkFunction, Engine, unpack_rows
 from circumspect.models import open_model
 from circumspect.prompts import Prompt
-from circumspect.review.controller import Limits
+from circumspect.review.controller import ReviewLimits
 from circumspect.review.outline import Summaries
 from circumspect.review.reviewing import Prepared, Reviewing, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import row_of
-from circumspect.review.values import Case, Criterion
+from circumspect.review.values import Criterion, ReviewCase
 from circumspect.stores.reviews import ResultRow
 from circumspect.values import digest
 
@@ -35,10 +35,10 @@ COMPUTED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PendingReview:
     """One review that is to be done."""
 
-    case: Case
+    case: ReviewCase
     position: int
     criterion: Criterion
     document: str | None
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class ReviewWorkers:
     """Who does the work, and what each of them opens: a connection to a model cannot be sent, its name can."""
 
     engine: Engine
@@ -54,69 +54,69 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Order:
-    documents: tuple[Document, ...]
+class ReviewOrder:
+    documents: tuple[KnowledgeDocument, ...]
     summaries: Mapping[str, Summaries]
     model: str | None
-    limits: Limits
+    limits: ReviewLimits
     fallback: bool
     prompt: Prompt | None
     words: Mapping[str, Prompt] = field(default_factory=dict)
     """Prompts that take the place of ours."""
 
 
-Reviewed = Generator[Sequence[ResultRow] | Failed, None, None]
+ReviewedChunks = Generator[Sequence[ResultRow] | ChunkFailed, None, None]
 
 
-def reviewed(
-    wanted: Iterable[Sequence[Wanted]],
+def run_reviews(
+    wanted: Iterable[Sequence[PendingReview]],
     prepared: Prepared,
     reviewing: Reviewing,
-    elsewhere: Elsewhere,
+    elsewhere: ReviewWorkers,
     words: Mapping[str, Prompt] | None = None,
-) -> Reviewed:
+) -> ReviewedChunks:
     """What comes of each chunk, as it comes. Chunks are taken only when somebody can begin with them soon."""
-    order = Order(
+    order = ReviewOrder(
         tuple(prepared.shelf.documents.values()), prepared.summaries, elsewhere.model, reviewing.limits,
         reviewing.fallback, reviewing.prompt, dict(words or {}),
     )  # fmt: skip
     versions = sorted(one.id for one in order.words.values())
     identity = digest([prepared.shelf.hash, sorted(prepared.summaries), reviewing.hash, elsewhere.model, versions])
     chunks = (Chunk(number, _label(some), len(some), tuple(some)) for number, some in enumerate(wanted))
-    outcomes = elsewhere.engine(Task("reviews", identity, order, begin), chunks)
+    outcomes = elsewhere.engine(BatchTask("reviews", identity, order, begin), chunks)
     with closing(outcomes):  # type: ignore[type-var]
         for outcome in outcomes:
-            if isinstance(outcome, Done):
-                yield [ResultRow(**orjson.loads(row)) for row in unpacked(outcome.rows)]
+            if isinstance(outcome, ChunkDone):
+                yield [ResultRow(**orjson.loads(row)) for row in unpack_rows(outcome.rows)]
             else:
                 yield outcome
 
 
-def _label(some: Sequence[Wanted]) -> str:
+def _label(some: Sequence[PendingReview]) -> str:
     first, last = some[0], some[-1]
     cases = first.case.id if first.case.id == last.case.id else f"{first.case.id} to {last.case.id}"
     return f"{len(some)} reviews of {cases}"
 
 
 @contextmanager
-def begin(order: Order) -> Iterator[Work]:
+def begin(order: ReviewOrder) -> Iterator[ChunkFunction]:
     model = open_model(order.model) if order.model else None
     reviewing = Reviewing(model, order.limits, order.fallback, order.prompt)
     prepared = Prepared(Shelf(order.documents), order.summaries)
     with asyncio.Runner() as runner:
         try:
-            yield lambda chunk: runner.run(_reviewed(chunk.detail, prepared, reviewing, order.words))
+            yield lambda chunk: runner.run(_review_chunk(chunk.detail, prepared, reviewing, order.words))
         finally:
             if model is not None and hasattr(model, "aclose"):
                 runner.run(model.aclose())
 
 
-async def _reviewed(
-    wanted: Sequence[Wanted], prepared: Prepared, reviewing: Reviewing, words: Mapping[str, Prompt]
+async def _review_chunk(
+    wanted: Sequence[PendingReview], prepared: Prepared, reviewing: Reviewing, words: Mapping[str, Prompt]
 ) -> Sequence[bytes]:
-    async def one(each: Wanted) -> bytes:
+    async def one(each: PendingReview) -> bytes:
         result = await review(each.case, each.criterion, prepared, reviewing, document=each.document)
         return orjson.dumps(row_of(result, each.case, each.position))
 
-    with prompts.chosen(words):
+    with prompts.use_prompts(words):
         return await asyncio.gather(*(one(each) for each in wanted))

@@ -13,12 +13,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from circumspect.lab.batch.job import Done, Engine, Failed, Incomplete, Job, Outcome, unpacked
-from circumspect.lab.batch.job_ledger import Kept, Memory
+from circumspect.lab.batch.job import BatchJob, ChunkDone, ChunkFailed, ChunkResult, Engine, Incomplete, unpack_rows
+from circumspect.lab.batch.job_ledger import BatchLedger, MemoryLedger
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ChunkProgress:
     """How far a run is, in chunks and in what the job counts. `kept` was there before."""
 
     chunks: int
@@ -30,23 +30,26 @@ class Progress:
 
 
 def run(
-    job: Job[Any], engine: Engine, ledger: Kept | None = None, watch: Callable[[Progress], None] | None = None
+    job: BatchJob[Any],
+    engine: Engine,
+    ledger: BatchLedger | None = None,
+    watch: Callable[[ChunkProgress], None] | None = None,
 ) -> Generator[bytes, None, None]:
     """All rows; `Incomplete` after the last one if some are missing."""
-    kept = ledger or Memory()
-    chunks, left = kept.begin(job), kept.left()
+    kept = ledger or MemoryLedger()
+    chunks, left = kept.begin(job), kept.list_remaining()
     missing = sum(one.size for one in left)
     size = sum(one.size for one in chunks)
-    progress = Progress(len(chunks), size, len(chunks) - len(left), size - missing)
-    failed: dict[int, Failed] = {}
+    progress = ChunkProgress(len(chunks), size, len(chunks) - len(left), size - missing)
+    failed: dict[int, ChunkFailed] = {}
     following = 0
     if watch:
         watch(progress)
     # With nothing left nobody is asked: a cluster need not even be there.
     outcomes: Any = engine(job, left) if left else _nothing()
     with closing(outcomes):
-        for outcome in _committed(outcomes, kept):
-            if isinstance(outcome, Failed):
+        for outcome in _commit_each(outcomes, kept):
+            if isinstance(outcome, ChunkFailed):
                 failed[outcome.chunk.number] = outcome
             made, made_size = progress.made + 1, progress.made_size + outcome.chunk.size
             progress = replace(progress, made=made, made_size=made_size)
@@ -57,20 +60,20 @@ def run(
                 rows = b"" if chunk.number in failed else kept.rows(chunk)
                 if rows is None:
                     break
-                yield from unpacked(rows)
+                yield from unpack_rows(rows)
                 following += 1
     for chunk in chunks[following:]:
-        yield from unpacked(kept.rows(chunk) or b"")
+        yield from unpack_rows(kept.rows(chunk) or b"")
     if failed:
         raise Incomplete([failed[number] for number in sorted(failed)])
 
 
-def _nothing() -> Iterator[Outcome]:
+def _nothing() -> Iterator[ChunkResult]:
     yield from ()
 
 
-def _committed(outcomes: Iterator[Outcome], kept: Kept) -> Iterator[Outcome]:
+def _commit_each(outcomes: Iterator[ChunkResult], kept: BatchLedger) -> Iterator[ChunkResult]:
     for outcome in outcomes:
-        if isinstance(outcome, Done):
+        if isinstance(outcome, ChunkDone):
             kept.commit(outcome.chunk, outcome.rows)
         yield outcome

@@ -20,7 +20,7 @@ from typing import Any
 from circumspect.errors import ConfigError
 from circumspect.values import Json
 
-Key = tuple[str, str]
+DecisionKey = tuple[str, str]
 """Tool (empty where words were the decision) and decision: answer, act, ask, escalate."""
 
 BINS = 10
@@ -41,7 +41,7 @@ class Observation:
     """Kept apart: measured on, never learnt from."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> DecisionKey:
         return self.tool, self.decision
 
 
@@ -112,7 +112,7 @@ def brier(observations: Sequence[Observation]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ConfidenceQuality:
     """How good confidences are, on decisions that nothing was learnt from."""
 
     count: int
@@ -135,10 +135,10 @@ class Measured:
         }
 
 
-def measured(observations: Sequence[Observation], number: int = BINS) -> Measured:
+def measure_quality(observations: Sequence[Observation], number: int = BINS) -> ConfidenceQuality:
     wide = bins_of_equal_width(observations, number)
     mass = bins_of_equal_mass(observations, number)
-    return Measured(
+    return ConfidenceQuality(
         len(observations),
         calibration_error(wide),
         calibration_error(mass),
@@ -200,7 +200,7 @@ def isotonic(observations: Iterable[Observation]) -> Isotonic:
 class Calibration:
     """What a stated confidence is worth, by tool and decision."""
 
-    maps: Mapping[Key, Isotonic] = field(default_factory=dict)
+    maps: Mapping[DecisionKey, Isotonic] = field(default_factory=dict)
 
     def chance(self, tool: str, decision: str, confidence: float) -> float | None:
         """Of being right; None where too little is known."""
@@ -242,12 +242,12 @@ def _map_of(knots: Any) -> Isotonic:
 class Fit:
     """A map for one tool and decision, and what it did on decisions that it was not learnt from."""
 
-    key: Key
+    key: DecisionKey
     map: Isotonic
     train: tuple[Observation, ...]
     held: tuple[Observation, ...]
-    before: Measured
-    after: Measured
+    before: ConfidenceQuality
+    after: ConfidenceQuality
 
     @property
     def helps(self) -> bool:
@@ -269,7 +269,7 @@ class Fit:
 class TooFew:
     """Not calibrated, and what is missing."""
 
-    key: Key
+    key: DecisionKey
     train: int
     held: int
     right: int
@@ -277,19 +277,19 @@ class TooFew:
     """Right and wrong ones among those to learn from."""
 
     @property
-    def needed(self) -> str:
+    def shortfall(self) -> str:
         parts = [(self.train, TRAIN, "labels to learn from"), (self.held, HELD, "held-out labels")]
         if self.train >= TRAIN:
             parts += [(self.right, EACH, "right ones to learn from"), (self.wrong, EACH, "wrong ones to learn from")]
         return "; ".join(f"{found} {what}, {least} are needed" for found, least, what in parts if found < least)
 
     def to_json(self) -> dict[str, Json]:
-        return {"tool": self.key[0], "decision": self.key[1], "too_few": self.needed}
+        return {"tool": self.key[0], "decision": self.key[1], "too_few": self.shortfall}
 
 
 def fit(observations: Iterable[Observation]) -> tuple[list[Fit], list[TooFew]]:
     """A map for every tool and decision that has labels enough, and those that have not."""
-    by_key: dict[Key, list[Observation]] = defaultdict(list)
+    by_key: dict[DecisionKey, list[Observation]] = defaultdict(list)
     for one in observations:
         by_key[one.key].append(one)
     fits: list[Fit] = []
@@ -299,24 +299,24 @@ def fit(observations: Iterable[Observation]) -> tuple[list[Fit], list[TooFew]]:
         held = tuple(one for one in some if one.held)
         right = sum(one.right for one in train)
         few = TooFew(key, len(train), len(held), right, len(train) - right)
-        if few.needed:
+        if few.shortfall:
             refused.append(few)
         else:
             found = isotonic(train)
-            fits.append(Fit(key, found, train, held, measured(held), measured(mapped(held, found))))
+            fits.append(Fit(key, found, train, held, measure_quality(held), measure_quality(apply_map(held, found))))
     return fits, refused
 
 
-def mapped(observations: Iterable[Observation], by: Isotonic) -> tuple[Observation, ...]:
+def apply_map(observations: Iterable[Observation], by: Isotonic) -> tuple[Observation, ...]:
     """The same decisions with what their confidence is worth in its place."""
     return tuple(Observation(by(one.confidence), one.right, one.tool, one.decision, one.held) for one in observations)
 
 
-def overall(fits: Sequence[Fit]) -> tuple[Measured, Measured]:
+def overall(fits: Sequence[Fit]) -> tuple[ConfidenceQuality, ConfidenceQuality]:
     """Before and after over all of them together, each decision by the map of its own."""
     held = [one for found in fits for one in found.held]
-    after = [one for found in fits for one in mapped(found.held, found.map)]
-    return measured(held), measured(after)
+    after = [one for found in fits for one in apply_map(found.held, found.map)]
+    return measure_quality(held), measure_quality(after)
 
 
 def calibration_of(fits: Iterable[Fit]) -> Calibration:

@@ -11,8 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from circumspect.lab.learning.calibration import Bin, Fit, Measured, TooFew, mapped, measured, overall
-from circumspect.lab.learning.outcomes import Group, HandingOver, Label, Whose
+from circumspect.lab.learning.calibration import (
+    Bin,
+    ConfidenceQuality,
+    Fit,
+    TooFew,
+    apply_map,
+    measure_quality,
+    overall,
+)
+from circumspect.lab.learning.outcomes import DecisionLabel, Group, HandingOver, Whose
 from circumspect.lab.learning.suggestions import Banded, BandSuggestion, Capped, CapSuggestion, difference
 from circumspect.values import Json
 
@@ -23,7 +31,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Report:
+class CalibrationReport:
     tenant: str
     kinds: Counter[str]
     """How many labels of each kind."""
@@ -61,14 +69,14 @@ class Report:
                 "bands": self.bands.to_json() if self.bands else None,
                 "difference": "\n".join(difference(self.caps, self.bands)),
             },
-            "unnecessary_escalations": [_told(one) for one in self.handing.unnecessary],
+            "unnecessary_escalations": [_label_to_json(one) for one in self.handing.unnecessary],
             "escalations_known": self.handing.escalations,
-            "should_have_been_escalated": [_told(one) for one in self.handing.missed],
+            "should_have_been_escalated": [_label_to_json(one) for one in self.handing.missed],
             "answers_known": self.handing.answers,
         }
 
 
-def _told(label: Label) -> dict[str, Json]:
+def _label_to_json(label: DecisionLabel) -> dict[str, Json]:
     return {
         "conversation": label.conversation,
         "turn": label.turn,
@@ -83,7 +91,7 @@ def _told(label: Label) -> dict[str, Json]:
 # --- for a terminal -------------------------------------------------------------------------------------------------
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: CalibrationReport) -> Iterator[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds.most_common())
     yield f"{report.kinds.total():,} labels of {report.tenant}" + (f": {kinds}" if kinds else "")
     yield _by_whom(report)
@@ -103,25 +111,25 @@ def lines(report: Report) -> Iterator[str]:
         yield from _diagram(one)
     for few in report.few:
         yield ""
-        yield f"{_named(few.key)}: not calibrated; {few.needed}"
-    yield from _suggested(report)
-    yield from _handed(report.handing)
+        yield f"{_format_key(few.key)}: not calibrated; {few.shortfall}"
+    yield from _describe_suggestions(report)
+    yield from _describe_escalations(report.handing)
 
 
-def _by_whom(report: Report) -> str:
+def _by_whom(report: CalibrationReport) -> str:
     return f"By whom: {', '.join(f'{report.by[group]:,} {group}' for group in GROUPS)}"
 
 
-def _why(label: Label) -> str:
+def _why(label: DecisionLabel) -> str:
     return f"{label.why}, by a {label.group.removesuffix('s')}" if label.opinion else label.why
 
 
-def _named(key: tuple[str, str]) -> str:
+def _format_key(key: tuple[str, str]) -> str:
     tool, decision = key
     return f"{decision} · {tool}" if tool else decision
 
 
-def _measures(before: Measured, after: Measured) -> str:
+def _measures(before: ConfidenceQuality, after: ConfidenceQuality) -> str:
     return (
         f"ECE {_share(before.error)} -> {_share(after.error)} (equal mass {_share(before.mass_error)} -> "
         f"{_share(after.mass_error)}; by chance alone {_share(after.by_chance)})  "
@@ -130,7 +138,7 @@ def _measures(before: Measured, after: Measured) -> str:
 
 
 def _diagram(fit: Fit) -> Iterator[str]:
-    yield f"{_named(fit.key)}  learnt from {len(fit.train):,}, measured on {len(fit.held):,} others"
+    yield f"{_format_key(fit.key)}  learnt from {len(fit.train):,}, measured on {len(fit.held):,} others"
     yield f"  {_measures(fit.before, fit.after)}"
     if not fit.helps:
         yield "  The map is no better than what was stated: it is not kept."
@@ -146,7 +154,7 @@ def _bar(one: Bin) -> str:
     return "".join(filled)
 
 
-def _suggested(report: Report) -> Iterator[str]:
+def _describe_suggestions(report: CalibrationReport) -> Iterator[str]:
     found = list(difference(report.caps, report.bands))
     yield ""
     if not found:
@@ -156,20 +164,20 @@ def _suggested(report: Report) -> Iterator[str]:
         yield from (f"  {line}" for line in found)
         yield ""
     for one in report.caps:
-        yield f"  {one.tool}: {_capped(one.now)}  ->  {_capped(one.then)}{_loosens(one.loosens)}"
+        yield f"  {one.tool}: {_describe_cap(one.now)}  ->  {_describe_cap(one.then)}{_loosens(one.loosens)}"
     bands = report.bands
     if bands and not bands.reached:
-        yield f"  No confidence keeps wrong answers at {report.error:.0%}: {_banded(bands.then)}."
+        yield f"  No confidence keeps wrong answers at {report.error:.0%}: {_describe_bands(bands.then)}."
     elif bands and bands.changes:
-        yield f"  bands: {_banded(bands.now)}  ->  {_banded(bands.then)}{_loosens(bands.loosens)}"
+        yield f"  bands: {_describe_bands(bands.now)}  ->  {_describe_bands(bands.then)}{_loosens(bands.loosens)}"
 
 
-def _capped(one: Capped) -> str:
+def _describe_cap(one: Capped) -> str:
     wrong = "" if one.error is None else f", {one.error:.1%} of the others wrong"
     return f"cap {one.cap:g}: {one.checked:.1%} get a second opinion{wrong}"
 
 
-def _banded(one: Banded) -> str:
+def _describe_bands(one: Banded) -> str:
     wrong = "" if one.error is None else f" with {one.error:.1%} wrong"
     return (
         f"from {one.answer_from:g} {one.answered:.1%} answered{wrong}, {one.asked:.1%} asked, "
@@ -181,7 +189,7 @@ def _loosens(loosens: bool) -> str:
     return "   LOOSENS" if loosens else ""
 
 
-def _handed(handing: HandingOver) -> Iterator[str]:
+def _describe_escalations(handing: HandingOver) -> Iterator[str]:
     for title, some, every, what in (
         ("Escalations that were not needed", handing.unnecessary, handing.escalations, "escalations"),
         ("Answers that a person should have given", handing.missed, handing.answers, "answers and actions"),
@@ -217,11 +225,11 @@ text{fill:currentColor;font-size:11px}pre{padding:1rem;border:1px solid color-mi
 SIDE, EDGE = 320, 34
 
 
-def page(report: Report) -> str:
+def page(report: CalibrationReport) -> str:
     return "".join(_page(report))
 
 
-def _page(report: Report) -> Iterator[str]:
+def _page(report: CalibrationReport) -> Iterator[str]:
     title = escape(f"Calibration of {report.tenant}")
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -235,10 +243,10 @@ def _page(report: Report) -> Iterator[str]:
         yield from _pair(one)
     if report.few:
         yield "<h2>Not calibrated</h2><ul>"
-        yield from (f"<li>{escape(_named(few.key))}: {escape(few.needed)}</li>" for few in report.few)
+        yield from (f"<li>{escape(_format_key(few.key))}: {escape(few.shortfall)}</li>" for few in report.few)
         yield "</ul>"
     yield "<h2>Suggestions</h2><pre>"
-    yield escape("\n".join(_suggested(report)).strip())
+    yield escape("\n".join(_describe_suggestions(report)).strip())
     yield "</pre>"
     if report.bands:
         yield "<table><tr><th>answer from<th>answered<th>wrong<th>asked<th>to a person</tr>"
@@ -260,8 +268,8 @@ def _page(report: Report) -> Iterator[str]:
 
 
 def _pair(fit: Fit) -> Iterator[str]:
-    after = measured(mapped(fit.held, fit.map))
-    yield f"<h2>{escape(_named(fit.key))}</h2><p>{escape(_measures(fit.before, fit.after))}</p>"
+    after = measure_quality(apply_map(fit.held, fit.map))
+    yield f"<h2>{escape(_format_key(fit.key))}</h2><p>{escape(_measures(fit.before, fit.after))}</p>"
     yield f'<div class="pair">{reliability(fit.before.bins, after.bins)}<div>'
     yield "<table><tr><th>stated<th>mean<th>right<th>decisions</tr>"
     for one in fit.before.bins:

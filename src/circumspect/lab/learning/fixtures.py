@@ -27,17 +27,17 @@ import orjson
 import yaml
 
 from circumspect.audit.auditor import Auditor
-from circumspect.audit.rulings import Ruled, Said
+from circumspect.audit.rulings import AuditedCall, AuditVerdict
 from circumspect.audit.tool_defs import Toolbox
-from circumspect.audit.transcript_files import Problem, Transcript, read_lines
+from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read_lines
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.values import Json, TenantId
 
 ENDINGS = (".fixture.yaml", ".fixture.yml", ".fixture.json")
-VERDICTS: tuple[Said, ...] = get_args(Said)
-HOLD: tuple[Said, ...] = ("ask", "escalate", "deny")
+VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
+HOLD: tuple[AuditVerdict, ...] = ("ask", "escalate", "deny")
 _TALK = ("tools", "untrusted_tools", "proposal")
 _KEYS = frozenset((*_TALK, "name", "policy", "tenant", "at", "messages", "expect", "reasons", "held", "decided"))
 _LARGEST = 5_000_000
@@ -54,7 +54,7 @@ class Fixture:
     path: Path
     name: str
     transcript: Transcript
-    expect: tuple[Said, ...]
+    expect: tuple[AuditVerdict, ...]
     reasons: tuple[str, ...] = ()
     """Reason codes that have to be among those of the verdict."""
     policy: Path | None = None
@@ -65,27 +65,27 @@ class Fixture:
 
 
 @dataclass(frozen=True)
-class Checked:
+class FixtureResult:
     """What became of a fixture."""
 
     file: str
     name: str
     held: bool
-    expect: tuple[Said, ...] = ()
+    expect: tuple[AuditVerdict, ...] = ()
     verdict: str = ""
     reason_codes: tuple[str, ...] = ()
     problem: str = ""
     """Why it could not be run, or what is missing."""
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         return not self.problem and self.verdict in self.expect
 
     def to_json(self) -> dict[str, Json]:
         return {
             "fixture": self.file,
             "name": self.name,
-            "passed": self.passed,
+            "passed": self.has_passed,
             "held": self.held,
             "expect": list(self.expect),
             "verdict": self.verdict or None,
@@ -125,13 +125,13 @@ def read_fixture(path: Path, toolbox: Toolbox | None = None) -> Fixture:
     named = {"id": str(value.get("name") or path.name), "messages": value.get("messages", ())}
     talk = named | {key: value[key] for key in _TALK if key in value}
     [read] = read_lines([(1, _json(talk))], path.name, folder=path.parent, toolbox=toolbox or Toolbox())
-    if isinstance(read, Problem):
+    if isinstance(read, TranscriptProblem):
         raise BadFixture(read.problem)
     return Fixture(
         path,
         named["id"],
         read,
-        _expected(value.get("expect")),
+        _parse_expected(value.get("expect")),
         tuple(str(one) for one in reasons),
         _beside(path, value.get("policy")),
         str(value.get("tenant") or ""),
@@ -186,7 +186,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
         raise BadFixture(f"it holds what JSON cannot say: {problem}") from None
 
 
-def _expected(value: Any) -> tuple[Said, ...]:
+def _parse_expected(value: Any) -> tuple[AuditVerdict, ...]:
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
     if names == ("hold",):
         return HOLD
@@ -227,19 +227,19 @@ class Bench:
     toolbox: Toolbox = field(default_factory=Toolbox)
     _policies: dict[Path, Policy] = field(default_factory=dict)
 
-    def run(self, paths: Iterable[Path], root: Path) -> Iterator[Checked]:
+    def run(self, paths: Iterable[Path], root: Path) -> Iterator[FixtureResult]:
         """One after the other; what cannot be run has failed."""
         for path in paths:
             shown = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
             fixture: Fixture | None = None
             try:
                 fixture = read_fixture(path, self.toolbox)
-                result = checked(fixture, self._policy(fixture), shown)
+                result = check_fixture(fixture, self._policy(fixture), shown)
             except CircumspectError as problem:
                 findings = " ".join(getattr(problem, "findings", ()))
                 told = " ".join(filter(None, (f"{problem.problem.rstrip('.')}.", problem.fix, findings)))
                 name, held = (fixture.name, fixture.held) if fixture else (path.name, False)
-                result = Checked(shown, name, held, problem=told)
+                result = FixtureResult(shown, name, held, problem=told)
             yield result
 
     def _policy(self, fixture: Fixture) -> Policy:
@@ -256,19 +256,19 @@ class Bench:
         return self._policies[fixture.policy]
 
 
-def checked(fixture: Fixture, policy: Policy, shown: str) -> Checked:
+def check_fixture(fixture: Fixture, policy: Policy, shown: str) -> FixtureResult:
     """The fixture under a policy, as an audit rules on it."""
     auditor = Auditor(_for_tenant(policy, fixture.tenant), now=fixture.at or datetime.now(UTC), claims=False)
-    rows = list(auditor.of(fixture.transcript))
-    unread = next((one for one in rows if isinstance(one, Problem)), None)
-    ruled = next((one for one in rows if isinstance(one, Ruled)), None)
+    rows = list(auditor.audit_transcript(fixture.transcript))
+    unread = next((one for one in rows if isinstance(one, TranscriptProblem)), None)
+    ruled = next((one for one in rows if isinstance(one, AuditedCall)), None)
     if ruled is None or unread is not None:
         problem = f"message {unread.message}: {unread.problem}" if unread else "nothing was ruled on"
-        return Checked(shown, fixture.name, fixture.held, fixture.expect, problem=problem)
+        return FixtureResult(shown, fixture.name, fixture.held, fixture.expect, problem=problem)
     codes = tuple(str(code) for code in ruled.reason_codes)
     missing = [code for code in fixture.reasons if code not in codes]
     problem = f"{missing[0]} is not among the reasons" if missing else ""
-    return Checked(shown, fixture.name, fixture.held, fixture.expect, ruled.verdict, codes, problem)
+    return FixtureResult(shown, fixture.name, fixture.held, fixture.expect, ruled.verdict, codes, problem)
 
 
 def _for_tenant(policy: Policy, tenant: str) -> Policy:

@@ -39,7 +39,7 @@ _BY_CODE = frozenset((ReasonCode.SENSITIVE_TOPIC, ReasonCode.GUARDIAN_UNAVAILABL
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class JournalDecision:
     """What a turn decided, read off its journal."""
 
     turn: str
@@ -62,7 +62,7 @@ class Handover:
 
 
 @dataclass(frozen=True)
-class Story:
+class LabelledConversation:
     """A stored conversation and everything that was said about it."""
 
     record: Record
@@ -76,7 +76,7 @@ class Story:
         return tuple(rulings(self.record))
 
     @cached_property
-    def _asked_in(self) -> Mapping[IntentId, str]:
+    def _asking_turns(self) -> Mapping[IntentId, str]:
         """The turn whose reply asked for a yes."""
         said = {message.seq: message.turn for message in self.record.messages if message.role == "assistant"}
         return {one.id: said[one.question_seq] for one in self.record.intents if one.question_seq in said}
@@ -89,34 +89,38 @@ class Story:
                 found.setdefault(message.turn, []).append(message)
         return found
 
-    def ruling_of(self, turn: str, call: ToolCall) -> Ruling | None:
+    def find_call_ruling(self, turn: str, call: ToolCall) -> Ruling | None:
         """How the call was ruled on when it was first proposed, if it is this call that the model proposed."""
         found = next((one for one in self.rulings if one.turn == turn and _same(one.call, call)), None)
-        return self.proposed(found.confirmed.id) if found and found.confirmed else found
+        return self.find_intent_ruling(found.confirmed.id) if found and found.confirmed else found
 
-    def proposed(self, intent: IntentId | str) -> Ruling | None:
+    def find_intent_ruling(self, intent: IntentId | str) -> Ruling | None:
         """How the call was ruled on that a yes or no is about."""
         asked = next((one for one in self.record.intents if one.id == intent), None)
-        return self.ruling_of(self._asked_in[asked.id], asked.call) if asked and asked.id in self._asked_in else None
+        return (
+            self.find_call_ruling(self._asking_turns[asked.id], asked.call)
+            if asked and asked.id in self._asking_turns
+            else None
+        )
 
-    def decided(self, turn: str) -> Decided:
+    def read_decision(self, turn: str) -> JournalDecision:
         """What the turn decided and how sure it was. A turn that ran what was agreed to before stands for that."""
         decision, journal = DECISIONS.get(self.ended.get(turn, ""), ""), self._journals.get(turn, [])
         if decision == "act":
             ran = [one for one in self.record.executions if one.turn == turn]
             changed = [one for one in ran if one.effect != "read"] or ran
-            if changed and (ruling := self.of_execution(changed[-1])):
-                return Decided(ruling.turn, decision, ruling.call.tool, assessed(ruling), ruling)
-            return Decided(turn, decision, changed[-1].call.tool if changed else "")
+            if changed and (ruling := self.find_execution_ruling(changed[-1])):
+                return JournalDecision(ruling.turn, decision, ruling.call.tool, read_call_confidence(ruling), ruling)
+            return JournalDecision(turn, decision, changed[-1].call.tool if changed else "")
         if decision == "ask":
             held = next((one for one in reversed(self.rulings) if one.turn == turn and one.then.kind != "allow"), None)
             if held is not None:
-                return Decided(turn, decision, held.call.tool, assessed(held), held)
-        stated = _of_answer(journal) if decision == "answer" else _of_way(journal)
-        return Decided(turn, decision, "", stated)
+                return JournalDecision(turn, decision, held.call.tool, read_call_confidence(held), held)
+        stated = _read_answer_confidence(journal) if decision == "answer" else _read_ending_confidence(journal)
+        return JournalDecision(turn, decision, "", stated)
 
-    def of_execution(self, one: Execution) -> Ruling | None:
-        return self.proposed(one.intent) if one.intent else self.ruling_of(one.turn, one.call)
+    def find_execution_ruling(self, one: Execution) -> Ruling | None:
+        return self.find_intent_ruling(one.intent) if one.intent else self.find_call_ruling(one.turn, one.call)
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
@@ -126,14 +130,14 @@ def _same(one: ToolCall, other: ToolCall) -> bool:
 # --- how sure the turn was ------------------------------------------------------------------------------------------
 
 
-def assessed(ruling: Ruling) -> float | None:
+def read_call_confidence(ruling: Ruling) -> float | None:
     """What the model stated of its call, before the cap; None where it stated nothing that could be read."""
     drafted = ruling.moment.drafted if ruling.moment else None
     assessment = drafted.assessment if drafted else None
     return assessment.confidence if assessment and assessment.readable else None
 
 
-def _of_answer(journal: Sequence[Message]) -> float | None:
+def _read_answer_confidence(journal: Sequence[Message]) -> float | None:
     """Ours where one was computed; else what the model stated of its last draft."""
     stated = None
     for entry in journal:
@@ -145,7 +149,7 @@ def _of_answer(journal: Sequence[Message]) -> float | None:
     return stated
 
 
-def _of_way(journal: Sequence[Message]) -> float | None:
+def _read_ending_confidence(journal: Sequence[Message]) -> float | None:
     """The model's confidence in asking or handing over, where that was its decision."""
     for entry in journal:
         decision = entry.meta.get("decision")
@@ -161,7 +165,9 @@ def _number(value: Any) -> float | None:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def stories(connection: sa.Connection, tenant: TenantId, since: datetime | None = None) -> Iterator[Story]:
+def stories(
+    connection: sa.Connection, tenant: TenantId, since: datetime | None = None
+) -> Iterator[LabelledConversation]:
     """The tenant's conversations in which anything happened since then, a few at a time."""
     key = (conversations.c.updated_at, conversations.c.id)
     query = sa.select(*key).where(conversations.c.tenant == tenant).order_by(*(column.desc() for column in key))
@@ -181,7 +187,7 @@ def stories(connection: sa.Connection, tenant: TenantId, since: datetime | None 
         yield from _read(connection, Stretch(tenant, tuple(one), tuple(one), 1))
 
 
-def story_of(connection: sa.Connection, tenant: TenantId, conversation: str) -> Story | None:
+def story_of(connection: sa.Connection, tenant: TenantId, conversation: str) -> LabelledConversation | None:
     """One conversation; None when there is no such one."""
     query = sa.select(conversations.c.updated_at, conversations.c.id).where(
         conversations.c.tenant == tenant, conversations.c.id == conversation
@@ -196,11 +202,11 @@ def _since(table: sa.Table, column: str, tenant: TenantId, since: datetime) -> s
     return sa.and_(table.c.tenant == tenant, table.c[column] >= epoch(since))
 
 
-def _read(connection: sa.Connection, stretch: Stretch) -> Iterator[Story]:
+def _read(connection: sa.Connection, stretch: Stretch) -> Iterator[LabelledConversation]:
     found = read(connection, stretch)
     ids = [str(record.conversation) for record in found]
     written: dict[str, list[LabelRow]] = {}
-    for row in stored_labels.of(connection, stretch.tenant, ids):
+    for row in stored_labels.list_labels(connection, stretch.tenant, ids):
         written.setdefault(row.conversation, []).append(row)
     handed: dict[str, list[Handover]] = {}
     query = sa.select(escalations).where(escalations.c.tenant == stretch.tenant, escalations.c.conversation.in_(ids))
@@ -223,4 +229,4 @@ def _read(connection: sa.Connection, stretch: Stretch) -> Iterator[Story]:
         ended.setdefault(conversation, {})[turn] = outcome
     for record in found:
         id_ = str(record.conversation)
-        yield Story(record, written.get(id_, ()), handed.get(id_, ()), ended.get(id_, {}))
+        yield LabelledConversation(record, written.get(id_, ()), handed.get(id_, ()), ended.get(id_, {}))

@@ -22,15 +22,20 @@ from typing import Literal
 import sqlalchemy as sa
 
 from circumspect.lab.learning.calibration import Observation
-from circumspect.lab.learning.outcome_stories import Decided, Story, assessed, stories
+from circumspect.lab.learning.outcome_stories import (
+    JournalDecision,
+    LabelledConversation,
+    read_call_confidence,
+    stories,
+)
 from circumspect.lab.replay.recorded_turns import Ruling
 from circumspect.reasons import ReasonCode
 from circumspect.stores import labels as stored_labels
 from circumspect.stores.codec import epoch, moment
-from circumspect.stores.labels import Kind, LabelRow, Split, split_of
+from circumspect.stores.labels import LabelKind, LabelRow, LabelSplit, split_of
 from circumspect.values import JsonObject, TenantId
 
-_SAID: Mapping[ReasonCode, tuple[Kind, str]] = {
+_SAID: Mapping[ReasonCode, tuple[LabelKind, str]] = {
     ReasonCode.CONFIRMED_BY_USER: ("approve", "user"),
     ReasonCode.APPROVED_BY_COLLEAGUE: ("approve", "colleague"),
     ReasonCode.DENIED_BY_USER: ("deny", "user"),
@@ -40,10 +45,10 @@ _SAID: Mapping[ReasonCode, tuple[Kind, str]] = {
 Whose = Literal["colleagues", "everyone"]
 """Whose thumbs and corrections count."""
 Group = Literal["outcomes", "colleagues", "users"]
-_OPINIONS: tuple[Kind, ...] = ("thumbs_up", "thumbs_down", "correct")
+_OPINIONS: tuple[LabelKind, ...] = ("thumbs_up", "thumbs_down", "correct")
 
 
-def group_of(kind: Kind, by: str) -> Group:
+def group_of(kind: LabelKind, by: str) -> Group:
     """Who says so: how it ended, a colleague, or whoever the agent spoke with."""
     if kind == "outcome":
         return "outcomes"
@@ -51,21 +56,21 @@ def group_of(kind: Kind, by: str) -> Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class DecisionLabel:
     """One word on one decision."""
 
     tenant: TenantId
     conversation: str
     turn: str
     """That made the decision."""
-    kind: Kind
+    kind: LabelKind
     right: bool
     decision: str
     tool: str
     """Empty where words were the decision."""
     confidence: float | None
     """As stated; None where none was."""
-    split: Split
+    split: LabelSplit
     by: str
     at: datetime
     why: str = ""
@@ -86,19 +91,19 @@ class Label:
 
 def gather(
     connection: sa.Connection, tenant: TenantId, since: datetime | None = None, whose: Whose = "everyone"
-) -> list[Label]:
+) -> list[DecisionLabel]:
     """The labels of a tenant since then that count."""
-    return heard(every(connection, tenant, since), whose)
+    return pick_counted(read_labels(connection, tenant, since), whose)
 
 
-def heard(found: Iterable[Label], whose: Whose) -> list[Label]:
+def pick_counted(found: Iterable[DecisionLabel], whose: Whose) -> list[DecisionLabel]:
     """Those that count. What does not count overrules nothing."""
     if whose == "everyone":
         return [one for one in found if one.overruled is None]
     return [one for one in found if one.overruled in (None, "users") and not (one.opinion and one.group == "users")]
 
 
-def every(connection: sa.Connection, tenant: TenantId, since: datetime | None = None) -> Iterator[Label]:
+def read_labels(connection: sa.Connection, tenant: TenantId, since: datetime | None = None) -> Iterator[DecisionLabel]:
     """All labels of a tenant since then: what was written, and what can be read off everything else."""
     for story in stories(connection, tenant, since):
         for label in labels_of(story):
@@ -111,24 +116,24 @@ def every(connection: sa.Connection, tenant: TenantId, since: datetime | None = 
 # --- what is said about a conversation ------------------------------------------------------------------------------
 
 
-def labels_of(story: Story) -> Iterator[Label]:
+def labels_of(story: LabelledConversation) -> Iterator[DecisionLabel]:
     """Everything there is to say about the decisions of one conversation, in the order of time."""
-    found = [*_written(story), *_answers(story), *_ends(story), *_resolved(story)]
+    found = [*_read_written(story), *_read_answers(story), *_read_call_ends(story), *_read_resolutions(story)]
     yield from sorted(found, key=lambda one: one.at)
 
 
-def _written(story: Story) -> Iterator[Label]:
+def _read_written(story: LabelledConversation) -> Iterator[DecisionLabel]:
     for row in story.written:
-        decided = story.decided(row.turn or "")
+        decided = story.read_decision(row.turn or "")
         yield label_of(row, decided)
 
 
-def label_of(row: LabelRow, decided: Decided | None = None) -> Label:
+def label_of(row: LabelRow, decided: JournalDecision | None = None) -> DecisionLabel:
     """A label that was written down. What it does not say itself is taken from the turn's journal."""
-    decided = decided or Decided(row.turn or "", "")
+    decided = decided or JournalDecision(row.turn or "", "")
     value = row.value or {}
     right = bool(value.get("right")) if row.kind == "outcome" else row.kind in ("approve", "thumbs_up")
-    return Label(
+    return DecisionLabel(
         row.tenant,
         row.conversation,
         decided.turn,
@@ -146,27 +151,27 @@ def label_of(row: LabelRow, decided: Decided | None = None) -> Label:
     )
 
 
-def _answers(story: Story) -> Iterator[Label]:
+def _read_answers(story: LabelledConversation) -> Iterator[DecisionLabel]:
     """What was said to a question about a call: by the user, or by a colleague."""
     for entry in story.record.messages:
         said = _SAID.get(entry.reason) if entry.kind == "intent" and entry.reason else None
-        ruling = story.proposed(str(entry.meta.get("intent"))) if said else None
+        ruling = story.find_intent_ruling(str(entry.meta.get("intent"))) if said else None
         if said is None or ruling is None:
             continue
         kind, by = said
         yield _about_call(story, ruling, kind, kind == "approve", by, entry.at, f"{by}: {kind}")
 
 
-def _ends(story: Story) -> Iterator[Label]:
+def _read_call_ends(story: LabelledConversation) -> Iterator[DecisionLabel]:
     """How calls ended. One whose outcome is unknown says nothing."""
     for one in story.record.executions:
-        ruling = story.of_execution(one) if one.state in ("succeeded", "failed") else None
+        ruling = story.find_execution_ruling(one) if one.state in ("succeeded", "failed") else None
         if ruling is not None:
             right = one.state == "succeeded"
             yield _about_call(story, ruling, "outcome", right, "ledger", one.finished_at or one.started_at, one.state)
 
 
-def _resolved(story: Story) -> Iterator[Label]:
+def _read_resolutions(story: LabelledConversation) -> Iterator[DecisionLabel]:
     """Whether escalations were needed, by what people did about them; what somebody said about it counts more."""
     judged = {row.turn: group_of(row.kind, row.by) for row in sorted(story.written, key=_not_a_user)}
     for one in story.handovers:
@@ -180,13 +185,13 @@ def _resolved(story: Story) -> Iterator[Label]:
         if one.reason is ReasonCode.WITH_A_PERSON:
             if not said:
                 continue
-            decided, right, why = story.decided(one.turn), False, "a person took over and answered"
+            decided, right, why = story.read_decision(one.turn), False, "a person took over and answered"
         else:
-            decided = story.decided(one.turn)
+            decided = story.read_decision(one.turn)
             if decided.decision != "escalate":
-                decided = Decided(one.turn, "escalate")
+                decided = JournalDecision(one.turn, "escalate")
             right, why = _was_needed(said, one.suggestion)
-        yield Label(
+        yield DecisionLabel(
             story.record.tenant,
             story.record.conversation,
             decided.turn,
@@ -216,8 +221,10 @@ def _was_needed(said: Sequence[str], suggestion: str) -> tuple[bool, str]:
     return True, "a person answered"
 
 
-def _about_call(story: Story, ruling: Ruling, kind: Kind, right: bool, by: str, at: datetime, why: str) -> Label:
-    return Label(
+def _about_call(
+    story: LabelledConversation, ruling: Ruling, kind: LabelKind, right: bool, by: str, at: datetime, why: str
+) -> DecisionLabel:
+    return DecisionLabel(
         story.record.tenant,
         story.record.conversation,
         ruling.turn,
@@ -225,7 +232,7 @@ def _about_call(story: Story, ruling: Ruling, kind: Kind, right: bool, by: str, 
         right,
         "act",
         ruling.call.tool,
-        assessed(ruling),
+        read_call_confidence(ruling),
         _split(story),
         by,
         at,
@@ -234,7 +241,7 @@ def _about_call(story: Story, ruling: Ruling, kind: Kind, right: bool, by: str, 
     )
 
 
-def _split(story: Story) -> Split:
+def _split(story: LabelledConversation) -> LabelSplit:
     return split_of(story.record.tenant, story.record.conversation)
 
 
@@ -245,9 +252,9 @@ def _plain(text: str) -> str:
 # --- for calibration, and for people --------------------------------------------------------------------------------
 
 
-def observations(found: Iterable[Label]) -> list[Observation]:
+def observations(found: Iterable[DecisionLabel]) -> list[Observation]:
     """One for each decision that stated a confidence: right if none of its labels objects."""
-    decisions: dict[tuple[str, str, str, str], list[Label]] = {}
+    decisions: dict[tuple[str, str, str, str], list[DecisionLabel]] = {}
     for one in found:
         if one.confidence is not None:
             decisions.setdefault((one.conversation, one.turn, one.tool, one.decision), []).append(one)
@@ -261,17 +268,17 @@ def observations(found: Iterable[Label]) -> list[Observation]:
 class HandingOver:
     """Which escalations were not needed, and which answers a person should have given."""
 
-    unnecessary: tuple[Label, ...]
-    missed: tuple[Label, ...]
+    unnecessary: tuple[DecisionLabel, ...]
+    missed: tuple[DecisionLabel, ...]
     escalations: int
     """Of which it is known."""
     answers: int
 
 
-def handing_over(found: Iterable[Label]) -> HandingOver:
+def handing_over(found: Iterable[DecisionLabel]) -> HandingOver:
     """One label for each turn: the first that objects."""
-    escalated: dict[tuple[str, str], Label] = {}
-    answered: dict[tuple[str, str], Label] = {}
+    escalated: dict[tuple[str, str], DecisionLabel] = {}
+    answered: dict[tuple[str, str], DecisionLabel] = {}
     for one in found:
         turn = (one.conversation, one.turn)
         if one.decision == "escalate":

@@ -13,16 +13,16 @@ from datetime import datetime
 from typing import Any
 
 from circumspect.lab.learning.fixtures import file_name
-from circumspect.lab.learning.outcome_stories import Story
-from circumspect.lab.learning.outcomes import Label, labels_of
+from circumspect.lab.learning.outcome_stories import LabelledConversation
+from circumspect.lab.learning.outcomes import DecisionLabel, labels_of
 from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import Ruling
-from circumspect.stores.labels import Kind
+from circumspect.stores.labels import LabelKind
 from circumspect.values import Execution, ToolSpec
 from circumspect.wording import compact
 
-OVERRIDES: tuple[Kind, ...] = ("approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down")
-_WORDS: Mapping[Kind, str] = {
+OVERRIDES: tuple[LabelKind, ...] = ("approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down")
+_WORDS: Mapping[LabelKind, str] = {
     "approve": "approved by",
     "edit": "edited by",
     "deny": "turned down by",
@@ -51,9 +51,9 @@ class Counted:
     """About a turn that proposed no call."""
 
 
-def fixtures_of(story: Story, counted: Counted, since: datetime | None = None) -> Iterator[Written]:
+def fixtures_of(story: LabelledConversation, counted: Counted, since: datetime | None = None) -> Iterator[Written]:
     """Those of one conversation. Several words on one call make one fixture, in which an objection has the say."""
-    by_call: dict[int, list[Label]] = {}
+    by_call: dict[int, list[DecisionLabel]] = {}
     rulings: dict[int, Ruling] = {}
     for label in labels_of(story):
         if label.kind not in OVERRIDES or (since is not None and label.at < since):
@@ -68,7 +68,7 @@ def fixtures_of(story: Story, counted: Counted, since: datetime | None = None) -
         yield _fixture(story.record, rulings[seq], labels)
 
 
-def _fixture(record: Record, ruling: Ruling, labels: Sequence[Label]) -> Written:
+def _fixture(record: Record, ruling: Ruling, labels: Sequence[DecisionLabel]) -> Written:
     objection = next((one for one in labels if not one.right), None)
     spoke = objection or labels[0]
     at = ruling.moment.now if ruling.moment else ruling.at

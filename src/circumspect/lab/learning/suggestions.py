@@ -123,7 +123,7 @@ def caps(
         if decision != "act" or tool not in now:
             continue
         best = _cap(one, error, critique_below)
-        before, after = (_capped(one.held, cap, critique_below) for cap in (now[tool], best))
+        before, after = (_measure_cap(one.held, cap, critique_below) for cap in (now[tool], best))
         # A cap that sends no other call to a second opinion changes a number and nothing else.
         if before.checked != after.checked:
             found.append(CapSuggestion(tool, before, after))
@@ -141,7 +141,7 @@ def _cap(fit: Fit, error: float, critique_below: float) -> float:
     return cap
 
 
-def _capped(observations: Sequence[Observation], cap: float, critique_below: float) -> Capped:
+def _measure_cap(observations: Sequence[Observation], cap: float, critique_below: float) -> Capped:
     alone = [one for one in observations if min(one.confidence, cap) >= critique_below]
     return Capped(cap, 1 - len(alone) / len(observations), _wrong(alone) if alone else None)
 
@@ -163,11 +163,13 @@ def bands(fit: Fit, now: Bands, error: float = ERROR) -> BandSuggestion:
             break
     low = next((step for step in _steps() if fit.map(step) >= LEAST_CHANCE), 1.0)
     low = min(low, high)
-    table = tuple(_banded(fit.held, step, min(low, step)) for step in _steps())
-    return BandSuggestion(_banded(fit.held, now.high, now.low), _banded(fit.held, high, low), reached, table)
+    table = tuple(_measure_bands(fit.held, step, min(low, step)) for step in _steps())
+    return BandSuggestion(
+        _measure_bands(fit.held, now.high, now.low), _measure_bands(fit.held, high, low), reached, table
+    )
 
 
-def _banded(observations: Sequence[Observation], high: float, low: float) -> Banded:
+def _measure_bands(observations: Sequence[Observation], high: float, low: float) -> Banded:
     answered = [one for one in observations if one.confidence >= high]
     escalated = sum(one.confidence < low for one in observations)
     every = len(observations)

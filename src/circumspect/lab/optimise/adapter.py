@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from circumspect import prompts
 from circumspect.errors import CircumspectError, ConfigError, ModelError
-from circumspect.lab.batch.job import Failed
-from circumspect.lab.batch.reviews import Elsewhere, Reviewed, Wanted, reviewed
+from circumspect.lab.batch.job import ChunkFailed
+from circumspect.lab.batch.reviews import PendingReview, ReviewedChunks, ReviewWorkers, run_reviews
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
-from circumspect.lab.optimise.metric import measured
-from circumspect.lab.optimise.values import Example, Metric, Score, outcome_of
+from circumspect.lab.optimise.metric import apply_metric
+from circumspect.lab.optimise.values import Example, ReviewMetric, ReviewScore, outcome_of
 from circumspect.ports import Model
 from circumspect.prompts import Prompt
 from circumspect.reasons import ReasonCode
-from circumspect.review.controller import Limits
+from circumspect.review.controller import ReviewLimits
 from circumspect.review.outline import FileCache
 from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import row_of
 from circumspect.stores.reviews import ResultRow
-from circumspect.values import ModelRequest, Said
+from circumspect.values import ChatMessage, ModelRequest
 
 if TYPE_CHECKING:
     from gepa.core.adapter import EvaluationBatch
@@ -60,14 +60,14 @@ class ReviewAdapter:
     """Of the prompt whose text is tried."""
     shelf: Shelf
     model: Model
-    metric: Metric
+    metric: ReviewMetric
     folder: Folder
     run: Callable[[Coroutine[Any, Any, Any]], Any]
     """Runs a coroutine to its end, on the one event loop."""
     concurrency: int = 8
-    elsewhere: Elsewhere | None = None
+    elsewhere: ReviewWorkers | None = None
     """Who reviews, if not this process."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ReviewLimits = field(default_factory=ReviewLimits)
     watch: Callable[[], None] = lambda: None
     seen: set[tuple[str, str]] = field(default_factory=set)
     """Evaluations that this run has asked for so far; their number is what the budget counts."""
@@ -105,7 +105,7 @@ class ReviewAdapter:
     def scores(self, examples: Sequence[Example], text: str) -> list[Evaluated]:
         """In the order of the examples: what is known from the folder, the rest now."""
         self.folder.keep_candidate(text)
-        known = {one.id: self.folder.evaluated(text, one.id) for one in examples}
+        known = {one.id: self.folder.find_evaluation(text, one.id) for one in examples}
         missing = {one.id: one for one in examples if known[one.id] is None}
         self.seen.update((key_of(text), id_) for id_, one in known.items() if one is not None)
         if missing:
@@ -113,9 +113,9 @@ class ReviewAdapter:
         return [one for example in examples if (one := known[example.id]) is not None]
 
     def _make(self, examples: Sequence[Example], text: str) -> Mapping[str, Evaluated]:
-        problem = unusable(self.name, text)
+        problem = find_prompt_problem(self.name, text)
         if problem:
-            useless = Evaluated(Score(0.0, feedback=problem), {}, problem)
+            useless = Evaluated(ReviewScore(0.0, feedback=problem), {}, problem)
             for example in examples:
                 self._keep(text, example.id, useless)
             return {example.id: useless for example in examples}
@@ -125,7 +125,7 @@ class ReviewAdapter:
         else:
             reviewing, prepared = self.run(self._outline(text))
             words = {self.name: Prompt(self.name, text)}
-            ended = reviewed(self._parts(examples), prepared, reviewing, self.elsewhere, words)
+            ended = run_reviews(self._parts(examples), prepared, reviewing, self.elsewhere, words)
             self._take(ended, examples, made)
         return made.whole()
 
@@ -136,47 +136,47 @@ class ReviewAdapter:
         async def worker() -> None:
             for one in waiting:
                 result = await review(one.case, one.criterion, prepared, reviewing, document=one.document)
-                made.take(one, self._measured(one, row_of(result, one.case, 0)))
+                made.take(one, self._score_row(one, row_of(result, one.case, 0)))
 
-        with swapped(self.name, text):
+        with swap_prompt(self.name, text):
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.concurrency, len(examples))):
                     group.create_task(worker())
 
-    def _parts(self, examples: Sequence[Example]) -> Iterator[Sequence[Wanted]]:
+    def _parts(self, examples: Sequence[Example]) -> Iterator[Sequence[PendingReview]]:
         for first in range(0, len(examples), self.concurrency):
             some = enumerate(examples[first : first + self.concurrency], first)
-            yield [Wanted(one.case, number, one.criterion, one.document) for number, one in some]
+            yield [PendingReview(one.case, number, one.criterion, one.document) for number, one in some]
 
-    def _take(self, ended: Reviewed, examples: Sequence[Example], made: _Made) -> None:
+    def _take(self, ended: ReviewedChunks, examples: Sequence[Example], made: _Made) -> None:
         with contextlib.closing(ended):
             for rows in ended:
-                if isinstance(rows, Failed):
+                if isinstance(rows, ChunkFailed):
                     raise RunStopped(f"{rows.chunk.label} could not be done: {rows.problem}", fix=_AGAIN)
                 for row in rows:
-                    made.take(examples[row.position], self._measured(examples[row.position], row))
+                    made.take(examples[row.position], self._score_row(examples[row.position], row))
 
     def _keep(self, text: str, id_: str, made: Evaluated) -> None:
         self.folder.keep(text, id_, made)
         self.seen.add((key_of(text), id_))
         self.watch()
 
-    def _measured(self, example: Example, row: ResultRow) -> Evaluated:
+    def _score_row(self, example: Example, row: ResultRow) -> Evaluated:
         tokens, said = row.input_tokens + row.output_tokens, str(row.result.get("rationale", ""))
         if row.reason_code in _BROKEN:
-            return Evaluated(Score(0.0, feedback=said), row.result, said, tokens, row.cost_usd)
+            return Evaluated(ReviewScore(0.0, feedback=said), row.result, said, tokens, row.cost_usd)
         try:
-            score = measured(self.metric, example, outcome_of(row.result))
+            score = apply_metric(self.metric, example, outcome_of(row.result))
         except Exception as problem:
             log.exception("a metric failed", extra={"example": example.id})
             why = f"{type(problem).__name__}: {problem}"
-            return Evaluated(Score(0.0, feedback=why), row.result, why, tokens, row.cost_usd)
+            return Evaluated(ReviewScore(0.0, feedback=why), row.result, why, tokens, row.cost_usd)
         return Evaluated(score, row.result, "", tokens, row.cost_usd)
 
     async def _outline(self, text: str) -> tuple[Reviewing, Prepared]:
         """The documents with their outline: one for all candidates, unless its own prompt is the one that changes."""
         key = key_of(text) if self.name == "review_summary" else ""
-        with swapped(self.name, text) as words:
+        with swap_prompt(self.name, text) as words:
             reviewing = Reviewing(self.model, self.limits, fallback=False, prompt=words)
             if key not in self._prepared:
                 self._prepared[key] = await prepare(self.shelf, reviewing, FileCache(self.folder.path / "outlines"))
@@ -211,17 +211,17 @@ class _Made:
 
 
 @contextlib.contextmanager
-def swapped(name: str, text: str) -> Iterator[Prompt | None]:
+def swap_prompt(name: str, text: str) -> Iterator[Prompt | None]:
     """The candidate in the place of the prompt, for this task only; what comes out goes to `Reviewing.prompt`."""
     words = Prompt(name, text)
-    with prompts.chosen({name: words}):
+    with prompts.use_prompts({name: words}):
         yield words if name == "review" else None
 
 
-def unusable(name: str, text: str) -> str:
+def find_prompt_problem(name: str, text: str) -> str:
     """Why a text cannot be a prompt at all; empty where it can. Nobody has to be asked to find that out."""
     try:
-        prompts.version(name, text)
+        prompts.make_prompt_version(name, text)
     except ConfigError as problem:
         return f"These instructions cannot be used. {problem}"
     return ""
@@ -269,14 +269,14 @@ class Reflection:
             raise self.problem
         nth = self._asked[key_of(question)]
         self._asked[key_of(question)] += 1
-        known = self.folder.reflected(question, nth)
+        known = self.folder.find_reflection(question, nth)
         return known if known is not None else str(self.run(self._ask(question, nth)))
 
     async def _ask(self, question: str, nth: int) -> str:
-        words = prompts.shipped("reflection")
+        words = prompts.load_default_prompt("reflection")
         instructions = "You improve the instructions of an assistant from examples of its work."
         request = ModelRequest(
-            "analyse", words.id, instructions, (Said("user", question),), max_tokens=4_000, temperature=0.7
+            "analyse", words.id, instructions, (ChatMessage("user", question),), max_tokens=4_000, temperature=0.7
         )
         try:
             reply = await self.model.complete(request)

@@ -16,21 +16,21 @@ from typing import Any, Literal
 import orjson
 
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.values import Example, Label, Passage
+from circumspect.lab.optimise.values import Example, GoldLabel, QuoteSpan
 from circumspect.review.case_files import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.citations import cite
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import STATUSES, Case
+from circumspect.review.values import STATUSES, ReviewCase
 from circumspect.values import digest
 
-Part = Literal["train", "validation", "held"]
+DatasetPart = Literal["train", "validation", "held"]
 TRAIN, VALIDATION = 0.5, 0.25
 """Shares of the cases; the rest is held out."""
 FROM_STORE = "store.json"
 """In a folder that was made from a store: whose."""
 
 
-def part_of(case_id: str) -> Part:
+def part_of(case_id: str) -> DatasetPart:
     place = int.from_bytes(hashlib.sha256(case_id.encode()).digest()[:8]) / 2**64
     return "train" if place < TRAIN else "validation" if place < TRAIN + VALIDATION else "held"
 
@@ -44,7 +44,7 @@ class Dataset:
     tenant: str | None = None
     """Whose store the cases come from, if they do."""
 
-    def part(self, name: Part) -> tuple[Example, ...]:
+    def part(self, name: DatasetPart) -> tuple[Example, ...]:
         return tuple(one for one in self.examples if part_of(one.case.id) == name)
 
     @cached_property
@@ -56,7 +56,7 @@ class Dataset:
         return self.part("validation")
 
     @cached_property
-    def held(self) -> tuple[Example, ...]:
+    def held_out(self) -> tuple[Example, ...]:
         return self.part("held")
 
     @property
@@ -111,7 +111,7 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _example(line: bytes, where: str, cases: Mapping[str, Case], criteria: Criteria, shelf: Shelf) -> Example:
+def _example(line: bytes, where: str, cases: Mapping[str, ReviewCase], criteria: Criteria, shelf: Shelf) -> Example:
     try:
         given: Any = orjson.loads(line)
     except orjson.JSONDecodeError as problem:
@@ -126,20 +126,20 @@ def _example(line: bytes, where: str, cases: Mapping[str, Case], criteria: Crite
     verdict = given.get("verdict")
     if verdict not in STATUSES:
         raise ConfigError(f"{where}: the verdict is {verdict!r}.", fix=f"Use {', '.join(STATUSES)}.")
-    gold = tuple(_gold(one, where, shelf) for one in _listed(given, "gold", where))
-    facts, missing = (tuple(str(one) for one in _listed(given, key, where)) for key in ("facts", "missing"))
-    label = Label(verdict, gold, facts, missing, str(given.get("why") or ""), str(given.get("trap") or ""))
+    gold = tuple(_gold(one, where, shelf) for one in _read_list(given, "gold", where))
+    facts, missing = (tuple(str(one) for one in _read_list(given, key, where)) for key in ("facts", "missing"))
+    label = GoldLabel(verdict, gold, facts, missing, str(given.get("why") or ""), str(given.get("trap") or ""))
     return Example(case, criterion, label, criteria.document_of(criterion, shelf.names))
 
 
-def _listed(given: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
+def _read_list(given: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
     value = given.get(key) or []
     if not isinstance(value, list):
         raise ConfigError(f"{where}: '{key}' is not a list.", fix="Write it as a list.")
     return value
 
 
-def _gold(value: Any, where: str, shelf: Shelf) -> Passage:
+def _gold(value: Any, where: str, shelf: Shelf) -> QuoteSpan:
     quote = value.get("quote", "") if isinstance(value, Mapping) else str(value)
     document = str(value.get("document", "")) if isinstance(value, Mapping) else ""
     found = cite(quote, shelf.searchable, document=document)
@@ -147,4 +147,4 @@ def _gold(value: Any, where: str, shelf: Shelf) -> Passage:
         raise ConfigError(
             f"{where}: this is in no document: {quote[:80]!r}.", fix="Copy the sentence from the document."
         )
-    return Passage(found.document, found.start, found.end, found.quote)
+    return QuoteSpan(found.document, found.start, found.end, found.quote)

@@ -30,7 +30,7 @@ import orjson
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.private import make_folder, opener, write
-from circumspect.lab.optimise.values import Score
+from circumspect.lab.optimise.values import ReviewScore
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS evaluations (
@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS reflections (
 class Evaluated:
     """One example under one candidate. `failed` says why there is no score; then it counts as 0."""
 
-    score: Score
+    score: ReviewScore
     result: Mapping[str, Any]
     failed: str = ""
     tokens: int = 0
@@ -129,7 +129,7 @@ class Folder:
 
     # --- evaluations ------------------------------------------------------------------------------------------------
 
-    def evaluated(self, text: str, example: str) -> Evaluated | None:
+    def find_evaluation(self, text: str, example: str) -> Evaluated | None:
         row = self._database.execute(
             "SELECT score, parts, feedback, result, failed, tokens, cost_usd FROM evaluations"
             " WHERE candidate = ? AND example = ?",
@@ -138,7 +138,7 @@ class Folder:
         if row is None:
             return None
         score, parts, feedback, result, failed, tokens, cost = row
-        return Evaluated(Score(score, orjson.loads(parts), feedback), orjson.loads(result), failed, tokens, cost)
+        return Evaluated(ReviewScore(score, orjson.loads(parts), feedback), orjson.loads(result), failed, tokens, cost)
 
     def keep(self, text: str, example: str, made: Evaluated) -> None:
         self._database.execute(
@@ -151,7 +151,7 @@ class Folder:
 
     # --- reflections ------------------------------------------------------------------------------------------------
 
-    def reflected(self, asked: str, nth: int) -> str | None:
+    def find_reflection(self, asked: str, nth: int) -> str | None:
         """The answer to the same question the nth time that it is asked in one run."""
         row = self._database.execute(
             "SELECT answer FROM reflections WHERE asked = ? AND time = ?", (key_of(asked), nth)
@@ -164,7 +164,7 @@ class Folder:
             (key_of(asked), nth, answer, tokens, cost_usd, time.time()),
         )
 
-    def spent(self) -> Spent:
+    def sum_spending(self) -> Spent:
         """In all, whoever ran it and however often it was stopped."""
         count, failed, tokens, cost = self._database.execute(
             "SELECT count(*), coalesce(sum(failed != ''), 0), coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0)"

@@ -40,7 +40,7 @@ class Holding:
     tenant: str | None
     """Whose store they come from, if they do."""
 
-    def learnt_from(self, cases: Collection[str]) -> bool:
+    def has_learnt_from(self, cases: Collection[str]) -> bool:
         """Whether instructions were written by somebody who had read one of them."""
         return self.kind == "run" and any(part_of(one) == "train" for one in self.cases.intersection(cases))
 
@@ -71,7 +71,7 @@ def _run(path: Path) -> Holding:
         ) from None
 
 
-def gone(connection: sa.Connection, tenant: str, cases: Collection[str]) -> frozenset[str]:
+def find_deleted(connection: sa.Connection, tenant: str, cases: Collection[str]) -> frozenset[str]:
     """Those that the tenant's database no longer has."""
     import sqlalchemy as sa
 

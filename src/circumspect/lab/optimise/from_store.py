@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.knowledge.read_document import HTML, MARKDOWN, PDF, PLAIN, read_document
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.lab.optimise import private
-from circumspect.lab.optimise.dataset import FROM_STORE, Part, part_of
-from circumspect.lab.optimise.values import Example, Label
+from circumspect.lab.optimise.dataset import FROM_STORE, DatasetPart, part_of
+from circumspect.lab.optimise.values import Example, GoldLabel
 from circumspect.review.case_files import criteria_of, read_case
 from circumspect.review.values import STATUSES, Criterion
 from circumspect.values import digest
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from circumspect.stores.corrections import Correction
 
-PARTS: tuple[Part, ...] = ("train", "validation", "held")
+PARTS: tuple[DatasetPart, ...] = ("train", "validation", "held")
 OLDER_CASE = "about an older text of the case"
 REPLACED = "another one on the same criterion of the same case is newer"
 CHANGED = "the document is gone or has changed since"
@@ -52,10 +52,10 @@ _SUFFIXES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class DocumentFile:
     """A document and the file that it is read from."""
 
-    document: Document
+    document: KnowledgeDocument
     data: bytes
     suffix: str
 
@@ -75,19 +75,19 @@ class Judged:
     example: Example
     request_case: Mapping[str, Any]
     """As it was sent."""
-    sources: tuple[Source, ...]
+    sources: tuple[DocumentFile, ...]
     confirms: bool
 
 
 @dataclass(frozen=True)
-class Gathered:
+class JudgedVerdicts:
     tenant: str
     judged: tuple[Judged, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     """How many, by reason."""
 
     @property
-    def widened(self) -> int:
+    def widened_count(self) -> int:
         """How many are read against documents that their evaluation did not have."""
         hashes = {source.hash for one in self.judged for source in one.sources}
         return sum(1 < len(one.sources) < len(hashes) for one in self.judged)
@@ -98,7 +98,7 @@ class Gathered:
             "labels": len(self.judged),
             "confirmed": sum(one.confirms for one in self.judged),
             "cases": {part: sum(part_of(case) == part for case in cases) for part in PARTS},
-            "read_against_all_documents": self.widened,
+            "read_against_all_documents": self.widened_count,
             "left_out": dict(self.left_out),
         }
 
@@ -106,7 +106,9 @@ class Gathered:
 # --- from the store -------------------------------------------------------------------------------------------------
 
 
-def corrected(connection: sa.Connection, some: Collection[tuple[str, str]]) -> Mapping[tuple[str, str, str], Example]:
+def read_corrections(
+    connection: sa.Connection, some: Collection[tuple[str, str]]
+) -> Mapping[tuple[str, str, str], Example]:
     """What people said about some evaluations (tenant and id), by tenant, evaluation and criterion. Nothing where the
     database is a file that has reviews only."""
     import sqlalchemy as sa
@@ -125,7 +127,7 @@ def corrected(connection: sa.Connection, some: Collection[tuple[str, str]]) -> M
     return found
 
 
-def gather(connection: sa.Connection, tenant: str, since: float | None = None) -> Gathered:
+def gather(connection: sa.Connection, tenant: str, since: float | None = None) -> JudgedVerdicts:
     """All that people of a tenant said about verdicts since then."""
     from circumspect.stores import corrections
 
@@ -153,7 +155,7 @@ def gather(connection: sa.Connection, tenant: str, since: float | None = None) -
     )
     if len(clear) < len(kept):
         left_out[VERSIONS] += len(kept) - len(clear)
-    return Gathered(tenant, clear, dict(left_out))
+    return JudgedVerdicts(tenant, clear, dict(left_out))
 
 
 class _Reader:
@@ -161,7 +163,7 @@ class _Reader:
 
     def __init__(self, connection: sa.Connection, tenant: str) -> None:
         self._connection, self._tenant = connection, tenant
-        self._documents: dict[str, Source] = {}
+        self._documents: dict[str, DocumentFile] = {}
 
     def read(self, one: Correction) -> Judged | str:
         """Or why not."""
@@ -184,7 +186,7 @@ class _Reader:
                 return CHANGED
         return Judged(example, request["case"], sources, one.confirms)
 
-    def _source(self, given: Mapping[str, Any], index: int) -> Source:
+    def _source(self, given: Mapping[str, Any], index: int) -> DocumentFile:
         from circumspect.review.service import bytes_of
         from circumspect.stores import knowledge
 
@@ -194,7 +196,7 @@ class _Reader:
                 raise ConfigError(f"There is no stored document '{name}'.", fix="Put it there again.")
             # Of a stored document there is its text. Of Markdown that is the file; of the others, what was read of it.
             suffix = ".md" if document.media_type == MARKDOWN else ".txt"
-            self._documents[key] = Source(document, document.text.encode(), suffix)
+            self._documents[key] = DocumentFile(document, document.text.encode(), suffix)
         if name:
             return self._documents[f"stored {name}"]
         data, media_type = bytes_of(given, f"documents[{index}]"), given.get("media_type")
@@ -203,7 +205,7 @@ class _Reader:
             document = read_document(data, given["name"], media_type=media_type)
             known = _SUFFIXES[document.media_type]
             own = PurePath(given["name"]).suffix.lower()
-            self._documents[key] = Source(document, data, own if own in known else known[0])
+            self._documents[key] = DocumentFile(document, data, own if own in known else known[0])
         return self._documents[key]
 
 
@@ -215,7 +217,7 @@ def _example(request: Mapping[str, Any], one: Correction) -> Example | None:
     except (CircumspectError, KeyError):
         return None
     criterion = next((item for item in criteria.items if item.id == one.criterion), None)
-    return None if criterion is None or status is None else Example(case, criterion, Label(status, why=one.why))
+    return None if criterion is None or status is None else Example(case, criterion, GoldLabel(status, why=one.why))
 
 
 def _meaning(judged: Judged) -> str:
@@ -226,18 +228,18 @@ def _meaning(judged: Judged) -> str:
 # --- to a folder ----------------------------------------------------------------------------------------------------
 
 
-def write(gathered: Gathered, folder: Path) -> None:
+def write(gathered: JudgedVerdicts, folder: Path) -> None:
     """As `read_dataset` reads it, for its owner only. Into a new folder or an empty one: what was deleted meanwhile
     must not stay."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} is there already, and not empty.", fix="Name a new folder.")
-    sources: dict[str, Source] = {}
+    sources: dict[str, DocumentFile] = {}
     for source in (source for one in gathered.judged for source in one.sources):
         sources.setdefault(source.hash, source)
-    files = _named({hash_: _file(source) for hash_, source in sources.items()}, _beside)
+    files = _assign_names({hash_: _file(source) for hash_, source in sources.items()}, _beside)
     criteria = [_about(one, files) for one in gathered.judged]
     asked = {digest(one.to_json()): one for one in criteria}
-    names = _named({hash_: one.id for hash_, one in asked.items()}, _longer)
+    names = _assign_names({hash_: one.id for hash_, one in asked.items()}, _longer)
 
     private.make_folder(folder)
     private.write(folder / FROM_STORE, _lines([{"tenant": gathered.tenant}]))
@@ -272,12 +274,12 @@ def _lines(values: Iterable[object]) -> bytes:
     return "".join(f"{compact(value)}\n" for value in values).encode()
 
 
-def _file(source: Source) -> str:
+def _file(source: DocumentFile) -> str:
     stem = re.sub(r"[^\w.-]+", "-", PurePath(source.name).stem).strip("-.")[:50]
     return f"{stem or 'document'}{source.suffix}"
 
 
-def _named(wanted: Mapping[str, str], longer: Callable[[str, str], str]) -> Mapping[str, str]:
+def _assign_names(wanted: Mapping[str, str], longer: Callable[[str, str], str]) -> Mapping[str, str]:
     """By hash: the name that each wants, or a longer one where another has it. Some file systems know no case."""
     holders: dict[str, str] = {}
     return {

@@ -24,7 +24,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from circumspect.errors import ConfigError
-from circumspect.lab.optimise.values import Example, Label, Metric, Outcome, Passage, Score
+from circumspect.lab.optimise.values import Example, GoldLabel, QuoteSpan, ReviewMetric, ReviewOutcome, ReviewScore
 from circumspect.review.citations import plain
 from circumspect.review.values import STATUSES
 
@@ -34,7 +34,7 @@ DEFAULT = "review"
 _WORD = re.compile(r"[^\W_]{4,}|\d+(?:[.,]\d+)*")
 
 
-def review(example: Example, outcome: Outcome) -> Score:
+def review(example: Example, outcome: ReviewOutcome) -> ReviewScore:
     """The metric of C14."""
     label = example.label
     right = float(outcome.status == label.verdict)
@@ -44,20 +44,20 @@ def review(example: Example, outcome: Outcome) -> Score:
         "calibration": 1.0 - (outcome.confidence - right) ** 2,
         "status": right,
     }
-    return Score(weighted(parts), parts, feedback(example, outcome))
+    return ReviewScore(weigh_parts(parts), parts, feedback(example, outcome))
 
 
-def unlabelled(outcome: Outcome) -> Score:
+def score_unlabelled(outcome: ReviewOutcome) -> ReviewScore:
     """Where nobody said what was right: do the quotes stand, and does the reasoning hang together?"""
-    lost = _lost(outcome)
+    lost = _find_lost_quotes(outcome)
     parts = {
         "citations": 1 - len(lost) / len(outcome.claimed) if outcome.claimed else float(outcome.status == "UNCERTAIN"),
-        "coherence": coherence(Label(outcome.status), outcome),
+        "coherence": coherence(GoldLabel(outcome.status), outcome),
     }
-    return Score(weighted(parts), parts)
+    return ReviewScore(weigh_parts(parts), parts)
 
 
-def weighted(parts: Mapping[str, float]) -> float:
+def weigh_parts(parts: Mapping[str, float]) -> float:
     """The parts that are there, by their weights; they need not add up to one."""
     whole = sum(WEIGHTS[name] for name in parts)
     return sum(WEIGHTS[name] * value for name, value in parts.items()) / whole
@@ -66,11 +66,13 @@ def weighted(parts: Mapping[str, float]) -> float:
 # --- citations ------------------------------------------------------------------------------------------------------
 
 
-def citation_accuracy(label: Label, outcome: Outcome) -> float:
+def citation_accuracy(label: GoldLabel, outcome: ReviewOutcome) -> float:
     if not label.gold:
         return float(not outcome.claimed or bool(outcome.quotes))
     standing, gold = _spans(outcome.quotes), _spans(label.gold)
-    claimed = sum(_length(spans) for spans in standing.values()) + sum(len(quote) for quote in _lost(outcome))
+    claimed = sum(_length(spans) for spans in standing.values()) + sum(
+        len(quote) for quote in _find_lost_quotes(outcome)
+    )
     shared = sum(_length(_common(spans, gold.get(name, []))) for name, spans in standing.items())
     deciding = label.gold[0]
     reached = _length(_common(standing.get(deciding.document, []), [(deciding.start, deciding.end)]))
@@ -80,7 +82,7 @@ def citation_accuracy(label: Label, outcome: Outcome) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _lost(outcome: Outcome) -> list[str]:
+def _find_lost_quotes(outcome: ReviewOutcome) -> list[str]:
     """Claims that stand nowhere. A quote is the document's own text, so both are compared as they are searched."""
     standing = [plain(one.quote) for one in outcome.quotes]
     return [claim for claim in outcome.claimed if not any(_core(claim) in quote for quote in standing)]
@@ -93,7 +95,7 @@ def _core(claim: str) -> str:
 Spans = list[tuple[int, int]]
 
 
-def _spans(passages: Iterable[Passage]) -> dict[str, Spans]:
+def _spans(passages: Iterable[QuoteSpan]) -> dict[str, Spans]:
     """By document, in order, without overlaps."""
     found: dict[str, Spans] = {}
     for one in sorted(passages, key=lambda passage: (passage.document, passage.start, passage.end)):
@@ -117,21 +119,26 @@ def _length(spans: Spans) -> int:
 # --- coherence ------------------------------------------------------------------------------------------------------
 
 
-def coherence(label: Label, outcome: Outcome) -> float:
-    checks = (_stood(outcome), _was_shown(outcome), _facts(label, outcome), _rationale(outcome))
+def coherence(label: GoldLabel, outcome: ReviewOutcome) -> float:
+    checks = (
+        _score_first_verdict(outcome),
+        _score_shown(outcome),
+        _score_facts(label, outcome),
+        _score_rationale(outcome),
+    )
     return sum(checks) / len(checks)
 
 
-def _stood(outcome: Outcome) -> float:
+def _score_first_verdict(outcome: ReviewOutcome) -> float:
     return float(bool(outcome.proposed) and outcome.proposed[0] == outcome.status and len(outcome.proposed) == 1)
 
 
-def _was_shown(outcome: Outcome) -> float:
+def _score_shown(outcome: ReviewOutcome) -> float:
     shown = plain(outcome.shown)
     return sum(_core(claim) in shown for claim in outcome.claimed) / len(outcome.claimed) if outcome.claimed else 0.0
 
 
-def _facts(label: Label, outcome: Outcome) -> float:
+def _score_facts(label: GoldLabel, outcome: ReviewOutcome) -> float:
     """The share of the deciding facts that is named, times the share of the named ones that are there."""
     claimed = outcome.claimed_fields
     real = (
@@ -139,11 +146,11 @@ def _facts(label: Label, outcome: Outcome) -> float:
     )
     if not label.facts:
         return float(real)
-    named = sum(_named(fact, outcome) for fact in label.facts) / len(label.facts)
+    named = sum(_is_named(fact, outcome) for fact in label.facts) / len(label.facts)
     return named * real
 
 
-def _named(fact: str, outcome: Outcome) -> bool:
+def _is_named(fact: str, outcome: ReviewOutcome) -> bool:
     return any(_below(field, fact) or _below(fact, field) for field in outcome.fields)
 
 
@@ -151,7 +158,7 @@ def _below(field: str, name: str) -> bool:
     return field == name or field.startswith(f"{name}.")
 
 
-def _rationale(outcome: Outcome) -> float:
+def _score_rationale(outcome: ReviewOutcome) -> float:
     said = _words([outcome.rationale])
     others = [status for status in STATUSES if status != outcome.status]
     if any(re.search(rf"\b{status}\b", outcome.rationale) for status in others):
@@ -170,7 +177,7 @@ def _words(texts: Iterable[str]) -> set[str]:
 # --- in words -------------------------------------------------------------------------------------------------------
 
 
-def feedback(example: Example, outcome: Outcome) -> str:
+def feedback(example: Example, outcome: ReviewOutcome) -> str:
     """What was wrong, why, and what the label says; the first thing first. For whoever writes the instructions."""
     label, said = example.label, []
     if outcome.status != label.verdict:
@@ -183,7 +190,7 @@ def feedback(example: Example, outcome: Outcome) -> str:
             said.append(f"The case does not say: {', '.join(label.missing)}. Silence is neither yes nor no.")
     else:
         said.append(f"The verdict {outcome.status} is right.")
-    lost = _lost(outcome)
+    lost = _find_lost_quotes(outcome)
     said += [f"This quote is in no document, it is not word for word: {quote[:160]!r}." for quote in lost[:2]]
     if not outcome.claimed:
         said.append("Nothing was quoted.")
@@ -191,12 +198,12 @@ def feedback(example: Example, outcome: Outcome) -> str:
         said.append(f"The sentence that decides was not quoted: {label.gold[0].quote[:240]!r}.")
     elif label.gold and citation_accuracy(label, outcome) < 0.6 and not lost:
         said.append("More was quoted than the sentences that decide.")
-    if outcome.claimed and _was_shown(outcome) < 1:
+    if outcome.claimed and _score_shown(outcome) < 1:
         said.append("Quotes were claimed before any tool had shown them: the policy was not searched first.")
-    absent = [fact for fact in label.facts if not _named(fact, outcome)]
+    absent = [fact for fact in label.facts if not _is_named(fact, outcome)]
     if absent:
         said.append(f"Facts that decide were not named as evidence: {', '.join(absent)}.")
-    if _rationale(outcome) < 1:
+    if _score_rationale(outcome) < 1:
         said.append("The rationale does not speak of the quoted sentence and of the values of the facts.")
     right = outcome.status == label.verdict
     if (outcome.confidence - right) ** 2 > 0.09:
@@ -204,14 +211,14 @@ def feedback(example: Example, outcome: Outcome) -> str:
     return " ".join(said)
 
 
-def _reaches(gold: Passage, quotes: Sequence[Passage]) -> bool:
+def _reaches(gold: QuoteSpan, quotes: Sequence[QuoteSpan]) -> bool:
     return any(one.document == gold.document and one.start < gold.end and gold.start < one.end for one in quotes)
 
 
 # --- others ---------------------------------------------------------------------------------------------------------
 
 
-def find_metric(name: str = DEFAULT) -> Metric:
+def find_metric(name: str = DEFAULT) -> ReviewMetric:
     """Ours, one that a package registers under `circumspect.metrics`, or `module:function`."""
     if name == DEFAULT:
         return review
@@ -229,14 +236,14 @@ def find_metric(name: str = DEFAULT) -> Metric:
         raise ConfigError(f"The metric {name!r} cannot be loaded: {problem}.", fix="Check module and name.") from None
     if not callable(found):
         raise ConfigError(f"{name!r} is not a function.", fix="Name one that takes an example and an outcome.")
-    metric: Metric = found
+    metric: ReviewMetric = found
     return metric
 
 
-def measured(metric: Metric, example: Example, outcome: Outcome) -> Score:
+def apply_metric(metric: ReviewMetric, example: Example, outcome: ReviewOutcome) -> ReviewScore:
     """A score from 0 to 1, whatever the metric gives; raises `ValueError` where it gives none."""
     given = metric(example, outcome)
-    score = given if isinstance(given, Score) else Score(float(given))
+    score = given if isinstance(given, ReviewScore) else ReviewScore(float(given))
     if not math.isfinite(score.total) or not 0 <= score.total <= 1:
         raise ValueError(f"the metric gave {score.total!r}, which is not from 0 to 1")
     return score

@@ -43,7 +43,7 @@ class Tried:
             "number": self.number,
             "prompt_id": self.prompt.id,
             "validation": round(self.score, 4),
-            "parts": rounded(self.parts),
+            "parts": round_parts(self.parts),
             "parents": list(self.parents),
             "best_on": self.best_on,
             "pareto_front": self.front,
@@ -52,23 +52,23 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOutScore:
     score: float
     parts: Parts
     examples: int
     cases: int
 
     def to_json(self) -> dict[str, Any]:
-        shown = {"score": round(self.score, 4), "parts": rounded(self.parts)}
+        shown = {"score": round(self.score, 4), "parts": round_parts(self.parts)}
         return {**shown, "examples": self.examples, "cases": self.cases}
 
 
 @dataclass(frozen=True)
-class Report:
+class OptimisationReport:
     candidates: tuple[Tried, ...]
     best: int
-    start_held: Held
-    winner_held: Held
+    start_held: HeldOutScore
+    winner_held: HeldOutScore
     compared: tuple[int, int, int]
     """Held-out examples on which the winner is better, worse, the same."""
     train: int
@@ -89,7 +89,7 @@ class Report:
         return self.candidates[self.best]
 
     @property
-    def improved(self) -> bool:
+    def has_improved(self) -> bool:
         """Better than the start where it counts: on cases that had no part in it."""
         return self.best != 0 and self.winner_held.score > self.start_held.score
 
@@ -107,7 +107,7 @@ class Report:
             "prompt": self.start.prompt.name,
             "start": self.start.prompt.id,
             "winner": self.winner.prompt.id,
-            "improved": self.improved,
+            "improved": self.has_improved,
             "held_out": {
                 "start": self.start_held.to_json(),
                 "winner": self.winner_held.to_json(),
@@ -150,5 +150,5 @@ def _cost(spent: Spent) -> str:
     return f"{spent.reflections} reflections, {spent.tokens:,} tokens, ${spent.cost_usd:.4f}.{failed}"
 
 
-def rounded(parts: Parts) -> dict[str, float]:
+def round_parts(parts: Parts) -> dict[str, float]:
     return {name: round(value, 4) for name, value in parts.items()}

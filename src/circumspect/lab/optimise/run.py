@@ -22,17 +22,17 @@ import orjson
 
 from circumspect import prompts
 from circumspect.errors import ConfigError
-from circumspect.lab.batch.reviews import Elsewhere
-from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, unusable
+from circumspect.lab.batch.reviews import ReviewWorkers
+from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, find_prompt_problem
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
-from circumspect.lab.optimise.optimise_report import Held, Report, Tried, mean_parts
+from circumspect.lab.optimise.optimise_report import HeldOutScore, OptimisationReport, Tried, mean_parts
 from circumspect.lab.optimise.private import write
 from circumspect.lab.optimise.values import Example
 from circumspect.ports import Model
 from circumspect.prompts import Prompt
-from circumspect.review.controller import Limits
+from circumspect.review.controller import ReviewLimits
 
 if TYPE_CHECKING:
     from gepa.core.result import GEPAResult
@@ -47,7 +47,7 @@ IDLE = 10
 
 
 @dataclass(frozen=True)
-class Plan:
+class OptimisationPlan:
     """What is optimised and how. All of it but budget, concurrency and seconds makes the run what it is."""
 
     budget: int
@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def text(self) -> str:
-        return self.start.strip() or prompts.shipped(self.prompt).text
+        return self.start.strip() or prompts.load_default_prompt(self.prompt).text
 
     def settings(self, dataset: Dataset, model: str, reflection: str) -> dict[str, Any]:
         return {
@@ -78,7 +78,7 @@ class Plan:
             "dataset": dataset.hash,
             "model": model,
             "reflection_model": reflection,
-            "reflection_prompt": prompts.shipped("reflection").id,
+            "reflection_prompt": prompts.load_default_prompt("reflection").id,
         }
 
 
@@ -100,7 +100,7 @@ class Floor:
         return self.validation + ROUNDS * self.round + 2 * self.held
 
     @property
-    def said(self) -> str:
+    def explanation(self) -> str:
         return (
             f"{self.validation} to validate the start, {ROUNDS} rounds of at most {self.round}, "
             f"and 2 × {self.held} held-out reviews of start and winner"
@@ -108,7 +108,7 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class OptimisationProgress:
     used: int
     budget: int
     candidates: int
@@ -117,17 +117,17 @@ class Progress:
 
 
 def floor_of(dataset: Dataset, minibatch: int) -> Floor:
-    return Floor(len(dataset.validation), len(dataset.held), min(minibatch, len(dataset.train)))
+    return Floor(len(dataset.validation), len(dataset.held_out), min(minibatch, len(dataset.train)))
 
 
-def check(plan: Plan, dataset: Dataset) -> Floor:
+def check(plan: OptimisationPlan, dataset: Dataset) -> Floor:
     """Raises `ConfigError` for a plan that could not show anything."""
     if plan.prompt not in PROMPTS:
         raise ConfigError(f"{plan.prompt!r} is not a prompt of the reviewer.", fix=f"Use {', '.join(PROMPTS)}.")
-    problem = unusable(plan.prompt, plan.text)
+    problem = find_prompt_problem(plan.prompt, plan.text)
     if problem:
         raise ConfigError(problem, fix="Correct the text to start with.")
-    sizes = {"training": dataset.train, "validation": dataset.validation, "the held-out test": dataset.held}
+    sizes = {"training": dataset.train, "validation": dataset.validation, "the held-out test": dataset.held_out}
     for name, examples in sizes.items():
         if len(examples) < FEWEST:
             raise ConfigError(
@@ -138,13 +138,13 @@ def check(plan: Plan, dataset: Dataset) -> Floor:
     if plan.budget < floor.total:
         raise ConfigError(
             f"A budget of {plan.budget} is too small to mean anything: with these cases it takes at least "
-            f"{floor.total} reviews ({floor.said}).",
+            f"{floor.total} reviews ({floor.explanation}).",
             fix=f"Use --budget {floor.total} or more.",
         )
     return floor
 
 
-def default_folder(plan: Plan, dataset: Dataset, model: str, reflection: str) -> Path:
+def default_folder(plan: OptimisationPlan, dataset: Dataset, model: str, reflection: str) -> Path:
     """The same for the same command, so that running it again finds its run."""
     settings = plan.settings(dataset, model, reflection)
     name = key_of(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS).decode())[:8]
@@ -152,15 +152,15 @@ def default_folder(plan: Plan, dataset: Dataset, model: str, reflection: str) ->
 
 
 def optimise(
-    plan: Plan,
+    plan: OptimisationPlan,
     dataset: Dataset,
     model: Model,
     reflection: Model,
     path: Path,
     *,
-    elsewhere: Elsewhere | None = None,
-    watch: Callable[[Progress], None] | None = None,
-) -> Report:
+    elsewhere: ReviewWorkers | None = None,
+    watch: Callable[[OptimisationProgress], None] | None = None,
+) -> OptimisationReport:
     """Blocks until the budget is used. Raises `RunStopped` when the model is away; what is done stays in `path`."""
     need_gepa()
     floor = check(plan, dataset)
@@ -169,7 +169,7 @@ def optimise(
     with Folder(path, settings, cases, dataset.tenant) as folder, _loop(model, reflection) as runner:
         adapter = ReviewAdapter(
             plan.prompt, dataset.shelf, model, find_metric(plan.metric), folder, runner.run, plan.concurrency,
-            elsewhere, Limits(tokens=plan.tokens, seconds=plan.seconds),
+            elsewhere, ReviewLimits(tokens=plan.tokens, seconds=plan.seconds),
         )  # fmt: skip
         writer = Reflection(reflection, folder, runner.run)
         rounds = _Rounds(plan, floor, adapter, writer, watch)
@@ -204,7 +204,7 @@ def _loop(*models: Model) -> Iterator[asyncio.Runner]:
 
 
 def _search(
-    plan: Plan, dataset: Dataset, adapter: ReviewAdapter, writer: Reflection, rounds: _Rounds
+    plan: OptimisationPlan, dataset: Dataset, adapter: ReviewAdapter, writer: Reflection, rounds: _Rounds
 ) -> GEPAResult[str, int]:
     from gepa.api import optimize
 
@@ -214,7 +214,7 @@ def _search(
         valset=list(dataset.validation),
         adapter=adapter,  # type: ignore[arg-type]
         reflection_lm=writer,
-        reflection_prompt_template=prompts.shipped("reflection").text,
+        reflection_prompt_template=prompts.load_default_prompt("reflection").text,
         reflection_minibatch_size=min(plan.minibatch, len(dataset.train)),
         stop_callbacks=[rounds],
         logger=adapter.folder,
@@ -228,11 +228,11 @@ def _search(
 class _Rounds:
     """Says when to stop, and tells whoever watches how far it is. GEPA asks before each round."""
 
-    plan: Plan
+    plan: OptimisationPlan
     floor: Floor
     adapter: ReviewAdapter
     writer: Reflection
-    watch: Callable[[Progress], None] | None
+    watch: Callable[[OptimisationProgress], None] | None
     number: int = 0
     idle: int = 0
     candidates: int = 0
@@ -263,15 +263,15 @@ class _Rounds:
     def tell(self) -> None:
         if self.watch:
             used = len(self.adapter.seen)
-            self.watch(Progress(used, self.plan.budget, self.candidates, self.best, self.number))
+            self.watch(OptimisationProgress(used, self.plan.budget, self.candidates, self.best, self.number))
 
 
 # --- what came of it ------------------------------------------------------------------------------------------------
 
 
 def _report(
-    plan: Plan, dataset: Dataset, adapter: ReviewAdapter, found: GEPAResult[str, int], rounds: _Rounds
-) -> Report:
+    plan: OptimisationPlan, dataset: Dataset, adapter: ReviewAdapter, found: GEPAResult[str, int], rounds: _Rounds
+) -> OptimisationReport:
     from gepa.gepa_utils import find_dominator_programs
 
     best_on = found.per_val_instance_best_candidates
@@ -291,24 +291,34 @@ def _report(
         for one in numbers
     )  # fmt: skip
     winner = tried[numbers[first[found.best_idx]]]
-    start_held = adapter.scores(dataset.held, plan.text)
-    winner_held = adapter.scores(dataset.held, winner.text) if winner.number else start_held
-    return Report(
-        tried, winner.number, _held(dataset.held, start_held), _held(dataset.held, winner_held),
-        _compared(start_held, winner_held), len(dataset.train), len(dataset.validation), plan.budget,
-        len(adapter.seen), rounds.number, rounds.why, adapter.folder.spent(), adapter.folder.path,
+    start_held = adapter.scores(dataset.held_out, plan.text)
+    winner_held = adapter.scores(dataset.held_out, winner.text) if winner.number else start_held
+    return OptimisationReport(
+        tried, winner.number,
+        _score_held_out(dataset.held_out, start_held), _score_held_out(dataset.held_out, winner_held),
+        _compare_scores(start_held, winner_held), len(dataset.train), len(dataset.validation), plan.budget,
+        len(adapter.seen), rounds.number, rounds.why, adapter.folder.sum_spending(), adapter.folder.path,
     )  # fmt: skip
 
 
-def _held(examples: Sequence[Example], made: Sequence[Evaluated]) -> Held:
+def _score_held_out(examples: Sequence[Example], made: Sequence[Evaluated]) -> HeldOutScore:
     total = sum(one.score.total for one in made) / len(made)
-    return Held(total, mean_parts(made), len(made), len({one.case.id for one in examples}))
+    return HeldOutScore(total, mean_parts(made), len(made), len({one.case.id for one in examples}))
 
 
-def _compared(start: Sequence[Evaluated], winner: Sequence[Evaluated]) -> tuple[int, int, int]:
+def _compare_scores(start: Sequence[Evaluated], winner: Sequence[Evaluated]) -> tuple[int, int, int]:
     """Held-out examples on which the winner is better, worse and the same."""
     apart = [round(two.score.total - one.score.total, 9) for one, two in zip(start, winner, strict=True)]
     return sum(one > 0 for one in apart), sum(one < 0 for one in apart), sum(one == 0 for one in apart)
 
 
-__all__ = ["Floor", "Plan", "Progress", "RunStopped", "check", "default_folder", "floor_of", "optimise"]
+__all__ = [
+    "Floor",
+    "OptimisationPlan",
+    "OptimisationProgress",
+    "RunStopped",
+    "check",
+    "default_folder",
+    "floor_of",
+    "optimise",
+]

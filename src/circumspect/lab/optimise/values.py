@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from circumspect.review.values import Case, Criterion, Status
+from circumspect.review.values import Criterion, CriterionStatus, ReviewCase
 from circumspect.values import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class QuoteSpan:
     """A place in a document."""
 
     document: str
@@ -25,11 +25,11 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class GoldLabel:
     """What a careful reader came to. Only `verdict` has to be there; what is not known is not measured."""
 
-    verdict: Status
-    gold: tuple[Passage, ...] = ()
+    verdict: CriterionStatus
+    gold: tuple[QuoteSpan, ...] = ()
     """The sentences that decide, the deciding one first."""
     facts: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class Label:
 class Example:
     """One criterion of one case, with its label."""
 
-    case: Case
+    case: ReviewCase
     criterion: Criterion
-    label: Label
+    label: GoldLabel
     document: str | None = None
 
     @property
@@ -53,20 +53,20 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReviewOutcome:
     """What a review came to and how, as far as a metric needs it."""
 
-    status: Status
+    status: CriterionStatus
     confidence: float
     rationale: str
-    quotes: tuple[Passage, ...] = ()
+    quotes: tuple[QuoteSpan, ...] = ()
     """Quotes that stand in a document."""
     claimed: tuple[str, ...] = ()
     """Every quote that was claimed, each once, the ones that do not stand included."""
     fields: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     claimed_fields: tuple[str, ...] = ()
-    proposed: tuple[Status, ...] = ()
+    proposed: tuple[CriterionStatus, ...] = ()
     """The verdicts that were proposed, in order; more than one where code sent one back."""
     shown: str = ""
     """What the tools had shown before the first verdict was proposed."""
@@ -74,7 +74,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ReviewScore:
     """From 0 to 1, by part, and in words that a writer of instructions can act on."""
 
     total: float
@@ -82,21 +82,21 @@ class Score:
     feedback: str = ""
 
 
-Metric = Callable[[Example, Outcome], "Score | float"]
+ReviewMetric = Callable[[Example, ReviewOutcome], "ReviewScore | float"]
 """Pure. What it raises counts as 0 with the reason; it never ends a run."""
 
 
-def outcome_of(result: Mapping[str, Any]) -> Outcome:
+def outcome_of(result: Mapping[str, Any]) -> ReviewOutcome:
     """Of a result's JSON with its trace: `Result.to_json(whole=True)`, or what the store has of one."""
     trace = result.get("trace") or ()
     finishes = [step.get("arguments") or {} for step in trace if _is(step, "action", "finish")]
     first = next((index for index, step in enumerate(trace) if _is(step, "action", "finish")), len(trace))
     shown = (step.get("text", "") for step in trace[:first] if step.get("kind") == "observation")
-    return Outcome(
+    return ReviewOutcome(
         status=result["status"],
         confidence=float(result["confidence"]),
         rationale=result.get("rationale") or "",
-        quotes=tuple(Passage(one["document"], one["start"], one["end"], one["quote"]) for one in result["citations"]),
+        quotes=tuple(QuoteSpan(one["document"], one["start"], one["end"], one["quote"]) for one in result["citations"]),
         claimed=_once(one["quote"] for call in finishes for one in _objects(call, "citations") if one.get("quote")),
         fields=tuple(one["field"] for one in result["evidence"]),
         values=tuple(_plain(one["value"]) for one in result["evidence"]),

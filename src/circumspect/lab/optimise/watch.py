@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from circumspect.lab.optimise.metric import measured, unlabelled
+from circumspect.lab.optimise.metric import apply_metric, score_unlabelled
 from circumspect.lab.optimise.metric import review as our_metric
-from circumspect.lab.optimise.values import Example, Metric, outcome_of
+from circumspect.lab.optimise.values import Example, ReviewMetric, outcome_of
 from circumspect.reasons import ReasonCode
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Seen:
+class StoredScores:
     scores: tuple[float, ...]
     labelled: int
     prompts: Mapping[str, int]
@@ -61,7 +61,7 @@ class Seen:
         return {**shown, "labelled": self.labelled, "prompts": dict(self.prompts), "why": verdict.why}
 
 
-def due(scores: Sequence[float], bound: float, minimum: int = MINIMUM) -> Due:
+def check_due(scores: Sequence[float], bound: float, minimum: int = MINIMUM) -> Due:
     """Whether the mean is below the bound, of enough scores to say so."""
     if not scores or len(scores) < minimum:
         known = fmean(scores) if scores else None
@@ -72,7 +72,9 @@ def due(scores: Sequence[float], bound: float, minimum: int = MINIMUM) -> Due:
     return Due(below, mean, len(scores), why)
 
 
-def seen(stored: Sequence[Stored], examples: Sequence[Example], metric: Metric = our_metric) -> Seen:
+def score_stored(
+    stored: Sequence[Stored], examples: Sequence[Example], metric: ReviewMetric = our_metric
+) -> StoredScores:
     """A metric of somebody else's sees only what has a label."""
     by_key = {(one.case.hash, one.criterion.id): one for one in examples}
     scores: list[float] = []
@@ -82,13 +84,13 @@ def seen(stored: Sequence[Stored], examples: Sequence[Example], metric: Metric =
         outcome, example = outcome_of(row.result), _label(row.corrected, by_key.get((row.case_hash, row.criterion)))
         if example is not None:
             labelled += 1
-            scores.append(measured(metric, example, outcome).total)
+            scores.append(apply_metric(metric, example, outcome).total)
         elif metric is our_metric:
-            scores.append(unlabelled(outcome).total)
+            scores.append(score_unlabelled(outcome).total)
         else:
             continue
         used[row.prompt_id] += 1
-    return Seen(tuple(scores), labelled, dict(used))
+    return StoredScores(tuple(scores), labelled, dict(used))
 
 
 def _label(said: Example | None, known: Example | None) -> Example | None:
@@ -96,11 +98,11 @@ def _label(said: Example | None, known: Example | None) -> Example | None:
     return known if agree else said
 
 
-def latest(connection: sa.Connection, last: int, tenant: str | None = None) -> list[Stored]:
+def read_latest(connection: sa.Connection, last: int, tenant: str | None = None) -> list[Stored]:
     """The newest evaluations by a model; of a tenant, or of all."""
     import sqlalchemy as sa
 
-    from circumspect.lab.optimise.from_store import corrected
+    from circumspect.lab.optimise.from_store import read_corrections
     from circumspect.stores.review_tables import results
 
     columns = results.c
@@ -118,5 +120,5 @@ def latest(connection: sa.Connection, last: int, tenant: str | None = None) -> l
         .limit(last)
     )
     rows = connection.execute(query).all()
-    said = corrected(connection, {(row.tenant, row.evaluation) for row in rows})
+    said = read_corrections(connection, {(row.tenant, row.evaluation) for row in rows})
     return [Stored(*row[2:], said.get((row.tenant, row.evaluation, row.criterion))) for row in rows]

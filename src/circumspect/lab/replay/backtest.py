@@ -23,19 +23,19 @@ from circumspect.lab.replay.flips import (
     RAN,
     STRICTNESS,
     TIGHTENED,
-    Case,
-    Change,
+    BacktestCase,
+    BacktestSummary,
+    BacktestVerdict,
     Fate,
-    Said,
+    RulingChange,
     Side,
-    Summary,
     Visited,
-    shortened,
+    shorten_value,
 )
 from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
-from circumspect.lab.replay.replay import Again, rule_again
-from circumspect.lab.replay.stored_turns import Elsewhere, Transactions, count, records, tenants_of
+from circumspect.lab.replay.replay import ReplayedRuling, rule_again
+from circumspect.lab.replay.stored_turns import ReplayStore, StoredExecutionLookup, count, records, tenants_of
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
@@ -45,11 +45,11 @@ from circumspect.values import (
     Confirm,
     Deny,
     Execution,
-    Finding,
     Intent,
     IntentId,
     Mode,
     Profile,
+    RuleFinding,
     TenantId,
     ToolCall,
     ToolSpec,
@@ -60,15 +60,15 @@ from circumspect.values import (
 __all__ = (
     "LOOSENED",
     "TIGHTENED",
-    "Case",
-    "Change",
+    "BacktestCase",
+    "BacktestSummary",
     "Fate",
     "Lens",
-    "Summary",
+    "RulingChange",
     "Visited",
     "backtest",
     "count",
-    "shortened",
+    "shorten_value",
     "tenants_of",
 )
 
@@ -89,7 +89,7 @@ _UNGOVERNED = _SPEC_RULES | {
 
 
 async def backtest(
-    store: Transactions,
+    store: ReplayStore,
     policy: Policy,
     *,
     tenant: TenantId,
@@ -105,7 +105,7 @@ async def backtest(
     `specs` are the tools enabled for the tenant. `verify` is the policy that the conversations were played under: what
     was ruled under it is ruled under it again, and must come out the same.
     """
-    lens = Lens(policy, specs, Elsewhere(store, tenant), since, verify, rules, profiles)
+    lens = Lens(policy, specs, StoredExecutionLookup(store, tenant), since, verify, rules, profiles)
     async for record in records(store, tenant, since, limit):
         yield await lens.visit(record)
 
@@ -119,7 +119,7 @@ class Lens:
 
     policy: Policy
     specs: Mapping[str, ToolSpec]
-    elsewhere: Elsewhere
+    elsewhere: StoredExecutionLookup
     since: datetime | None = None
     verify: Policy | None = None
     rules: Sequence[Rule] = RULES
@@ -134,11 +134,13 @@ class Lens:
     def sentences(self) -> Mapping[str, str]:
         return {SECOND_OPINION: "A second opinion agrees.", **{one.name: one.sentence for one in self.rules}}
 
-    async def again(self, ruling: Ruling, policy: Policy) -> Again:
+    async def again(self, ruling: Ruling, policy: Policy) -> ReplayedRuling:
         return await rule_again(ruling, policy, self.specs, rules=self.rules, elsewhere=self.elsewhere)
 
-    def side(self, verdict: Verdict, findings: Sequence[Finding]) -> Side:
-        kind: Said = "approve" if isinstance(verdict, Confirm) and verdict.by == "colleague" else verdict.kind
+    def side(self, verdict: Verdict, findings: Sequence[RuleFinding]) -> Side:
+        kind: BacktestVerdict = (
+            "approve" if isinstance(verdict, Confirm) and verdict.by == "colleague" else verdict.kind
+        )
         if kind == "allow":
             return Side(kind)
         first = max(findings, key=lambda finding: SEVERITY[finding.verdict.kind], default=None)
@@ -148,8 +150,8 @@ class Lens:
         return Side(kind, first.rule, first.reason, self.sentences.get(first.rule, ""), problem)
 
 
-async def _case(ruling: Ruling, story: _Story, lens: Lens) -> Case:
-    then, fate = lens.side(ruling.then, ruling.said), story.fate(ruling)
+async def _case(ruling: Ruling, story: _Story, lens: Lens) -> BacktestCase:
+    then, fate = lens.side(ruling.then, ruling.all_findings), story.fate(ruling)
     now, change, is_open, verified, problem = None, None, False, False, ruling.problem
     if not problem:
         again = await lens.again(ruling, lens.policy)
@@ -162,7 +164,7 @@ async def _case(ruling: Ruling, story: _Story, lens: Lens) -> Case:
         if not problem:
             now, is_open = lens.side(again.enforced.verdict, again.enforced.findings), again.open
             change = _change(then.verdict, now.verdict, fate, ruling.criticised, again.criticised)
-    return Case(
+    return BacktestCase(
         tenant=ruling.tenant,
         conversation=ruling.conversation,
         turn=ruling.turn,
@@ -180,7 +182,9 @@ async def _case(ruling: Ruling, story: _Story, lens: Lens) -> Case:
     )
 
 
-def _change(then: Said, now: Said, fate: Fate, criticised_then: bool, criticised_now: bool) -> Change | None:
+def _change(
+    then: BacktestVerdict, now: BacktestVerdict, fate: Fate, criticised_then: bool, criticised_now: bool
+) -> RulingChange | None:
     if STRICTNESS[now] > STRICTNESS[then]:
         return "held" if then == "allow" or fate in RAN else "stricter"
     if STRICTNESS[now] < STRICTNESS[then]:
@@ -190,7 +194,7 @@ def _change(then: Said, now: Said, fate: Fate, criticised_then: bool, criticised
     return "opinion_asked" if criticised_now else "opinion_dropped"
 
 
-def _difference(ruling: Ruling, again: Again, *, everything: bool) -> str:
+def _difference(ruling: Ruling, again: ReplayedRuling, *, everything: bool) -> str:
     """How a replay departs from what is stored; empty when it does not. Without `everything`, only where no policy
     could be the reason."""
     then = {finding.rule: finding.verdict.kind for finding in ruling.findings}
@@ -216,9 +220,9 @@ class _Story:
         for intent in record.intents:
             if intent.question_seq in asked_at:
                 self._questions.setdefault(asked_at[intent.question_seq], []).append(intent)
-        self._ran: dict[TurnId, list[Execution]] = {}
+        self._add_execution: dict[TurnId, list[Execution]] = {}
         for one in record.executions:
-            self._ran.setdefault(one.turn, []).append(one)
+            self._add_execution.setdefault(one.turn, []).append(one)
         self._by_yes = {one.intent: one for one in record.executions if one.intent}
         self._again = {one.confirmed.id: one for one in found if one.confirmed and one.asked_again}
         self._still_asked: dict[IntentId, bool] = {}
@@ -234,7 +238,7 @@ class _Story:
         question = self._question(ruling)
         while question is not None:
             if question.state == "consumed":
-                ended = _ended(self._by_yes.get(question.id))
+                ended = _to_fate(self._by_yes.get(question.id))
                 return ended if ended != "ran" else "approved" if question.kind == "approval" else "confirmed"
             if question.state == "denied":
                 return "refused"
@@ -244,10 +248,10 @@ class _Story:
                 return "unanswered"
         if ruling.then.kind != "allow" or ruling.asked_again:
             return "held"
-        ran = next((one for one in self._ran.get(ruling.turn, ()) if _same(one.call, ruling.call)), None)
+        ran = next((one for one in self._add_execution.get(ruling.turn, ()) if _same(one.call, ruling.call)), None)
         if ran is not None and ran.intent and ran.state == "succeeded":
             return "approved" if ruling.confirmed and ruling.confirmed.kind == "approval" else "confirmed"
-        return _ended(ran)
+        return _to_fate(ran)
 
     def _question(self, ruling: Ruling) -> Intent | None:
         return next((one for one in self._questions.get(ruling.turn, ()) if _same(one.call, ruling.call)), None)
@@ -257,7 +261,7 @@ def _same(one: ToolCall, other: ToolCall) -> bool:
     return one.tool == other.tool and one.arguments == other.arguments
 
 
-def _ended(one: Execution | None) -> Fate:
+def _to_fate(one: Execution | None) -> Fate:
     if one is None:
         return "held"
     return "ran" if one.state == "succeeded" else "failed" if one.state == "failed" else "unknown"

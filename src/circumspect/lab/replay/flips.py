@@ -14,19 +14,19 @@ from typing import Literal
 from circumspect.reasons import ReasonCode
 from circumspect.values import ConversationId, Json, TenantId, ToolCall, TurnId
 
-Said = Literal["allow", "confirm", "approve", "ask", "escalate", "deny"]
-Change = Literal["let_through", "looser", "held", "stricter", "opinion_dropped", "opinion_asked"]
+BacktestVerdict = Literal["allow", "confirm", "approve", "ask", "escalate", "deny"]
+RulingChange = Literal["let_through", "looser", "held", "stricter", "opinion_dropped", "opinion_asked"]
 """Would run with nobody asked; would be held more mildly; ran, and would be held or asked about; would be held more
 strictly, and did not run anyway; would be let through as before, but without or with a second opinion."""
 Fate = Literal["confirmed", "approved", "ran", "refused", "failed", "unknown", "unanswered", "held"]
 
-STRICTNESS: Mapping[Said, int] = {"allow": 0, "confirm": 1, "approve": 2, "ask": 3, "escalate": 4, "deny": 5}
-LOOSENED: tuple[Change, ...] = ("let_through", "looser")
-TIGHTENED: tuple[Change, ...] = ("held", "stricter")
-CHANGES: tuple[Change, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinion_asked")
+STRICTNESS: Mapping[BacktestVerdict, int] = {"allow": 0, "confirm": 1, "approve": 2, "ask": 3, "escalate": 4, "deny": 5}
+LOOSENED: tuple[RulingChange, ...] = ("let_through", "looser")
+TIGHTENED: tuple[RulingChange, ...] = ("held", "stricter")
+CHANGES: tuple[RulingChange, ...] = (*LOOSENED, *TIGHTENED, "opinion_dropped", "opinion_asked")
 RAN: tuple[Fate, ...] = ("confirmed", "approved", "ran", "failed", "unknown")
 LOOK_UP_FIRST = (ReasonCode.FACT_NEEDED, ReasonCode.REQUIREMENT_NOT_MET)
-QUESTIONS: tuple[Said, ...] = ("confirm", "approve", "ask")
+QUESTIONS: tuple[BacktestVerdict, ...] = ("confirm", "approve", "ask")
 
 KEPT = 3
 """How many cases a summary remembers for each kind of change and rule."""
@@ -36,7 +36,7 @@ KEPT = 3
 class Side:
     """What was, or would be, decided, and who had the last word."""
 
-    verdict: Said
+    verdict: BacktestVerdict
     rule: str = ""
     reason: ReasonCode | None = None
     sentence: str = ""
@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BacktestCase:
     """One ruling under both policies."""
 
     tenant: TenantId
@@ -70,7 +70,7 @@ class Case:
     then: Side
     now: Side | None
     """None when it cannot be replayed."""
-    change: Change | None
+    change: RulingChange | None
     fate: Fate
     open: bool = False
     """A second opinion would be asked for now, and none is stored."""
@@ -104,7 +104,7 @@ class Case:
             "seq": self.seq,
             "at": self.at.isoformat(),
             "tool": self.call.tool,
-            "arguments": shortened(self.call.arguments),
+            "arguments": shorten_value(self.call.arguments),
             "after_yes": self.after_yes,
             "change": self.change,
             "then": self.then.to_json(),
@@ -122,32 +122,32 @@ class Visited:
     """A conversation that was looked at, with every ruling in it."""
 
     conversation: ConversationId
-    cases: tuple[Case, ...]
+    cases: tuple[BacktestCase, ...]
 
 
-def shortened(value: Json, most: int = 200) -> Json:
+def shorten_value(value: Json, most: int = 200) -> Json:
     """The same shape with long texts and long lists cut."""
     match value:
         case str():
             return value if len(value) <= most else value[: most - 1] + "…"
         case Mapping():
-            return {key: shortened(item, most) for key, item in list(value.items())[:50]}
+            return {key: shorten_value(item, most) for key, item in list(value.items())[:50]}
         case Sequence():
-            return [shortened(item, most) for item in value[:20]]
+            return [shorten_value(item, most) for item in value[:20]]
     return value
 
 
 @dataclass
-class Tally:
+class ChangeTally:
     """A kind of change by one rule."""
 
-    change: Change
+    change: RulingChange
     rule: str
     reason: ReasonCode | None
     sentence: str
     calls: int = 0
     needless: int = 0
-    cases: list[Case] = field(default_factory=list)
+    cases: list[BacktestCase] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Json]:
         reason = None if self.reason is None else str(self.reason)
@@ -161,7 +161,7 @@ class Tally:
 
 
 @dataclass
-class Summary:
+class BacktestSummary:
     """Counts, and a few cases of each kind: constant in memory however many conversations there are."""
 
     conversations: int = 0
@@ -170,12 +170,12 @@ class Summary:
     unreplayed: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     """Why calls could not be replayed."""
-    changes: Counter[Change] = field(default_factory=Counter)
+    changes: Counter[RulingChange] = field(default_factory=Counter)
     needless: Counter[str] = field(default_factory=Counter)
     """`known` and `presumed`."""
     questions: Counter[str] = field(default_factory=Counter)
     """`then`, `now`, `dropped` and, of those, `dropped_yes`: the ones that had been answered with yes."""
-    tallies: dict[tuple[Change, str, ReasonCode | None], Tally] = field(default_factory=dict)
+    tallies: dict[tuple[RulingChange, str, ReasonCode | None], ChangeTally] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
 
@@ -184,7 +184,7 @@ class Summary:
         for case in visited.cases:
             self._add(case)
 
-    def _add(self, case: Case) -> None:
+    def _add(self, case: BacktestCase) -> None:
         self.calls += 1
         self.first = min(self.first or case.at, case.at)
         self.last = max(self.last or case.at, case.at)
@@ -204,12 +204,12 @@ class Summary:
             self.questions["dropped_yes"] += case.fate in ("confirmed", "approved")
         self._keep(case, case.change)
 
-    def _keep(self, case: Case, change: Change) -> None:
+    def _keep(self, case: BacktestCase, change: RulingChange) -> None:
         spoke = case.spoke
         key = (change, spoke.rule, spoke.reason)
         tally = self.tallies.get(key)
         if tally is None:
-            tally = self.tallies[key] = Tally(*key, spoke.sentence)
+            tally = self.tallies[key] = ChangeTally(*key, spoke.sentence)
         tally.calls += 1
         tally.needless += case.needless is not None
         if len(tally.cases) < KEPT:
@@ -226,12 +226,12 @@ class Summary:
     def flips(self) -> int:
         return sum(self.changes[change] for change in (*LOOSENED, *TIGHTENED))
 
-    def ranked(self) -> list[Tally]:
+    def rank_tallies(self) -> list[ChangeTally]:
         """What lets more through first; within a kind, the most frequent."""
         return sorted(self.tallies.values(), key=lambda one: (CHANGES.index(one.change), -one.calls, one.rule))
 
-    def cases(self) -> Iterator[Case]:
-        return (case for tally in self.ranked() for case in tally.cases)
+    def cases(self) -> Iterator[BacktestCase]:
+        return (case for tally in self.rank_tallies() for case in tally.cases)
 
     def to_json(self) -> dict[str, Json]:
         needless = sum(self.needless.values())
@@ -247,7 +247,7 @@ class Summary:
             "needless_per_day": round(needless / self.days, 2),
             "questions": {name: self.questions[name] for name in ("then", "now", "dropped", "dropped_yes")},
             "questions_per_day": {name: round(self.questions[name] / self.days, 2) for name in ("then", "now")},
-            "by_rule": [tally.to_json() for tally in self.ranked()],
+            "by_rule": [tally.to_json() for tally in self.rank_tallies()],
             "verified": self.verified,
             "cannot_be_replayed": self.unreplayed,
             "why_not": dict(self.reasons.most_common(20)),

@@ -27,13 +27,13 @@ class Record:
     """How each turn was played; the mode of one that is not here is read off its journal."""
 
 
-class Elsewhere(Protocol):
+class ExecutionLookup(Protocol):
     """Calls of these tools that began between two moments, in any of the tenant's conversations, oldest first."""
 
     async def __call__(self, tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]: ...
 
 
-async def nowhere(tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]:
+async def find_no_executions(tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]:
     """There is only this conversation."""
     return ()
 
@@ -54,9 +54,9 @@ class Past:
     count: int
     executions_there: tuple[Execution, ...]
     until: datetime
-    elsewhere: Elsewhere = nowhere
+    elsewhere: ExecutionLookup = find_no_executions
 
-    def seen_with(self, elsewhere: Elsewhere) -> Past:
+    def with_elsewhere(self, elsewhere: ExecutionLookup) -> Past:
         return Past(self.visible, self.count, self.executions_there, self.until, elsewhere)
 
     async def messages(self, *_: str, after: int = -1, limit: int = 1000) -> Sequence[Message]:

@@ -26,7 +26,6 @@ from circumspect.values import (
     Draft,
     Escalate,
     Execution,
-    Finding,
     Incoming,
     Intent,
     Json,
@@ -35,6 +34,7 @@ from circumspect.values import (
     Mode,
     Opened,
     Profile,
+    RuleFinding,
     Screened,
     TenantId,
     ToolCall,
@@ -45,16 +45,16 @@ from circumspect.values import (
 
 SECOND_OPINION = "a_second_opinion_agrees"
 _VERDICTS: Mapping[str, Verdict] = {one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny())}
-_OPINIONS: Mapping[str, Finding] = {
-    "PROCEED": Finding(SECOND_OPINION, Allow()),
-    "ASK_USER": Finding(SECOND_OPINION, Confirm(), ReasonCode.CRITIQUE_ASKED),
-    "ESCALATE": Finding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_ESCALATED),
+_OPINIONS: Mapping[str, RuleFinding] = {
+    "PROCEED": RuleFinding(SECOND_OPINION, Allow()),
+    "ASK_USER": RuleFinding(SECOND_OPINION, Confirm(), ReasonCode.CRITIQUE_ASKED),
+    "ESCALATE": RuleFinding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_ESCALATED),
 }
-_NO_OPINION = Finding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_FAILED)
+_NO_OPINION = RuleFinding(SECOND_OPINION, Escalate(), ReasonCode.CRITIQUE_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RulingMoment:
     """What the rules could see when a call was ruled on."""
 
     screened: Screened
@@ -80,16 +80,16 @@ class Ruling:
     call: ToolCall
     verdict: Verdict
     """Of the rules alone; `then` has the second opinion in it."""
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     effect: str
     policy_version: str
     confirmed: Intent | None = None
     asked_again: bool = False
     """The yes came too late, or for something else: it was ruled on as if confirmed, and asked about once more."""
-    opinion: Finding | None = None
+    opinion: RuleFinding | None = None
     """What a second opinion said, where one was had."""
     criticised: bool = False
-    moment: Moment | None = None
+    moment: RulingMoment | None = None
     problem: str = ""
     """Why it cannot be made again; then there is no `moment`."""
 
@@ -98,7 +98,7 @@ class Ruling:
         return strictest((self.verdict, self.opinion.verdict)) if self.opinion else self.verdict
 
     @property
-    def said(self) -> tuple[Finding, ...]:
+    def all_findings(self) -> tuple[RuleFinding, ...]:
         return (*self.findings, self.opinion) if self.opinion else self.findings
 
 
@@ -108,9 +108,9 @@ def rulings(record: Record, profiles: Mapping[Mode, Profile] = PROFILES) -> Iter
     for (turn, is_user), group in groupby(record.messages, lambda message: (message.turn, message.role == "user")):
         messages = tuple(group)
         if is_user:
-            conversation.heard(messages)
+            conversation.add_user_messages(messages)
         else:
-            yield from conversation.closed(turn, messages)
+            yield from conversation.read_turn(turn, messages)
 
 
 class _Conversation:
@@ -128,21 +128,21 @@ class _Conversation:
         self.intents = {str(one.id): one for one in record.intents}
         self.resolved: set[str] = set()
 
-    def heard(self, messages: Sequence[Message]) -> None:
+    def add_user_messages(self, messages: Sequence[Message]) -> None:
         self.visible += messages
         for message in messages:
             self.asked.setdefault(message.turn, message)
 
-    def closed(self, turn: TurnId, messages: Sequence[Message]) -> Sequence[Ruling]:
+    def read_turn(self, turn: TurnId, messages: Sequence[Message]) -> Sequence[Ruling]:
         """The rulings of a turn, from its journal."""
-        asked = self.asked.get(turn) or self._just_heard(messages[0].seq)
+        asked = self.asked.get(turn) or self._find_preceding_message(messages[0].seq)
         found = _Journal(self, asked, turn, messages).rulings()
         self.visible += [message for message in messages if message.role != "internal"]
         if asked:
             self.ended[asked.turn] = (asked.at, messages[-1].at)
         return found
 
-    def _just_heard(self, seq: int) -> Message | None:
+    def _find_preceding_message(self, seq: int) -> Message | None:
         """A turn that was broken off and run again gave its message, and its calls, to the one that followed."""
         last = self.visible[-1] if self.visible else None
         return last if last and last.role == "user" and last.seq == seq - 1 else None
@@ -157,7 +157,7 @@ class _Conversation:
             if one.turn in self.asked and one.id not in own and not (broken_off and one.turn == turn)
         )
 
-    def found_open(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
+    def find_open_calls(self, before: Sequence[Execution], opened: datetime, closed: datetime) -> tuple[Execution, ...]:
         """The calls of earlier turns that a turn found open, or that nobody had spoken of yet, as they were then. One
         that came to its end within the turn was settled by it, before anything else."""
         waiting = (one for one in before if one.effect != "read" and not self._is_done_with(one, opened))
@@ -197,16 +197,16 @@ class _Journal:
                 case "critique" if found:
                     found[-1] = _with_opinion(found[-1], entry)
                 case "assessment":
-                    self.mode, self.drafted, self.confirmed = "adaptive", _assessed(entry), None
+                    self.mode, self.drafted, self.confirmed = "adaptive", _read_draft(entry), None
                 case "model" if "calls" in entry.meta:
                     self.mode, self.drafted = "standard", Draft("", _calls(entry.meta["calls"]))
                 case "intent" if entry.content in ("run", "ask_again"):
-                    self._answered(entry)
+                    self._read_answer(entry)
                 case "tool" if entry.meta.get("execution"):
-                    self._ran(str(entry.meta["execution"]))
+                    self._add_execution(str(entry.meta["execution"]))
         return found
 
-    def _answered(self, entry: Message) -> None:
+    def _read_answer(self, entry: Message) -> None:
         self.mode, self.asked_again = "adaptive", entry.content == "ask_again"
         stored = self.conversation.intents.get(str(entry.meta.get("intent")))
         if stored is None:
@@ -214,7 +214,7 @@ class _Journal:
         else:
             self.confirmed = replace(stored, state="pending")
 
-    def _ran(self, execution: str) -> None:
+    def _add_execution(self, execution: str) -> None:
         stored = self.conversation.executions.get(execution)
         if stored is None:
             self.problem = "A call that ran earlier in the turn is not in the ledger."
@@ -253,13 +253,13 @@ class _Journal:
             return ruling
         return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(meta.get("at"))))
 
-    def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> Moment:
+    def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> RulingMoment:
         conversation = self.conversation
         record, visible = conversation.record, conversation.visible
         mode, language = record.turns.get(self.turn, (seems, "en"))
         profile = conversation.profiles[mode]
         before = conversation.before(asked.turn, self.entries)
-        found = conversation.found_open(before, asked.at, ruling.at)
+        found = conversation.find_open_calls(before, asked.at, ruling.at)
         unsettled = tuple(one for one in found if one.state in ("started", "indeterminate"))
         # When a person found out how such a call had ended is not stored; that the rule kept silent is.
         if unsettled and ruling.effect != "read":
@@ -285,7 +285,7 @@ class _Journal:
             at=asked.at,
             principal=str(asked.meta.get("principal", "user")),
         )
-        return Moment(
+        return RulingMoment(
             screened=Screened(incoming, opened, language, "confirm" if ruling.confirmed else "other"),
             profile=profile,
             drafted=None if ruling.confirmed else self.drafted,
@@ -299,7 +299,7 @@ class _Journal:
 # --- the journal's entries ------------------------------------------------------------------------------------------
 
 
-def _assessed(entry: Message) -> Draft:
+def _read_draft(entry: Message) -> Draft:
     """The draft as it was read then: it is the policy that is on trial, not the reader."""
     meta = entry.meta
     tool, params, confidence = meta.get("tool_call"), meta.get("tool_params"), meta.get("confidence")
@@ -328,7 +328,7 @@ def _with_opinion(ruling: Ruling, entry: Message) -> Ruling:
     return replace(ruling, criticised=True, opinion=opinion)
 
 
-def _findings(written: Json) -> tuple[Finding, ...] | None:
+def _findings(written: Json) -> tuple[RuleFinding, ...] | None:
     if not isinstance(written, list):
         return None
     found = []
@@ -339,7 +339,7 @@ def _findings(written: Json) -> tuple[Finding, ...] | None:
         code = reason(str(one.get("reason")))
         if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
             verdict = Confirm(by="colleague")
-        found.append(Finding(str(one.get("rule", "")), verdict, code))
+        found.append(RuleFinding(str(one.get("rule", "")), verdict, code))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.clock import FixedClock
-from circumspect.lab.replay.past_calls import Elsewhere, Record, nowhere
+from circumspect.lab.replay.past_calls import ExecutionLookup, Record, find_no_executions
 from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
@@ -22,17 +22,17 @@ from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
-from circumspect.values import Business, Enforced, Mode, Notes, Tenant, ToolSpec, Verdict
-from circumspect.work import Setup, Work
+from circumspect.values import Business, Enforced, Journal, Mode, Tenant, ToolSpec, Verdict
+from circumspect.work import TurnSetup, Work
 
-__all__ = ("SECOND_OPINION", "Again", "Record", "Ruling", "rule_again", "rulings")
+__all__ = ("SECOND_OPINION", "Record", "ReplayedRuling", "Ruling", "rule_again", "rulings")
 
 _NOTED = frozenset(("confidence_is_capped", "the_model_is_sure", SECOND_OPINION))
 """Names in the journal that are not a rule's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ReplayedRuling:
     """A ruling made once more. `enforced` has the stored second opinion in it where one would be asked for."""
 
     enforced: Enforced
@@ -49,8 +49,8 @@ async def rule_again(
     specs: Mapping[str, ToolSpec],
     *,
     rules: Sequence[Rule] = RULES,
-    elsewhere: Elsewhere = nowhere,
-) -> Again:
+    elsewhere: ExecutionLookup = find_no_executions,
+) -> ReplayedRuling:
     """The same proposal, at the same moment, under this policy and these tools.
 
     What rules said that are not among `rules` (an application's own) cannot be decided again, and stays as it was.
@@ -59,21 +59,21 @@ async def rule_again(
     if moment is None:
         raise ValueError(f"this ruling cannot be made again: {ruling.problem}")
     nobody: Any = None
-    past: Any = moment.past.seen_with(elsewhere)
+    past: Any = moment.past.with_elsewhere(elsewhere)
     ports = Ports(model=nobody, tools=nobody, store=past, clock=FixedClock(moment.now), ids=nobody)
-    notes = Notes()
+    notes = Journal()
     notes.ran.extend(moment.ran)
-    everyone = (*rules, *_carried_over(ruling, rules))
-    setup = Setup(Tenant(ruling.tenant, Business("")), policy, PROFILES, ports, everyone)
+    everyone = (*rules, *_carry_over_rules(ruling, rules))
+    setup = TurnSetup(Tenant(ruling.tenant, Business("")), policy, PROFILES, ports, everyone)
     work = Work(setup, moment.screened, moment.profile, specs, notes, moment.earlier)
     enforced, _ = await work.rule(ruling.call, moment.drafted, confirmed=ruling.confirmed)
     wanted, alone = enforced.critique, enforced.verdict
     if wanted and ruling.opinion:
-        enforced = enforced.tightened(ruling.opinion)
-    return Again(enforced, alone, wanted, wanted and ruling.opinion is None)
+        enforced = enforced.tighten(ruling.opinion)
+    return ReplayedRuling(enforced, alone, wanted, wanted and ruling.opinion is None)
 
 
-def _carried_over(ruling: Ruling, rules: Sequence[Rule]) -> Iterator[Rule]:
+def _carry_over_rules(ruling: Ruling, rules: Sequence[Rule]) -> Iterator[Rule]:
     modes: frozenset[Mode] = frozenset(PROFILES)
     for finding in ruling.findings:
         ours = finding.rule in _NOTED or any(one.name == finding.rule for one in rules)

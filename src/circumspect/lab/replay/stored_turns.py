@@ -30,11 +30,11 @@ PAGE = 20
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Key = tuple[float, str]
+ConversationSortKey = tuple[float, str]
 """When a conversation was last used, and its id: what they are ordered by."""
 
 
-class Transactions(Protocol):
+class ReplayStore(Protocol):
     """The part of a store that is needed here."""
 
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
@@ -45,34 +45,34 @@ class Stretch:
     """Conversations that follow each other, the newest first. Both ends belong to it."""
 
     tenant: TenantId
-    newest: Key
-    oldest: Key
+    newest: ConversationSortKey
+    oldest: ConversationSortKey
     conversations: int
 
 
-async def tenants_of(store: Transactions) -> tuple[TenantId, ...]:
+async def tenants_of(store: ReplayStore) -> tuple[TenantId, ...]:
     """Everyone who has stored conversations."""
     return await store.tx(_tenants)
 
 
-async def count(store: Transactions, tenant: TenantId, since: datetime | None = None, limit: int | None = None) -> int:
+async def count(store: ReplayStore, tenant: TenantId, since: datetime | None = None, limit: int | None = None) -> int:
     """How many conversations a backtest will visit."""
     found = await store.tx(_count, tenant, since)
     return found if limit is None else min(found, limit)
 
 
 async def stretches(
-    store: Transactions, tenant: TenantId, size: int, since: datetime | None = None, limit: int | None = None
+    store: ReplayStore, tenant: TenantId, size: int, since: datetime | None = None, limit: int | None = None
 ) -> Sequence[Stretch]:
     """All of a tenant's conversations, so many to a stretch."""
     return await store.tx(_stretches, tenant, size, since, limit)
 
 
 async def records(
-    store: Transactions, tenant: TenantId, since: datetime | None, limit: int | None
+    store: ReplayStore, tenant: TenantId, since: datetime | None, limit: int | None
 ) -> AsyncIterator[Record]:
     """Page by page, from where the page before ended."""
-    last: Key | None = None
+    last: ConversationSortKey | None = None
     left = limit
     while left is None or left > 0:
         page, last = await store.tx(_page, tenant, since, last, PAGE if left is None else min(PAGE, left))
@@ -113,7 +113,7 @@ def read(connection: sa.Connection, stretch: Stretch) -> list[Record]:
     ]
 
 
-def reading(url: str) -> Database:
+def open_for_reading(url: str) -> Database:
     """A database to read from in one thread. SQLite's readers then neither wait for each other nor for a writer, which
     transactions that could write do."""
     database = connect(url)
@@ -198,8 +198,8 @@ def _keys(tenant: TenantId, since: datetime | None) -> sa.Select[Any]:
 
 
 def _page(
-    connection: sa.Connection, tenant: TenantId, since: datetime | None, last: Key | None, size: int
-) -> tuple[list[Record], Key | None]:
+    connection: sa.Connection, tenant: TenantId, since: datetime | None, last: ConversationSortKey | None, size: int
+) -> tuple[list[Record], ConversationSortKey | None]:
     query = _keys(tenant, since).limit(size)
     if last is not None:
         query = query.where(sa.tuple_(*last) > _KEY)
@@ -231,11 +231,11 @@ def _tenants(connection: sa.Connection) -> tuple[TenantId, ...]:
     return tuple(TenantId(row.tenant) for row in connection.execute(query))
 
 
-class Elsewhere:
+class StoredExecutionLookup:
     """Calls in all conversations within a stretch of time, for limits over one. The last stretch is kept: conversations
     come the newest first, so the next one is likely to need the same, or what came just before."""
 
-    def __init__(self, store: Transactions, tenant: TenantId) -> None:
+    def __init__(self, store: ReplayStore, tenant: TenantId) -> None:
         self._store = store
         self._tenant = tenant
         self._kept: dict[frozenset[str], tuple[datetime, datetime, list[Execution], list[datetime]]] = {}

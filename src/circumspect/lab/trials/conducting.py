@@ -15,12 +15,13 @@ import sqlalchemy as sa
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.lab.trials import experiments as words
-from circumspect.lab.trials.experiments import Experiment, of_row, read_arms, to_row
-from circumspect.lab.trials.measures import Report, next_step, read_plan, report, stops
-from circumspect.lab.trials.rollout import Step
+from circumspect.lab.trials.experiments import Experiment, from_row, read_arms, to_row
+from circumspect.lab.trials.measures import ExperimentReport, find_stops, next_step, read_plan, report
+from circumspect.lab.trials.rollout import RolloutStep
 from circumspect.ports import Clock, Ids
 from circumspect.stores import SqlStore, action_log, experiments
-from circumspect.stores.experiments import ExperimentState, Sums, Tenants
+from circumspect.stores.experiments import ArmSums, ExperimentState
+from circumspect.stores.people import VisibleTenants
 from circumspect.values import Json, JsonObject, TenantId
 
 log = logging.getLogger(__name__)
@@ -62,15 +63,15 @@ def draft(
         _check_shadow(chosen)
     else:
         read_plan(chosen)
-    made = read_arms(cast(words.Kind, kind), arms)
+    made = read_arms(cast(words.ExperimentKind, kind), arms)
     if unit == "case":
         _check_cases(made)
     return Experiment(
         tenant=tenant,
         id=id_,
         name=name,
-        kind=cast(words.Kind, kind),
-        unit=cast(words.Unit, unit),
+        kind=cast(words.ExperimentKind, kind),
+        unit=cast(words.ExperimentUnit, unit),
         state="draft",
         arms=made,
         shares=(),
@@ -81,7 +82,7 @@ def draft(
     )
 
 
-def _check_cases(arms: tuple[words.Arm, ...]) -> None:
+def _check_cases(arms: tuple[words.ExperimentArm, ...]) -> None:
     for arm in arms:
         said = arm.overlay.to_json()
         if more := sorted(said.keys() - {"controller", "prompts"}):
@@ -107,13 +108,13 @@ def create(connection: sa.Connection, experiment: Experiment, written: Log) -> E
 
 
 def change(
-    connection: sa.Connection, seen: Tenants, id_: str, step: Callable[[Experiment], Experiment], written: Log
+    connection: sa.Connection, seen: VisibleTenants, id_: str, step: Callable[[Experiment], Experiment], written: Log
 ) -> Experiment:
     """Raises `UnknownExperiment`; and `ExperimentState` when it cannot be done now."""
     row = experiments.get(connection, seen, id_, lock=True)
     if row is None:
         raise UnknownExperiment(f"There is no experiment '{id_}'.", fix="`circumspect experiments list` shows them.")
-    before = of_row(row)
+    before = from_row(row)
     after = step(before)
     if after != before:
         experiments.change(connection, to_row(after))
@@ -121,23 +122,25 @@ def change(
     return after
 
 
-def found(connection: sa.Connection, seen: Tenants, id_: str, now: float) -> tuple[Experiment, tuple[Sums, ...]]:
+def load_experiment(
+    connection: sa.Connection, seen: VisibleTenants, id_: str, now: float
+) -> tuple[Experiment, tuple[ArmSums, ...]]:
     """An experiment, and what its finished conversations came to."""
     row = experiments.get(connection, seen, id_)
     if row is None:
         raise UnknownExperiment(f"There is no experiment '{id_}'.", fix="`circumspect experiments list` shows them.")
-    experiment = of_row(row)
+    experiment = from_row(row)
     if experiment.kind == "shadow":
         return experiment, ()
     quiet = now - read_plan(experiment.plan).quiet_seconds if experiment.unit == "conversation" else None
     return experiment, tuple(experiments.sums(connection, experiment.tenant, experiment.id, quiet_since=quiet))
 
 
-def identified(connection: sa.Connection, seen: Tenants, text: str) -> str:
+def find_experiment_id(connection: sa.Connection, seen: VisibleTenants, text: str) -> str:
     """The id of the experiment that somebody calls by its id or its name."""
     if experiments.get(connection, seen, text) is not None:
         return text
-    rows = [row for row in experiments.listed(connection, seen, None, 1000) if row.name == text]
+    rows = [row for row in experiments.list_experiments(connection, seen, None, 1000) if row.name == text]
     if len(rows) > 1:
         ids = ", ".join(row.id for row in rows[:5])
         raise UnknownExperiment(f"There are {len(rows)} experiments named '{text}'.", fix=f"Say which: {ids}.")
@@ -146,27 +149,27 @@ def identified(connection: sa.Connection, seen: Tenants, text: str) -> str:
     return rows[0].id
 
 
-def reported(experiment: Experiment, sums: tuple[Sums, ...]) -> Report | None:
+def make_report(experiment: Experiment, sums: tuple[ArmSums, ...]) -> ExperimentReport | None:
     """None for a shadow, which has no arms to compare."""
     return None if experiment.kind == "shadow" else report(experiment, read_plan(experiment.plan), sums)
 
 
-def next_steps(experiment: Experiment, sums: tuple[Sums, ...], now: float) -> Mapping[str, Step]:
+def next_steps(experiment: Experiment, sums: tuple[ArmSums, ...], now: float) -> Mapping[str, RolloutStep]:
     """What the ladder says, by arm."""
     measuring = read_plan(experiment.plan)
     return {arm.name: next_step(experiment, measuring, sums, arm.name, now) for arm in experiment.treatments}
 
 
-def logged(name: str, by: str, id_: str, at: datetime, detail: JsonObject | None = None) -> Log:
+def make_log_writer(name: str, by: str, id_: str, at: datetime, detail: JsonObject | None = None) -> Log:
     """The line in the log of what operators did."""
 
-    def written(connection: sa.Connection, experiment: Experiment) -> None:
+    def write_log(connection: sa.Connection, experiment: Experiment) -> None:
         action_log.log_action(
             connection, id=id_, at=at, operator=by, action=name, tenant=experiment.tenant, subject=experiment.id,
             detail=detail,
         )  # fmt: skip
 
-    return written
+    return write_log
 
 
 # --- by itself ------------------------------------------------------------------------------------------------------
@@ -180,27 +183,27 @@ async def guard(store: SqlStore, clock: Clock, ids: Ids) -> int:
         if row.kind != "ab" or row.state != "running":
             continue
         try:
-            stopped += await _guarded(store, row.tenant, row.id, clock, ids)
+            stopped += await _guard_experiment(store, row.tenant, row.id, clock, ids)
         except CircumspectError as problem:
             log.warning("an experiment could not be looked at", extra={"experiment": row.id, "problem": str(problem)})
     return stopped
 
 
-async def _guarded(store: SqlStore, tenant: TenantId, id_: str, clock: Clock, ids: Ids) -> int:
+async def _guard_experiment(store: SqlStore, tenant: TenantId, id_: str, clock: Clock, ids: Ids) -> int:
     now = clock.now()
     seen = frozenset({tenant})
     # Guards do not wait for a conversation to be over: harm is to be found early, and it only ever grows.
     row = await store.tx(experiments.get, seen, id_)
     if row is None:
         return 0
-    experiment = of_row(row)
+    experiment = from_row(row)
     measuring = read_plan(experiment.plan)
     watched = {guard.metric.name for guard in measuring.guards}
-    harmful = stops(experiment, measuring, await store.tx(experiments.sums, tenant, id_, only=watched))
+    harmful = find_stops(experiment, measuring, await store.tx(experiments.sums, tenant, id_, only=watched))
     for arm, stop in harmful.items():
         why = stop.why
         about: dict[str, Any] = {"arm": arm, **stop.to_json()}
-        written = logged("stop_arm", GUARD, ids.new("act"), now, about)
+        written = make_log_writer("stop_arm", GUARD, ids.new("act"), now, about)
 
         def step(one: Experiment, arm: str = arm, why: str = why) -> Experiment:
             running = one.state == "running" and not one.arm(arm).stopped
@@ -217,7 +220,7 @@ async def stop_by_itself(store: SqlStore, experiment: Experiment, why: str, cloc
     def step(one: Experiment) -> Experiment:
         return words.stop(one, why, now.timestamp()) if one.live else one
 
-    written = logged("stop_experiment", GUARD, ids.new("act"), now, {"why": why})
+    written = make_log_writer("stop_experiment", GUARD, ids.new("act"), now, {"why": why})
     await store.tx(change, frozenset({experiment.tenant}), experiment.id, step, written)
     log.warning("an experiment was stopped", extra={"experiment": experiment.id, "problem": why})
 
@@ -228,27 +231,27 @@ async def climb(store: SqlStore, clock: Clock, ids: Ids) -> int:
     for row in await store.tx(experiments.live):
         if row.kind == "ab" and row.state == "running" and isinstance(row.plan, Mapping) and row.plan.get("climb"):
             try:
-                climbed += await _climbed(store, row.tenant, row.id, clock, ids)
+                climbed += await _climb_experiment(store, row.tenant, row.id, clock, ids)
             except CircumspectError as problem:
                 log.warning("a share could not be raised", extra={"experiment": row.id, "problem": str(problem)})
     return climbed
 
 
-async def _climbed(store: SqlStore, tenant: TenantId, id_: str, clock: Clock, ids: Ids) -> bool:
+async def _climb_experiment(store: SqlStore, tenant: TenantId, id_: str, clock: Clock, ids: Ids) -> bool:
     now, seen = clock.now(), frozenset({tenant})
-    experiment, sums = await store.tx(found, seen, id_, now.timestamp())
+    experiment, sums = await store.tx(load_experiment, seen, id_, now.timestamp())
     if len(experiment.treatments) != 1:
         return False  # several arms share what there is; which of them gets more is for a person to say
     (step,) = next_steps(experiment, sums, now.timestamp()).values()
     if step.move != "up":
         return False
 
-    def raised(one: Experiment) -> Experiment:
+    def raise_share(one: Experiment) -> Experiment:
         same = one.state == "running" and one.shares == experiment.shares
         return words.set_share(one, step.share / 100, now.timestamp()) if same else one
 
-    written = logged("set_share", GUARD, ids.new("act"), now, {"share": step.share / 100, "why": step.why})
-    after = await store.tx(change, seen, id_, raised, written)
+    written = make_log_writer("set_share", GUARD, ids.new("act"), now, {"share": step.share / 100, "why": step.why})
+    after = await store.tx(change, seen, id_, raise_share, written)
     return after.share == step.share / 100
 
 
@@ -259,11 +262,11 @@ __all__ = [
     "climb",
     "create",
     "draft",
-    "found",
+    "find_experiment_id",
     "guard",
-    "identified",
-    "logged",
+    "load_experiment",
+    "make_log_writer",
+    "make_report",
     "next_steps",
-    "reported",
     "stop_by_itself",
 ]

@@ -21,12 +21,12 @@ _COUNTED = ("answered", "acted")
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedAnswer:
     plan: str
     answer: str
 
 
-def planned(result: TurnResult) -> Planned | None:
+def find_planned_answer(result: TurnResult) -> PlannedAnswer | None:
     """None where nothing was planned, or where the turn ended in something else than an answer."""
     if result.outcome not in _COUNTED:
         return None
@@ -36,7 +36,7 @@ def planned(result: TurnResult) -> Planned | None:
             steps = analysis.get("action_plan")
             lines = [analysis.get("user_intent"), *(steps if isinstance(steps, list) else [])]
             plan = " ".join(line for line in lines if isinstance(line, str) and line)
-            return Planned(plan, result.reply) if plan and result.reply else None
+            return PlannedAnswer(plan, result.reply) if plan and result.reply else None
     return None
 
 
@@ -52,7 +52,7 @@ def by_words(plan: str, answer: str) -> float:
     return 2 * row[-1] / (len(one) + len(two))
 
 
-async def by_meaning(pairs: Sequence[Planned], embedder: Embedder) -> list[float]:
+async def by_meaning(pairs: Sequence[PlannedAnswer], embedder: Embedder) -> list[float]:
     """One number for each pair. Raises `ModelError`."""
     if not pairs:
         return []

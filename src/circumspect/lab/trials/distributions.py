@@ -62,7 +62,7 @@ def chi_square_above(value: float, freedom: int) -> float:
                 break
         return 1 - front * total
     terms = ((-n * (n - a), x + 2 * n + 1 - a) for n in count(1))
-    return front / _continued(x + 1 - a, terms)
+    return front / _evaluate_fraction(x + 1 - a, terms)
 
 
 def _regularised_beta(a: float, b: float, x: float, rest: float) -> float:
@@ -71,8 +71,8 @@ def _regularised_beta(a: float, b: float, x: float, rest: float) -> float:
         return 0.0 if x <= 0 else 1.0
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest))
     if x < (a + 1) / (a + b + 2):
-        return front / (a * _continued(1.0, _beta_terms(a, b, x)))
-    return 1 - front / (b * _continued(1.0, _beta_terms(b, a, rest)))
+        return front / (a * _evaluate_fraction(1.0, _beta_terms(a, b, x)))
+    return 1 - front / (b * _evaluate_fraction(1.0, _beta_terms(b, a, rest)))
 
 
 def _beta_terms(a: float, b: float, x: float) -> Iterator[tuple[float, float]]:
@@ -82,7 +82,7 @@ def _beta_terms(a: float, b: float, x: float) -> Iterator[tuple[float, float]]:
         yield n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n)), 1.0
 
 
-def _continued(first: float, terms: Iterator[tuple[float, float]]) -> float:
+def _evaluate_fraction(first: float, terms: Iterator[tuple[float, float]]) -> float:
     """first + a1 / (b1 + a2 / (b2 + …))"""
     value = first or _TINY
     upper, lower = value, 0.0

@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class ExperimentMetric:
     name: str
     kind: Literal["proportion", "mean"] = "proportion"
     """proportion: every unit counts 0 or 1. mean: any number."""
@@ -68,11 +68,11 @@ class ArmData:
         return left / (self.n - 1) if left > ROUNDING * self.squares else 0.0
 
 
-Arm = ArmData | Sequence[ArmData]
+ArmPeriods = ArmData | Sequence[ArmData]
 """One `ArmData`, or one for each period of constant shares, in the same order for every arm."""
 
 
-class Pair(NamedTuple):
+class ArmPair(NamedTuple):
     """Both arms over one period."""
 
     control: ArmData
@@ -99,22 +99,22 @@ class Estimate:
         return self.difference / math.sqrt(self.variance)
 
 
-class Limits(NamedTuple):
+class ConfidenceLimits(NamedTuple):
     low: float
     high: float
     p_value: float
 
 
-NOTHING_KNOWN = Limits(-math.inf, math.inf, 1.0)
+NOTHING_KNOWN = ConfidenceLimits(-math.inf, math.inf, 1.0)
 
 
-def whole(arm: Arm) -> ArmData:
+def whole(arm: ArmPeriods) -> ArmData:
     if isinstance(arm, ArmData):
         return arm
     return ArmData(sum(one.n for one in arm), sum(one.total for one in arm), sum(one.squares for one in arm))
 
 
-def pairs(control: Arm, treatment: Arm) -> tuple[Pair, ...]:
+def pairs(control: ArmPeriods, treatment: ArmPeriods) -> tuple[ArmPair, ...]:
     """The periods in which the arms can be compared at all."""
     old = (control,) if isinstance(control, ArmData) else tuple(control)
     new = (treatment,) if isinstance(treatment, ArmData) else tuple(treatment)
@@ -123,10 +123,10 @@ def pairs(control: Arm, treatment: Arm) -> tuple[Pair, ...]:
             f"Control has {len(old)} periods, the treatment {len(new)}.",
             fix="Give every arm one ArmData for each period of constant shares, an empty one where it had no units.",
         )
-    return tuple(Pair(*both) for both in zip(old, new, strict=True) if min(both[0].n, both[1].n) >= 2)
+    return tuple(ArmPair(*both) for both in zip(old, new, strict=True) if min(both[0].n, both[1].n) >= 2)
 
 
-def estimate_difference(periods: Sequence[Pair], metric: Metric) -> Estimate:
+def estimate_difference(periods: Sequence[ArmPair], metric: ExperimentMetric) -> Estimate:
     """Averaged over the periods by their weight, which nothing that happened in them can shift."""
     weight = math.fsum(pair.weight for pair in periods)
     difference = math.fsum(pair.weight / weight * pair.difference for pair in periods)
@@ -134,11 +134,11 @@ def estimate_difference(periods: Sequence[Pair], metric: Metric) -> Estimate:
     return Estimate(difference, variance, weight)
 
 
-def estimate_mean(arm: ArmData, metric: Metric) -> Estimate:
+def estimate_mean(arm: ArmData, metric: ExperimentMetric) -> Estimate:
     return Estimate(arm.mean, _spread(arm, metric) / arm.n, arm.n)
 
 
-def estimate_excess(arm: ArmData, metric: Metric, bound: float) -> Estimate:
+def estimate_excess(arm: ArmData, metric: ExperimentMetric, bound: float) -> Estimate:
     """How far the arm is above a bound."""
     spread = _spread(arm, metric)
     if metric.kind == "proportion":
@@ -146,7 +146,7 @@ def estimate_excess(arm: ArmData, metric: Metric, bound: float) -> Estimate:
     return Estimate(arm.mean - bound, spread / arm.n, arm.n)
 
 
-def _cautious_variance(pair: Pair, metric: Metric) -> float:
+def _cautious_variance(pair: ArmPair, metric: ExperimentMetric) -> float:
     """Of the difference: with a variance for each arm or with a common one, whichever is larger.
 
     A small arm that happened to miss the rare large values has a low mean and, by the same accident, a low variance; on
@@ -161,7 +161,7 @@ def _cautious_variance(pair: Pair, metric: Metric) -> float:
     return max(old / pair.control.n + new / pair.treatment.n, common / pair.weight)
 
 
-def _spread(arm: ArmData, metric: Metric) -> float:
+def _spread(arm: ArmData, metric: ExperimentMetric) -> float:
     """Variance of a unit. What nobody has seen happen yet is not what never happens: to a proportion one success and
     one failure are added, as Agresti and Caffo do."""
     if metric.kind == "mean":
@@ -170,13 +170,15 @@ def _spread(arm: ArmData, metric: Metric) -> float:
     return rate * (1 - rate)
 
 
-def always_valid(found: Estimate, alpha: float, tightest: float) -> Limits:
+def always_valid(found: Estimate, alpha: float, tightest: float) -> ConfidenceLimits:
     """The two-sided normal mixture; `tightest` in effective units."""
     if found.variance <= 0:
         return NOTHING_KNOWN
     ratio = _best_ratio(alpha) * found.weight / tightest
     reach = math.sqrt((1 + 1 / ratio) * (math.log1p(ratio) - 2 * math.log(alpha)) * found.variance)
-    return Limits(found.difference - reach, found.difference + reach, p_value_of(_log_evidence(found.z, ratio)))
+    return ConfidenceLimits(
+        found.difference - reach, found.difference + reach, p_value_of(_log_evidence(found.z, ratio))
+    )
 
 
 def always_valid_above_zero(found: Estimate, alpha: float, tightest: float) -> float:
@@ -207,12 +209,12 @@ def p_value_of(log_evidence: float) -> float:
     return math.exp(-min(max(log_evidence, 0.0), 700.0))
 
 
-def textbook(periods: Sequence[Pair], metric: Metric, alpha: float) -> Limits:
+def textbook(periods: Sequence[ArmPair], metric: ExperimentMetric, alpha: float) -> ConfidenceLimits:
     """For one look: two proportions by z with the pooled variance and the limits of Newcombe, means by Welch."""
     return _two_proportions(periods, alpha) if metric.kind == "proportion" else _two_means(periods, alpha)
 
 
-def _two_proportions(periods: Sequence[Pair], alpha: float) -> Limits:
+def _two_proportions(periods: Sequence[ArmPair], alpha: float) -> ConfidenceLimits:
     weight = math.fsum(pair.weight for pair in periods)
     difference = null = below = above = 0.0
     for pair in periods:
@@ -224,10 +226,10 @@ def _two_proportions(periods: Sequence[Pair], alpha: float) -> Limits:
         below += part**2 * ((pair.treatment.mean - new_low) ** 2 + (old_high - pair.control.mean) ** 2)
         above += part**2 * ((new_high - pair.treatment.mean) ** 2 + (pair.control.mean - old_low) ** 2)
     p_value = normal_two_sided(difference / math.sqrt(null)) if null > 0 else 1.0
-    return Limits(difference - math.sqrt(below), difference + math.sqrt(above), p_value)
+    return ConfidenceLimits(difference - math.sqrt(below), difference + math.sqrt(above), p_value)
 
 
-def _two_means(periods: Sequence[Pair], alpha: float) -> Limits:
+def _two_means(periods: Sequence[ArmPair], alpha: float) -> ConfidenceLimits:
     weight = math.fsum(pair.weight for pair in periods)
     difference = math.fsum(pair.weight / weight * pair.difference for pair in periods)
     error = math.sqrt(
@@ -237,10 +239,10 @@ def _two_means(periods: Sequence[Pair], alpha: float) -> Limits:
         return NOTHING_KNOWN
     freedom = min(_welch(pair) for pair in periods)
     half = student_quantile(alpha, freedom) * error
-    return Limits(difference - half, difference + half, student_two_sided(difference / error, freedom))
+    return ConfidenceLimits(difference - half, difference + half, student_two_sided(difference / error, freedom))
 
 
-def _welch(pair: Pair) -> float:
+def _welch(pair: ArmPair) -> float:
     old, new = (arm.variance / arm.n for arm in pair)
     if old + new <= 0:
         return math.inf

@@ -18,11 +18,11 @@ from typing import Any, Literal, get_args
 from circumspect.errors import ConfigError
 from circumspect.lab.trials.variants import Overlay, read_overlay
 from circumspect.stores.experiments import ExperimentRow, ExperimentState
-from circumspect.values import Json, TenantId, lot
+from circumspect.values import Json, TenantId, stable_share
 
-Kind = Literal["ab", "shadow"]
-Unit = Literal["conversation", "case"]
-State = Literal["draft", "running", "rolled_out", "stopped", "finished"]
+ExperimentKind = Literal["ab", "shadow"]
+ExperimentUnit = Literal["conversation", "case"]
+ExperimentStage = Literal["draft", "running", "rolled_out", "stopped", "finished"]
 CONTROL = "control"
 NOTICE_SECONDS = 2.0
 """How long before it holds a share is known; workers look once a second."""
@@ -31,7 +31,7 @@ _MOST_ARMS = 10
 
 
 @dataclass(frozen=True)
-class Arm:
+class ExperimentArm:
     name: str
     overlay: Overlay
     weight: float = 1.0
@@ -49,7 +49,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TrafficShare:
     """Of all conversations that begin from this moment on, so many get an arm other than control."""
 
     at: float
@@ -61,12 +61,12 @@ class Experiment:
     tenant: TenantId
     id: str
     name: str
-    kind: Kind
-    unit: Unit
-    state: State
-    arms: tuple[Arm, ...]
+    kind: ExperimentKind
+    unit: ExperimentUnit
+    state: ExperimentStage
+    arms: tuple[ExperimentArm, ...]
     """Control first; a shadow has one arm, which is never served."""
-    shares: tuple[Share, ...]
+    shares: tuple[TrafficShare, ...]
     plan: Mapping[str, Json]
     created_by: str
     created_at: float
@@ -81,7 +81,7 @@ class Experiment:
         return self.state in ("running", "rolled_out")
 
     @property
-    def treatments(self) -> tuple[Arm, ...]:
+    def treatments(self) -> tuple[ExperimentArm, ...]:
         return tuple(arm for arm in self.arms if arm.name != CONTROL)
 
     @property
@@ -89,7 +89,7 @@ class Experiment:
         """The newest."""
         return self.shares[-1].share if self.shares else 0.0
 
-    def arm(self, name: str) -> Arm:
+    def arm(self, name: str) -> ExperimentArm:
         for arm in self.arms:
             if arm.name == name:
                 return arm
@@ -99,7 +99,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    arm: Arm
+    arm: ExperimentArm
     period: int
     """Which of the shares held when the conversation began."""
     counted: bool = True
@@ -120,24 +120,26 @@ def draw(experiment: Experiment, unit: str, began: float) -> Drawn | None:
     return None if arm.stopped else Drawn(arm, period, counted=experiment.state == "running")
 
 
-def shadowed(experiment: Experiment, turn: str, now: float) -> bool:
+def has_shadow(experiment: Experiment, turn: str, now: float) -> bool:
     """Whether this turn has a shadow."""
     if experiment.kind != "shadow" or experiment.state != "running":
         return False
     period = _period(experiment.shares, now)
-    return period is not None and lot(experiment.tenant, experiment.id, turn) < experiment.shares[period].share
+    return period is not None and stable_share(experiment.tenant, experiment.id, turn) < experiment.shares[period].share
 
 
-def _period(shares: Sequence[Share], moment: float) -> int | None:
+def _period(shares: Sequence[TrafficShare], moment: float) -> int | None:
     held = [index for index, one in enumerate(shares) if one.at <= moment]
     return held[-1] if held else None
 
 
-def _arm(experiment: Experiment, unit: str, share: float) -> Arm:
+def _arm(experiment: Experiment, unit: str, share: float) -> ExperimentArm:
     """Two lots: the first says whether, the second which. So a larger share only ever adds to the arms."""
-    if lot(experiment.tenant, experiment.id, unit) >= share:
+    if stable_share(experiment.tenant, experiment.id, unit) >= share:
         return experiment.arms[0]
-    left = lot(experiment.tenant, experiment.id, unit, "arm") * sum(arm.weight for arm in experiment.treatments)
+    left = stable_share(experiment.tenant, experiment.id, unit, "arm") * sum(
+        arm.weight for arm in experiment.treatments
+    )
     for arm in experiment.treatments:
         left -= arm.weight
         if left < 0:
@@ -151,9 +153,11 @@ def _arm(experiment: Experiment, unit: str, share: float) -> Arm:
 def start(experiment: Experiment, share: float, now: float, notice: float = NOTICE_SECONDS) -> Experiment:
     """Begins, or begins again after it was stopped: only with conversations that begin from now on."""
     if experiment.state not in ("draft", "stopped"):
-        raise ExperimentState(f"'{experiment.id}' is {_said(experiment)}.", fix="Start one that is not running.")
+        raise ExperimentState(
+            f"'{experiment.id}' is {_describe_state(experiment)}.", fix="Start one that is not running."
+        )
     arms = tuple(replace(arm, stopped="") for arm in experiment.arms)
-    shares = (*_before(experiment.shares, now), Share(now + notice, _checked(share)))
+    shares = (*_before(experiment.shares, now), TrafficShare(now + notice, _check_share(share)))
     return replace(
         experiment, state="running", arms=arms, shares=shares, started_at=now + notice, ended_at=None, winner=None
     )
@@ -162,17 +166,17 @@ def start(experiment: Experiment, share: float, now: float, notice: float = NOTI
 def set_share(experiment: Experiment, share: float, now: float, notice: float = NOTICE_SECONDS) -> Experiment:
     """For conversations that begin from now on; the others keep their arm."""
     if experiment.state != "running":
-        raise ExperimentState(f"'{experiment.id}' is {_said(experiment)}.", fix="Start it first.")
-    if _checked(share) == experiment.share:
+        raise ExperimentState(f"'{experiment.id}' is {_describe_state(experiment)}.", fix="Start it first.")
+    if _check_share(share) == experiment.share:
         return experiment
-    return replace(experiment, shares=(*_before(experiment.shares, now), Share(now + notice, share)))
+    return replace(experiment, shares=(*_before(experiment.shares, now), TrafficShare(now + notice, share)))
 
 
 def stop(experiment: Experiment, why: str, now: float) -> Experiment:
     """Back to what the tenant has, at once and for everybody."""
     if not experiment.live:
-        raise ExperimentState(f"'{experiment.id}' is {_said(experiment)}.", fix="There is nothing to stop.")
-    shares = (*_before(experiment.shares, now), Share(now, 0.0))
+        raise ExperimentState(f"'{experiment.id}' is {_describe_state(experiment)}.", fix="There is nothing to stop.")
+    shares = (*_before(experiment.shares, now), TrafficShare(now, 0.0))
     return replace(experiment, state="stopped", shares=shares, ended_at=now, note=why)
 
 
@@ -191,7 +195,9 @@ def finish(
 ) -> Experiment:
     """Decided. With `roll_out`, every conversation that begins from now on gets the winner; else all is as before."""
     if experiment.state not in ("running", "stopped"):
-        raise ExperimentState(f"'{experiment.id}' is {_said(experiment)}.", fix="Finish one that was started.")
+        raise ExperimentState(
+            f"'{experiment.id}' is {_describe_state(experiment)}.", fix="Finish one that was started."
+        )
     arm = experiment.arm(winner)
     if experiment.kind == "shadow" and roll_out:
         raise ExperimentState("A shadow is not rolled out.", fix="Try it in an experiment first.")
@@ -202,25 +208,25 @@ def finish(
     return replace(experiment, state="finished", winner=winner, ended_at=now)
 
 
-def _before(shares: Sequence[Share], now: float) -> tuple[Share, ...]:
+def _before(shares: Sequence[TrafficShare], now: float) -> tuple[TrafficShare, ...]:
     """One that nobody has met yet is replaced."""
     return tuple(one for one in shares if one.at <= now)
 
 
-def _checked(share: float) -> float:
+def _check_share(share: float) -> float:
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise ConfigError(f"The share is {share!r}.", fix="Give a number from 0 to 1: 0.1 is one conversation in ten.")
     return float(share)
 
 
-def _said(experiment: Experiment) -> str:
+def _describe_state(experiment: Experiment) -> str:
     return experiment.state.replace("_", " ")
 
 
 # --- reading and writing --------------------------------------------------------------------------------------------
 
 
-def read_arms(kind: Kind, given: object) -> tuple[Arm, ...]:
+def read_arms(kind: ExperimentKind, given: object) -> tuple[ExperimentArm, ...]:
     """Control first, made when nobody names it. Raises `ConfigError` that says where."""
     if not isinstance(given, Sequence) or isinstance(given, str) or not 1 <= len(given) <= _MOST_ARMS:
         raise ConfigError("An experiment has one to ten arms.", fix='arms: [{"name": "new", "overlay": {...}}].')
@@ -233,13 +239,13 @@ def read_arms(kind: Kind, given: object) -> tuple[Arm, ...]:
             raise ConfigError("A shadow has one arm, which is not control.", fix="Live is what it is compared with.")
         return tuple(arms)
     if CONTROL not in names:
-        arms.insert(0, Arm(CONTROL, Overlay()))
+        arms.insert(0, ExperimentArm(CONTROL, Overlay()))
     if len(arms) < 2:
         raise ConfigError("There is nothing to compare control with.", fix="Name another arm.")
     return tuple(sorted(arms, key=lambda arm: arm.name != CONTROL))
 
 
-def _read_arm(given: object, where: str) -> Arm:
+def _read_arm(given: object, where: str) -> ExperimentArm:
     if not isinstance(given, Mapping):
         raise ConfigError(f"{where} is not an object.", fix='Write {"name": "new", "overlay": {...}}.')
     for key in given:
@@ -251,12 +257,16 @@ def _read_arm(given: object, where: str) -> Arm:
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1000:
         raise ConfigError(f"{where}.weight is not a number above 0.", fix="1 for all arms makes them equal.")
     overlay = read_overlay(given.get("overlay") or {}, f"{where}.overlay")
-    return Arm(name, overlay, float(weight), str(given.get("stopped") or ""))
+    return ExperimentArm(name, overlay, float(weight), str(given.get("stopped") or ""))
 
 
-def of_row(row: ExperimentRow) -> Experiment:
+def from_row(row: ExperimentRow) -> Experiment:
     """Raises `ConfigError` when what is stored cannot be read: then it is not served."""
-    kind, unit, state = _one_of(row.kind, Kind), _one_of(row.unit, Unit), _one_of(row.state, State)
+    kind, unit, state = (
+        _one_of(row.kind, ExperimentKind),
+        _one_of(row.unit, ExperimentUnit),
+        _one_of(row.state, ExperimentStage),
+    )
     shares: Any = row.shares
     return Experiment(
         tenant=row.tenant,
@@ -266,7 +276,7 @@ def of_row(row: ExperimentRow) -> Experiment:
         unit=unit,
         state=state,
         arms=read_arms(kind, row.arms),
-        shares=tuple(Share(float(one["at"]), float(one["share"])) for one in shares),
+        shares=tuple(TrafficShare(float(one["at"]), float(one["share"])) for one in shares),
         plan=row.plan if isinstance(row.plan, Mapping) else {},
         created_by=row.created_by,
         created_at=row.created_at,

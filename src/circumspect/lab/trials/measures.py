@@ -19,41 +19,41 @@ from circumspect.lab.trials import rollout
 from circumspect.lab.trials.estimates import whole
 from circumspect.lab.trials.experiments import CONTROL, Experiment
 from circumspect.lab.trials.statistics import (
+    ArmComparison,
     ArmData,
-    Comparison,
+    ArmSplit,
+    ComparisonPlan,
+    ExperimentMetric,
     Guard,
-    Metric,
-    Plan,
-    Split,
     Stop,
     compare_all,
-    guarded,
+    find_stop,
+    find_unseen_metrics,
     interval,
     split,
-    unseen,
 )
-from circumspect.stores.experiments import Sums
+from circumspect.stores.experiments import ArmSums
 from circumspect.values import Json
 
-METRICS: Mapping[str, Metric] = {
+METRICS: Mapping[str, ExperimentMetric] = {
     metric.name: metric
     for metric in (
-        Metric("answered", "proportion", "higher"),
-        Metric("acted", "proportion", "higher"),
-        Metric("asked", "proportion", "lower"),
-        Metric("escalated", "proportion", "lower"),
-        Metric("blocked", "proportion", "lower"),
-        Metric("failed", "proportion", "lower"),
-        Metric("denied", "proportion", "lower"),
-        Metric("corrected", "proportion", "lower"),
-        Metric("wrong", "proportion", "lower"),
-        Metric("cost", "mean", "lower"),
-        Metric("tokens", "mean", "lower"),
-        Metric("seconds", "mean", "lower"),
-        Metric("calls", "mean", "lower"),
-        Metric("turns", "mean", "lower"),
-        Metric("consistency", "mean", "higher"),
-        Metric("similarity", "mean", "higher"),
+        ExperimentMetric("answered", "proportion", "higher"),
+        ExperimentMetric("acted", "proportion", "higher"),
+        ExperimentMetric("asked", "proportion", "lower"),
+        ExperimentMetric("escalated", "proportion", "lower"),
+        ExperimentMetric("blocked", "proportion", "lower"),
+        ExperimentMetric("failed", "proportion", "lower"),
+        ExperimentMetric("denied", "proportion", "lower"),
+        ExperimentMetric("corrected", "proportion", "lower"),
+        ExperimentMetric("wrong", "proportion", "lower"),
+        ExperimentMetric("cost", "mean", "lower"),
+        ExperimentMetric("tokens", "mean", "lower"),
+        ExperimentMetric("seconds", "mean", "lower"),
+        ExperimentMetric("calls", "mean", "lower"),
+        ExperimentMetric("turns", "mean", "lower"),
+        ExperimentMetric("consistency", "mean", "higher"),
+        ExperimentMetric("similarity", "mean", "higher"),
     )
 }
 MEANINGS: Mapping[str, str] = {
@@ -83,8 +83,8 @@ _GUARD = ("metric", "worse_by", "bound", "alpha", "horizon", "minimum")
 class Measuring:
     """What was planned, before anything was seen."""
 
-    metric: Metric
-    plan: Plan
+    metric: ExperimentMetric
+    plan: ComparisonPlan
     guards: tuple[Guard, ...]
     quiet_seconds: float
     """A conversation counts when nothing was said in it for so long: one that still grows would be counted short."""
@@ -110,7 +110,7 @@ def read_plan(document: object) -> Measuring:
         _number(settings.get(name, 1.0), f"plan.{name}")
     quiet = _number(given.get("quiet_seconds", QUIET_SECONDS), "plan.quiet_seconds")
     metric = _metric(given.get("metric", "escalated"), "plan")
-    return Measuring(metric, Plan(**settings), guards, quiet, given.get("climb") is True)
+    return Measuring(metric, ComparisonPlan(**settings), guards, quiet, given.get("climb") is True)
 
 
 def _guard(row: object, where: str) -> Guard:
@@ -131,7 +131,7 @@ def _object(value: object, where: str, known: tuple[str, ...]) -> Mapping[str, A
     return value
 
 
-def _metric(name: object, where: str) -> Metric:
+def _metric(name: object, where: str) -> ExperimentMetric:
     if not isinstance(name, str) or name not in METRICS:
         raise ConfigError(f"{where} names no metric that is counted.", fix=f"One of: {', '.join(METRICS)}.")
     return METRICS[name]
@@ -147,7 +147,9 @@ def _number(value: object, where: str, whole: bool = False) -> float:
 # --- what may be said -----------------------------------------------------------------------------------------------
 
 
-def data(experiment: Experiment, sums: Sequence[Sums]) -> Mapping[str, Mapping[str, tuple[ArmData, ...]]]:
+def collect_arm_data(
+    experiment: Experiment, sums: Sequence[ArmSums]
+) -> Mapping[str, Mapping[str, tuple[ArmData, ...]]]:
     """By arm and metric, one for each period of constant shares."""
     periods = sorted({one.period for one in sums}) or [0]
     counted = [name for name in METRICS if all(name in one.totals for one in sums)]
@@ -162,9 +164,9 @@ def data(experiment: Experiment, sums: Sequence[Sums]) -> Mapping[str, Mapping[s
 
 
 @dataclass(frozen=True)
-class Report:
+class ExperimentReport:
     arms: Mapping[str, Mapping[str, Json]]
-    comparisons: Mapping[str, tuple[Comparison, ...]]
+    comparisons: Mapping[str, tuple[ArmComparison, ...]]
     """By treatment; the planned metric first."""
 
     def to_json(self) -> dict[str, Json]:
@@ -172,10 +174,10 @@ class Report:
         return {"arms": dict(self.arms), "comparisons": compared}
 
 
-def report(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -> Report:
+def report(experiment: Experiment, measuring: Measuring, sums: Sequence[ArmSums]) -> ExperimentReport:
     """Every metric of every arm with its limits, and each treatment against control. Only the planned metric was
     planned: what the others seem to say is for the next experiment."""
-    arms = data(experiment, sums)
+    arms = collect_arm_data(experiment, sums)
     order = (measuring.metric, *(one for one in METRICS.values() if one is not measuring.metric))
     treatments = [arm.name for arm in experiment.treatments]
     said = {
@@ -185,18 +187,20 @@ def report(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -
         for metric in order
     }
     comparisons = {name: tuple(said[metric.name][name] for metric in order) for name in treatments}
-    return Report({name: _arm(by, measuring, sums, name) for name, by in arms.items()}, comparisons)
+    return ExperimentReport({name: _arm(by, measuring, sums, name) for name, by in arms.items()}, comparisons)
 
 
-def planned(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -> Mapping[str, Comparison]:
+def compare_planned(
+    experiment: Experiment, measuring: Measuring, sums: Sequence[ArmSums]
+) -> Mapping[str, ArmComparison]:
     """Each treatment against control in the metric that decides; other sums need not be there."""
-    arms, name = data(experiment, sums), measuring.metric.name
+    arms, name = collect_arm_data(experiment, sums), measuring.metric.name
     treatments = {one.name: arms[one.name][name] for one in experiment.treatments}
     return compare_all(arms[CONTROL][name], treatments, measuring.metric, measuring.plan)
 
 
 def _arm(
-    by: Mapping[str, tuple[ArmData, ...]], measuring: Measuring, sums: Sequence[Sums], name: str
+    by: Mapping[str, tuple[ArmData, ...]], measuring: Measuring, sums: Sequence[ArmSums], name: str
 ) -> Mapping[str, Json]:
     own = [one for one in sums if one.arm == name]
     limits: dict[str, Json] = {
@@ -205,10 +209,12 @@ def _arm(
     return {"units": sum(one.units for one in own), "turns": sum(one.turns for one in own), "metrics": limits}
 
 
-def next_step(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums], arm: str, now: float) -> rollout.Step:
+def next_step(
+    experiment: Experiment, measuring: Measuring, sums: Sequence[ArmSums], arm: str, now: float
+) -> rollout.RolloutStep:
     """What the ladder says for one arm: the share it should have next, and why."""
-    arms, stop = data(experiment, sums), stops(experiment, measuring, sums).get(arm)
-    comparison = planned(experiment, measuring, sums)[arm]
+    arms, stop = collect_arm_data(experiment, sums), find_stops(experiment, measuring, sums).get(arm)
+    comparison = compare_planned(experiment, measuring, sums)[arm]
     newest = len(experiment.shares) - 1
     own = [one for one in sums if one.period == newest]
     since = experiment.shares[newest].at if experiment.shares else now
@@ -217,13 +223,13 @@ def next_step(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]
         units=sum(one.units for one in own if one.arm == arm),
         time=timedelta(seconds=max(0.0, now - since)),
         stopped=experiment.state != "running" or bool(experiment.arm(arm).stopped),
-        unseen=unseen(arms[CONTROL], arms[arm], measuring.guards),
+        unseen=find_unseen_metrics(arms[CONTROL], arms[arm], measuring.guards),
         split=_split(experiment, own),
     )
     return rollout.next_step(state, comparison, stop)
 
 
-def _split(experiment: Experiment, own: Sequence[Sums]) -> Split | None:
+def _split(experiment: Experiment, own: Sequence[ArmSums]) -> ArmSplit | None:
     """Whether conversations fell into the arms as they should have, since the share was last changed."""
     served = [arm for arm in experiment.treatments if not arm.stopped]
     share, weights = experiment.share, sum(arm.weight for arm in experiment.treatments)
@@ -233,13 +239,13 @@ def _split(experiment: Experiment, own: Sequence[Sums]) -> Split | None:
     return split({one.arm: one.units for one in own}, expected)
 
 
-def stops(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums]) -> Mapping[str, Stop]:
+def find_stops(experiment: Experiment, measuring: Measuring, sums: Sequence[ArmSums]) -> Mapping[str, Stop]:
     """The arms that a guard stops, and which."""
-    arms = data(experiment, sums)
+    arms = collect_arm_data(experiment, sums)
     found = {}
     for arm in experiment.treatments:
         if not arm.stopped:
-            stop = guarded(arms[CONTROL], arms[arm.name], measuring.guards, len(experiment.treatments))
+            stop = find_stop(arms[CONTROL], arms[arm.name], measuring.guards, len(experiment.treatments))
             if stop is not None:
                 found[arm.name] = stop
     return found

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
-from circumspect.lab.trials.statistics import Comparison, Decision, Split, Stop
+from circumspect.lab.trials.statistics import ArmComparison, ArmSplit, ComparisonDecision, Stop
 
-Move = Literal["stopped", "down", "held", "stays", "up", "done"]
+RolloutMove = Literal["stopped", "down", "held", "stays", "up", "done"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Rung:
     """Of the new arm, to be seen at this share before the next."""
     time: timedelta = timedelta()
     """At this share, before the next: mornings are not like nights, nor weekends like weekdays."""
-    accepts: tuple[Decision, ...] = ()
+    accepts: tuple[ComparisonDecision, ...] = ()
     """What the main metric may say for the next rung."""
 
 
@@ -50,7 +50,7 @@ class Rollout:
     """A person wants the share to stay."""
     unseen: tuple[str, ...] = ()
     """Guards that have too few units to speak (`statistics.unseen`)."""
-    split: Split | None = None
+    split: ArmSplit | None = None
     ladder: tuple[Rung, ...] = LADDER
 
     @property
@@ -64,40 +64,40 @@ class Rollout:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RolloutStep:
     share: int
     why: str
-    move: Move
+    move: RolloutMove
 
 
 class _Look(NamedTuple):
     state: Rollout
-    comparison: Comparison | None
+    comparison: ArmComparison | None
     stop: Stop | None
 
     @property
-    def said(self) -> Decision:
+    def decision(self) -> ComparisonDecision:
         return "no difference yet" if self.comparison is None else self.comparison.decision
 
 
 class _Line(NamedTuple):
     applies: Callable[[_Look], bool]
-    move: Move
+    move: RolloutMove
     why: Callable[[_Look], str]
 
 
-_ANY: tuple[Decision, ...] = ("better", "no difference", "no difference yet", "worse")
+_ANY: tuple[ComparisonDecision, ...] = ("better", "no difference", "no difference yet", "worse")
 
 _TABLE = (
     _Line(lambda now: now.state.stopped, "stopped", lambda now: "It was stopped; only a person can start it again."),
     _Line(
         lambda now: now.stop is not None, "down", lambda now: f"A guard stopped it: {now.stop.why if now.stop else ''}"
     ),
-    _Line(lambda now: now.said == "worse", "down", lambda now: f"{_name(now)} is worse than in control."),
+    _Line(lambda now: now.decision == "worse", "down", lambda now: f"{_name(now)} is worse than in control."),
     _Line(lambda now: now.state.next_share == now.state.share, "done", lambda now: "All units get it."),
     _Line(lambda now: now.state.held, "held", lambda now: "A person wants it to stay here."),
     _Line(
-        lambda now: now.state.split is not None and now.state.split.broken,
+        lambda now: now.state.split is not None and now.state.split.is_broken,
         "stays",
         lambda now: "Units do not fall into the arms as they should; find out why before believing any figure.",
     ),
@@ -117,24 +117,24 @@ _TABLE = (
         lambda now: f"Too little is known yet about {', '.join(now.state.unseen)}.",
     ),
     _Line(
-        lambda now: now.said not in now.state.rung.accepts,
+        lambda now: now.decision not in now.state.rung.accepts,
         "stays",
-        lambda now: f"{_name(now)}: {now.said}; it takes {' or '.join(now.state.rung.accepts)}.",
+        lambda now: f"{_name(now)}: {now.decision}; it takes {' or '.join(now.state.rung.accepts)}.",
     ),
     _Line(
         lambda now: True,
         "up",
-        lambda now: f"Guards hold; {now.state.units} units seen at {now.state.share} %; {_name(now)}: {now.said}.",
+        lambda now: f"Guards hold; {now.state.units} units seen at {now.state.share} %; {_name(now)}: {now.decision}.",
     ),
 )
 
 
-def next_step(state: Rollout, comparison: Comparison | None, stop: Stop | None) -> Step:
+def next_step(state: Rollout, comparison: ArmComparison | None, stop: Stop | None) -> RolloutStep:
     """`comparison` of the main metric, `stop` from `guarded`; both over every period since the rollout began."""
     now = _Look(state, comparison, stop)
     line = next(line for line in _TABLE if line.applies(now))
     share = {"stopped": 0, "down": 0, "up": state.next_share}.get(line.move, state.share)
-    return Step(share, line.why(now), line.move)
+    return RolloutStep(share, line.why(now), line.move)
 
 
 def _name(now: _Look) -> str:

@@ -51,7 +51,7 @@ _COUNTED = ("outcome", "calls", "reason_codes")
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredTurn:
     """A live turn: what came in, the conversation as it found it, and what came of it."""
 
     incoming: Incoming
@@ -64,7 +64,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Shadowed:
+class ShadowResult:
     """Both sides, and in what they differ. `reply` alone is no difference that counts: no two wordings are alike."""
 
     live: Mapping[str, Json]
@@ -80,9 +80,9 @@ class Shadowed:
         return not self.error and not {*self.differences} & {*_COUNTED}
 
 
-async def shadow(answered: Answered, variant: Variant, reads: Reads, clock: Clock) -> Shadowed:
+async def shadow(answered: AnsweredTurn, variant: Variant, reads: Reads, clock: Clock) -> ShadowResult:
     """Never raises for what the second configuration does."""
-    live = _described(answered.result, answered.seconds)
+    live = _describe_turn(answered.result, answered.seconds)
     ports, began = variant.setup.ports, perf_counter()
     store = _Nowhere(ports.store, answered)
     tools = _Harmless(ports.tools, answered, variant.setup.policy, reads)
@@ -91,17 +91,17 @@ async def shadow(answered: Answered, variant: Variant, reads: Reads, clock: Cloc
         variant.setup, ports=replace(ports, store=store, tools=tools, model=_Rationed(ports.model), clock=past)
     )
     try:
-        with variant.words(), _unlogged():
+        with variant.use_prompts(), _suppress_log():
             async with asyncio.timeout(SECONDS):
                 result = await run_turn(answered.incoming, setup)
     except TimeoutError:
-        return Shadowed(live, {}, (), "It took too long.", seconds=perf_counter() - began)
+        return ShadowResult(live, {}, (), "It took too long.", seconds=perf_counter() - began)
     except Exception as problem:
-        return Shadowed(
+        return ShadowResult(
             live, {}, (), f"{type(problem).__name__} in the second configuration.", seconds=perf_counter() - began
         )
     seconds = perf_counter() - began
-    other = _described(result, seconds)
+    other = _describe_turn(result, seconds)
     if store.would:
         # The turn was ended at the call, so its words are not what the user would have read.
         other |= {"outcome": "acted", "reply": "", "would": [_call(one) for one in store.would]}
@@ -111,16 +111,16 @@ async def shadow(answered: Answered, variant: Variant, reads: Reads, clock: Cloc
     failed = "It could not answer." if result.outcome == "failed" else ""
     usage = result.usage
     tokens = usage.input_tokens + usage.output_tokens
-    return Shadowed(live, other, _differences(live, other), failed, usage.cost_usd, tokens, seconds)
+    return ShadowResult(live, other, _differences(live, other), failed, usage.cost_usd, tokens, seconds)
 
 
 # --- what is compared -----------------------------------------------------------------------------------------------
 
 
-def _described(result: TurnResult, seconds: float) -> dict[str, Json]:
+def _describe_turn(result: TurnResult, seconds: float) -> dict[str, Json]:
     return {
         "outcome": result.outcome,
-        "calls": _ruled(result),
+        "calls": _list_rulings(result),
         "reason_codes": list(_codes(result)),
         "reply": result.reply,
         "pending": None if result.pending is None else _call(result.pending.call),
@@ -130,7 +130,7 @@ def _described(result: TurnResult, seconds: float) -> dict[str, Json]:
     }
 
 
-def _ruled(result: TurnResult) -> list[Json]:
+def _list_rulings(result: TurnResult) -> list[Json]:
     """Every call that was ruled on, and how."""
     return [
         {name: entry.meta.get(name) for name in ("tool", "arguments", "verdict")}
@@ -170,7 +170,7 @@ def prompts_of(result: TurnResult) -> tuple[str, ...]:
 class _Nowhere(Passing):
     """The conversation as the live turn found it. Nothing is written."""
 
-    def __init__(self, store: Store, answered: Answered) -> None:
+    def __init__(self, store: Store, answered: AnsweredTurn) -> None:
         super().__init__(store)
         self._answered = answered
         self._made = {one.hash for one in _changes(answered.result)}
@@ -243,10 +243,10 @@ class _Nowhere(Passing):
 class _Harmless:
     """Tools of which only those that read may run, and these only where that is configured."""
 
-    def __init__(self, tools: Tools, answered: Answered, policy: Policy, reads: Reads) -> None:
+    def __init__(self, tools: Tools, answered: AnsweredTurn, policy: Policy, reads: Reads) -> None:
         self._tools, self._reads, self._tenant = tools, reads, answered.incoming.tenant
         self._policies = (answered.policy, policy)
-        self._recorded = {ToolCall(one.tool, one.arguments).hash: one for one in _ran(answered.result)}
+        self._recorded = {ToolCall(one.tool, one.arguments).hash: one for one in _read_calls(answered.result)}
         self.unknown: list[ToolCall] = []
         """Read calls whose answer nobody knows."""
 
@@ -282,7 +282,7 @@ class _Ran:
     error: str = ""
 
 
-def _ran(result: TurnResult) -> Iterator[_Ran]:
+def _read_calls(result: TurnResult) -> Iterator[_Ran]:
     """What the live turn's calls brought, from its journal."""
     for entry in result.entries:
         meta, arguments = entry.meta, entry.meta.get("arguments")
@@ -294,14 +294,14 @@ def _ran(result: TurnResult) -> Iterator[_Ran]:
 
 def _changes(result: TurnResult) -> Iterator[ToolCall]:
     """Calls of the live turn whose outcome is known."""
-    return (ToolCall(one.tool, one.arguments) for one in _ran(result) if one.state in ("succeeded", "failed"))
+    return (ToolCall(one.tool, one.arguments) for one in _read_calls(result) if one.state in ("succeeded", "failed"))
 
 
 class _Rationed:
     """A model that may be asked so many times."""
 
     def __init__(self, model: Model, calls: int = MODEL_CALLS) -> None:
-        self._model, self._left = model, calls
+        self._model, self._discard_task = model, calls
 
     @property
     def name(self) -> str:
@@ -316,9 +316,9 @@ class _Rationed:
         return self._model.stream(request)
 
     def _take(self) -> None:
-        if not self._left:
+        if not self._discard_task:
             raise ModelUnavailable("The second configuration asked its model too often.", fix="Look at its prompts.")
-        self._left -= 1
+        self._discard_task -= 1
 
 
 class _Past:
@@ -337,7 +337,7 @@ _in_shadow: ContextVar[bool] = ContextVar("in_shadow", default=False)
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
+def _suppress_log() -> Iterator[None]:
     """A shadow is no turn, and is not logged as one."""
     token = _in_shadow.set(True)
     try:

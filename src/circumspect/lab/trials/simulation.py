@@ -24,11 +24,11 @@ from itertools import accumulate
 from random import Random
 from typing import Literal
 
-from circumspect.lab.trials.statistics import Metric
-from circumspect.values import lot
+from circumspect.lab.trials.statistics import ExperimentMetric
+from circumspect.values import stable_share
 
-Decision = Literal["answer", "act", "ask", "escalate"]
-Outcome = Literal["answered", "acted", "asked", "escalated", "wrong action"]
+SimulatedDecision = Literal["answer", "act", "ask", "escalate"]
+SimulatedOutcome = Literal["answered", "acted", "asked", "escalated", "wrong action"]
 
 TURNS = 100_000
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -38,20 +38,20 @@ BAD_DAY = 16
 MEAN_LENGTH = 4.0
 LONGEST = 24
 
-METRICS: Mapping[str, Metric] = {
+METRICS: Mapping[str, ExperimentMetric] = {
     metric.name: metric
     for metric in (
-        Metric("resolved", "proportion", "higher"),
-        Metric("answered", "proportion", "higher"),
-        Metric("acted", "proportion", "higher"),
-        Metric("asked", "proportion", "lower"),
-        Metric("escalated", "proportion", "lower"),
-        Metric("wrong", "proportion", "lower"),
-        Metric("cost", "mean", "lower"),
-        Metric("tokens", "mean", "lower"),
-        Metric("seconds", "mean", "lower"),
-        Metric("calls", "mean", "lower"),
-        Metric("turns", "mean", "lower"),
+        ExperimentMetric("resolved", "proportion", "higher"),
+        ExperimentMetric("answered", "proportion", "higher"),
+        ExperimentMetric("acted", "proportion", "higher"),
+        ExperimentMetric("asked", "proportion", "lower"),
+        ExperimentMetric("escalated", "proportion", "lower"),
+        ExperimentMetric("wrong", "proportion", "lower"),
+        ExperimentMetric("cost", "mean", "lower"),
+        ExperimentMetric("tokens", "mean", "lower"),
+        ExperimentMetric("seconds", "mean", "lower"),
+        ExperimentMetric("calls", "mean", "lower"),
+        ExperimentMetric("turns", "mean", "lower"),
     )
 }
 """What every unit has a number for: whether it ever happened in the conversation, sums over it, seconds a turn on
@@ -59,7 +59,7 @@ average."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class SimulatedTenant:
     name: str
     size: float
     """Share of the conversations."""
@@ -71,11 +71,11 @@ class Tenant:
 
 
 TENANTS = (
-    Tenant("outdoor-shop", 0.40, 15, 1.3, 0.2),
-    Tenant("bookshop", 0.25, 18, 1.1, 0.4),
-    Tenant("clinic", 0.15, 8, 0.2, -0.3),
-    Tenant("bank", 0.12, 10, 0.3, -0.1),
-    Tenant("pizzeria", 0.08, 19, 1.8, 0.0),
+    SimulatedTenant("outdoor-shop", 0.40, 15, 1.3, 0.2),
+    SimulatedTenant("bookshop", 0.25, 18, 1.1, 0.4),
+    SimulatedTenant("clinic", 0.15, 8, 0.2, -0.3),
+    SimulatedTenant("bank", 0.12, 10, 0.3, -0.1),
+    SimulatedTenant("pizzeria", 0.08, 19, 1.8, 0.0),
 )
 TOOLS: Mapping[str, tuple[float, float]] = {
     "": (0.55, 1.5),
@@ -88,7 +88,7 @@ TOOLS: Mapping[str, tuple[float, float]] = {
 _TOOL_NAMES = tuple(TOOLS)
 _TOOL_STEPS = tuple(accumulate(often for often, _ in TOOLS.values()))
 
-MISCALIBRATION: Mapping[tuple[str, Decision], tuple[float, float]] = {
+MISCALIBRATION: Mapping[tuple[str, SimulatedDecision], tuple[float, float]] = {
     ("", "answer"): (1.3, 0.8),
     ("get_order_status", "act"): (0.0, 0.9),
     ("book_appointment", "act"): (1.4, 0.7),
@@ -121,9 +121,9 @@ HARMFUL = Behaviour(recklessness=1.0, escalates=0.18)
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class SimulatedConversation:
     id: str
-    tenant: Tenant
+    tenant: SimulatedTenant
     began: datetime
     day: int
     """Of the month, counted from 0."""
@@ -132,7 +132,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SimulatedTurn:
     at: datetime
     tenant: str
     conversation: str
@@ -142,13 +142,13 @@ class Turn:
     arm: str
     tool: str
     """Empty where words were needed."""
-    decision: Decision
+    decision: SimulatedDecision
     confidence: float
     """As stated."""
     chance: float
     """Of the decision being right, before it was drawn: what a perfect calibration would make of the confidence."""
     right: bool
-    outcome: Outcome
+    outcome: SimulatedOutcome
     cost: float
     tokens: int
     seconds: float
@@ -156,7 +156,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SimulatedUnit:
     """A conversation that is over."""
 
     at: datetime
@@ -167,7 +167,7 @@ class Unit:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
-Assign = Callable[[Conversation], str]
+Assign = Callable[[SimulatedConversation], str]
 
 
 def month(
@@ -177,9 +177,9 @@ def month(
     turns: int = TURNS,
     start: datetime = START,
     days: int = DAYS,
-) -> Iterator[Turn]:
+) -> Iterator[SimulatedTurn]:
     """Every turn in the order of time; exactly so many."""
-    waiting: list[tuple[datetime, str, Turn]] = []
+    waiting: list[tuple[datetime, str, SimulatedTurn]] = []
     for conversation in conversations(seed, turns, start, days):
         while waiting and waiting[0][0] <= conversation.began:
             yield heapq.heappop(waiting)[2]
@@ -195,14 +195,16 @@ def by_lot(name: str, shares: Mapping[str, float]) -> Assign:
     arms = tuple(shares)
     steps = tuple(accumulate(shares[arm] for arm in arms[1:]))
 
-    def assign(conversation: Conversation) -> str:
-        place = bisect(steps, lot(name, conversation.id))
+    def assign(conversation: SimulatedConversation) -> str:
+        place = bisect(steps, stable_share(name, conversation.id))
         return arms[place + 1] if place < len(steps) else arms[0]
 
     return assign
 
 
-def conversations(seed: int, turns: int = TURNS, start: datetime = START, days: int = DAYS) -> list[Conversation]:
+def conversations(
+    seed: int, turns: int = TURNS, start: datetime = START, days: int = DAYS
+) -> list[SimulatedConversation]:
     """Those of a month, by when they begin. Their lengths add up to exactly `turns`."""
     chance = Random(f"month {seed}")
     lengths: list[int] = []
@@ -219,12 +221,12 @@ def conversations(seed: int, turns: int = TURNS, start: datetime = START, days: 
         for number, (tenant, day, hour) in enumerate(drawn)
     )
     return [
-        Conversation(f"m{seed}-{order:05d}", tenant, at, (at - start).days, lengths[number], f"{seed}/{order}")
+        SimulatedConversation(f"m{seed}-{order:05d}", tenant, at, (at - start).days, lengths[number], f"{seed}/{order}")
         for order, (at, number, tenant) in enumerate(began)
     ]
 
 
-def play(conversation: Conversation, behaviour: Behaviour, arm: str) -> Iterator[Turn]:
+def play(conversation: SimulatedConversation, behaviour: Behaviour, arm: str) -> Iterator[SimulatedTurn]:
     """What happens in it under an arm that behaves like this."""
     chance = Random(conversation.seed)
     at = conversation.began
@@ -238,7 +240,7 @@ def play(conversation: Conversation, behaviour: Behaviour, arm: str) -> Iterator
         likely = good if decision in ("answer", "act") else 1 - 0.5 * good
         right = right_lot < likely
         calls = 2 if decision == "act" else 1
-        yield Turn(
+        yield SimulatedTurn(
             at,
             conversation.tenant.name,
             conversation.id,
@@ -248,7 +250,7 @@ def play(conversation: Conversation, behaviour: Behaviour, arm: str) -> Iterator
             arm,
             tool,
             decision,
-            _stated(tool, decision, likely),
+            _state_confidence(tool, decision, likely),
             likely,
             right,
             _outcome(decision, right),
@@ -260,18 +262,18 @@ def play(conversation: Conversation, behaviour: Behaviour, arm: str) -> Iterator
         at += timedelta(seconds=20 + chance.expovariate(1 / 70))
 
 
-def units(turns: Iterable[Turn]) -> Iterator[Unit]:
+def units(turns: Iterable[SimulatedTurn]) -> Iterator[SimulatedUnit]:
     """One number a metric for every conversation, when it is over."""
-    open_ones: dict[str, list[Turn]] = {}
+    open_ones: dict[str, list[SimulatedTurn]] = {}
     for turn in turns:
         seen = open_ones.setdefault(turn.conversation, [])
         seen.append(turn)
         if turn.last:
             del open_ones[turn.conversation]
-            yield Unit(turn.at, turn.tenant, turn.conversation, turn.arm, len(seen), measures(seen))
+            yield SimulatedUnit(turn.at, turn.tenant, turn.conversation, turn.arm, len(seen), measures(seen))
 
 
-def measures(turns: Iterable[Turn]) -> dict[str, float]:
+def measures(turns: Iterable[SimulatedTurn]) -> dict[str, float]:
     """The turns of one conversation in, its metrics out; see `METRICS`."""
     seen = tuple(turns)
     outcomes = {turn.outcome for turn in seen}
@@ -292,18 +294,18 @@ def measures(turns: Iterable[Turn]) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-def true_chance(tool: str, decision: Decision, confidence: float) -> float:
+def true_chance(tool: str, decision: SimulatedDecision, confidence: float) -> float:
     """What a stated confidence is worth: the map that calibration should find."""
     shift, slope = MISCALIBRATION.get((tool, decision), _USUAL_MISCALIBRATION)
     return _probability((_odds(confidence) - shift) / slope)
 
 
-def _stated(tool: str, decision: Decision, chance: float) -> float:
+def _state_confidence(tool: str, decision: SimulatedDecision, chance: float) -> float:
     shift, slope = MISCALIBRATION.get((tool, decision), _USUAL_MISCALIBRATION)
     return min(max(round(_probability(shift + slope * _odds(chance)), 2), 0.01), 0.99)
 
 
-def _decide(behaviour: Behaviour, tool: str, good: float, lot: float) -> Decision:
+def _decide(behaviour: Behaviour, tool: str, good: float, lot: float) -> SimulatedDecision:
     """The harder it looks, the sooner it asks or calls a person; a reckless arm asks less before it acts."""
     escalates = behaviour.escalates * (1 - good)
     asks = behaviour.asks * (1.2 - good) * (math.exp(-behaviour.recklessness) if tool else 1.0)
@@ -314,7 +316,7 @@ def _decide(behaviour: Behaviour, tool: str, good: float, lot: float) -> Decisio
     return "act" if tool else "answer"
 
 
-def _outcome(decision: Decision, right: bool) -> Outcome:
+def _outcome(decision: SimulatedDecision, right: bool) -> SimulatedOutcome:
     match decision:
         case "answer":
             return "answered"
@@ -326,13 +328,13 @@ def _outcome(decision: Decision, right: bool) -> Outcome:
             return "escalated"
 
 
-def _busy(tenant: Tenant, day: datetime, hour: int) -> float:
+def _busy(tenant: SimulatedTenant, day: datetime, hour: int) -> float:
     away = min((hour - tenant.peak) % 24, (tenant.peak - hour) % 24)
     weekend = tenant.weekend if day.weekday() >= 5 else 1.0
     return tenant.size * weekend * (0.1 + math.exp(-(away**2) / 18))
 
 
-def _hard_times(conversation: Conversation) -> float:
+def _hard_times(conversation: SimulatedConversation) -> float:
     night = -0.3 if conversation.began.hour < 6 else 0.0
     weekend = -0.2 if conversation.began.weekday() >= 5 else 0.0
     return night + weekend + (-1.0 if conversation.day == BAD_DAY else 0.0)

@@ -29,11 +29,11 @@ from circumspect.errors import ConfigError
 from circumspect.lab.trials.distributions import NORMAL, chi_square_above, normal_quantile
 from circumspect.lab.trials.estimates import (
     NOTHING_KNOWN,
-    Arm,
     ArmData,
+    ArmPeriods,
+    ConfidenceLimits,
     Estimate,
-    Limits,
-    Metric,
+    ExperimentMetric,
     always_valid,
     always_valid_above_zero,
     estimate_difference,
@@ -49,28 +49,28 @@ from circumspect.lab.trials.estimates import (
 from circumspect.values import Json
 
 __all__ = [
-    "Arm",
+    "ArmComparison",
     "ArmData",
-    "Comparison",
-    "Decision",
+    "ArmPeriods",
+    "ArmSplit",
+    "ComparisonDecision",
+    "ComparisonMethod",
+    "ComparisonPlan",
+    "ExperimentMetric",
     "Guard",
     "Interval",
-    "Method",
-    "Metric",
-    "Plan",
-    "Split",
     "Stop",
     "compare",
     "compare_all",
-    "guarded",
+    "count_needed_units",
+    "find_stop",
+    "find_unseen_metrics",
     "interval",
-    "needed",
     "split",
-    "unseen",
 ]
 
-Method = Literal["sequential", "fixed"]
-Decision = Literal["better", "worse", "no difference yet", "no difference"]
+ComparisonMethod = Literal["sequential", "fixed"]
+ComparisonDecision = Literal["better", "worse", "no difference yet", "no difference"]
 """What the treatment is. "no difference": a fixed test found none at its horizon, or a sequential one has ruled out
 that it is as large as the minimal effect."""
 
@@ -81,10 +81,10 @@ CONCENTRATION = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparisonPlan:
     """Written down before the first unit; to change it afterwards is to choose the answer."""
 
-    method: Method = "sequential"
+    method: ComparisonMethod = "sequential"
     alpha: float = 0.05
     horizon: int = 2000
     """Units an arm. fixed: when it is decided. sequential: where the limits are tightest; looks before and after are as
@@ -121,8 +121,8 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    metric: Metric
+class ArmComparison:
+    metric: ExperimentMetric
     control: Interval
     treatment: Interval
     difference: float
@@ -132,7 +132,7 @@ class Comparison:
     high: float
     p_value: float
     """Multiplied by the number of treatments that were compared."""
-    decision: Decision
+    decision: ComparisonDecision
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -155,7 +155,7 @@ class Guard:
     itself is on the wrong side of that.
     """
 
-    metric: Metric
+    metric: ExperimentMetric
     worse_by: float = 0.0
     bound: float | None = None
     alpha: float = 0.05
@@ -196,18 +196,20 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ArmSplit:
     """Whether units fell into the arms as they should; if not, nothing else may be believed."""
 
     counts: Mapping[str, int]
     p_value: float
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         return self.p_value < SUSPICIOUS
 
 
-def compare(control: Arm, treatment: Arm, metric: Metric, plan: Plan, treatments: int = 1) -> Comparison:
+def compare(
+    control: ArmPeriods, treatment: ArmPeriods, metric: ExperimentMetric, plan: ComparisonPlan, treatments: int = 1
+) -> ArmComparison:
     """What may be said now. `treatments`: how many are compared with this control; alpha is divided among them.
 
     The decision is that of this look. Whoever runs the experiment ends it, or keeps the first that is not "yet".
@@ -226,16 +228,18 @@ def compare(control: Arm, treatment: Arm, metric: Metric, plan: Plan, treatments
         low, high = max(low, -1.0), min(high, 1.0)
     p_value = min(1.0, p_value * treatments)
     old, new = interval(control, metric, plan), interval(treatment, metric, plan)
-    decision = _decision(min(old.n, new.n), difference * metric.sign, Limits(low, high, p_value), plan)
-    return Comparison(metric, old, new, difference, low, high, p_value, decision)
+    decision = _decision(min(old.n, new.n), difference * metric.sign, ConfidenceLimits(low, high, p_value), plan)
+    return ArmComparison(metric, old, new, difference, low, high, p_value, decision)
 
 
-def compare_all(control: Arm, treatments: Mapping[str, Arm], metric: Metric, plan: Plan) -> dict[str, Comparison]:
+def compare_all(
+    control: ArmPeriods, treatments: Mapping[str, ArmPeriods], metric: ExperimentMetric, plan: ComparisonPlan
+) -> dict[str, ArmComparison]:
     """Each treatment with the one control; alpha holds for all of them together (Bonferroni)."""
     return {name: compare(control, arm, metric, plan, len(treatments)) for name, arm in treatments.items()}
 
 
-def interval(arm: Arm, metric: Metric, plan: Plan) -> Interval:
+def interval(arm: ArmPeriods, metric: ExperimentMetric, plan: ComparisonPlan) -> Interval:
     """The mean of one arm with its limits, always valid if the plan is sequential."""
     data = whole(arm)
     if data.n < 2:
@@ -251,15 +255,15 @@ def interval(arm: Arm, metric: Metric, plan: Plan) -> Interval:
     return Interval(data.n, data.mean, low, high)
 
 
-def guarded(
-    control: Mapping[str, Arm], treatment: Mapping[str, Arm], guards: Sequence[Guard], treatments: int = 1
+def find_stop(
+    control: Mapping[str, ArmPeriods], treatment: Mapping[str, ArmPeriods], guards: Sequence[Guard], treatments: int = 1
 ) -> Stop | None:
     """The guard that stops the treatment, if one does. Arms are by name of metric; what nobody has counted yet is
     silent here, and `unseen` says so."""
     stops = []
     for guard in guards:
         old, new = control.get(guard.metric.name, ()), treatment.get(guard.metric.name, ())
-        if _seen(guard, old, new):
+        if _has_enough_units(guard, old, new):
             alpha = guard.alpha / (len(guards) * treatments)
             p_value = _harm(guard, old, new, alpha)
             if p_value <= alpha:
@@ -267,16 +271,18 @@ def guarded(
     return min(stops, key=lambda stop: stop.p_value, default=None)
 
 
-def unseen(control: Mapping[str, Arm], treatment: Mapping[str, Arm], guards: Sequence[Guard]) -> tuple[str, ...]:
+def find_unseen_metrics(
+    control: Mapping[str, ArmPeriods], treatment: Mapping[str, ArmPeriods], guards: Sequence[Guard]
+) -> tuple[str, ...]:
     """Metrics of guards with too few units to speak; while there are any, no arm should be given more traffic."""
     return tuple(
         guard.metric.name
         for guard in guards
-        if not _seen(guard, control.get(guard.metric.name, ()), treatment.get(guard.metric.name, ()))
+        if not _has_enough_units(guard, control.get(guard.metric.name, ()), treatment.get(guard.metric.name, ()))
     )
 
 
-def split(counts: Mapping[str, int], shares: Mapping[str, float], method: Method = "sequential") -> Split:
+def split(counts: Mapping[str, int], shares: Mapping[str, float], method: ComparisonMethod = "sequential") -> ArmSplit:
     """Sample-ratio mismatch, over a period of constant shares. fixed: chi-square, for one look at the end. sequential:
     a Dirichlet mixture, exact for any number of looks (Lindon & Malek 2022, "Anytime-valid inference for multinomial
     count data")."""
@@ -285,19 +291,19 @@ def split(counts: Mapping[str, int], shares: Mapping[str, float], method: Method
     everything, n = math.fsum(shares.values()), sum(counts.values())
     seen = {name: (counts.get(name, 0), share / everything) for name, share in shares.items()}
     if n == 0 or len(seen) < 2:
-        return Split(counts, 1.0)
+        return ArmSplit(counts, 1.0)
     if method == "fixed":
         distance = math.fsum((count - n * share) ** 2 / (n * share) for count, share in seen.values())
-        return Split(counts, chi_square_above(distance, len(seen) - 1))
+        return ArmSplit(counts, chi_square_above(distance, len(seen) - 1))
     evidence = math.lgamma(CONCENTRATION) - math.lgamma(CONCENTRATION + n)
     for count, share in seen.values():
         prior = CONCENTRATION * share
         evidence += math.lgamma(prior + count) - math.lgamma(prior) - count * math.log(share)
-    return Split(counts, p_value_of(evidence))
+    return ArmSplit(counts, p_value_of(evidence))
 
 
-def needed(
-    metric: Metric,
+def count_needed_units(
+    metric: ExperimentMetric,
     baseline: float,
     effect: float,
     *,
@@ -330,7 +336,7 @@ def needed(
     return math.ceil((spread / effect) ** 2)
 
 
-def _decision(units: int, gain: float, limits: Limits, plan: Plan) -> Decision:
+def _decision(units: int, gain: float, limits: ConfidenceLimits, plan: ComparisonPlan) -> ComparisonDecision:
     if units < (plan.horizon if plan.method == "fixed" else plan.minimum):
         return "no difference yet"
     # The two tests of proportions can disagree by a hair; nobody should read "better" beside limits that include 0.
@@ -342,13 +348,13 @@ def _decision(units: int, gain: float, limits: Limits, plan: Plan) -> Decision:
     return "no difference" if ruled_out else "no difference yet"
 
 
-def _seen(guard: Guard, control: Arm, treatment: Arm) -> bool:
+def _has_enough_units(guard: Guard, control: ArmPeriods, treatment: ArmPeriods) -> bool:
     if whole(treatment).n < guard.minimum:
         return False
     return guard.bound is not None or (whole(control).n >= guard.minimum and bool(pairs(control, treatment)))
 
 
-def _harm(guard: Guard, control: Arm, treatment: Arm, alpha: float) -> float:
+def _harm(guard: Guard, control: ArmPeriods, treatment: ArmPeriods, alpha: float) -> float:
     """How likely so much harm, or more, would be by chance."""
     if guard.bound is None:
         found, tightest = estimate_difference(pairs(control, treatment), guard.metric), guard.horizon / 2

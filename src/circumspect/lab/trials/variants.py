@@ -23,13 +23,13 @@ from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.ports import Model
-from circumspect.prompts import FIXED, Prompt, chosen, names
-from circumspect.steps.retrieve import Search
+from circumspect.prompts import FIXED, Prompt, list_prompt_names, use_prompts
+from circumspect.steps.retrieve import PassageSearch
 from circumspect.values import Business, Json, TenantId, ToolSpec
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
-Way = Literal["standard", "adaptive", "guided", "service"]
-WAYS: tuple[Way, ...] = get_args(Way)
+ProfileName = Literal["standard", "adaptive", "guided", "service"]
+WAYS: tuple[ProfileName, ...] = get_args(ProfileName)
 CONTROLLERS = ("react", "heuristic")
 THRESHOLDS: Mapping[str, str] = {
     "critique_below": "below this confidence a second opinion is asked for",
@@ -51,7 +51,7 @@ class Overlay:
     policy: int | None = None
     """Version of the tenant's policy."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    profile: Way | None = None
+    profile: ProfileName | None = None
     synthetic: bool | None = None
     """The model finds the analysis in its context as its own words (True) or as the result of a tool (False)."""
     controller: str | None = None
@@ -75,10 +75,10 @@ def read_overlay(document: object, where: str = "overlay") -> Overlay:
     """Raises `ConfigError` that names the key and what may stand there."""
     given = _object(document, where)
     known = tuple(Overlay.__dataclass_fields__)
-    _known(given, known, where)
+    _check_keys(given, known, where)
     prompts = {name: _prompt(name, id_, where) for name, id_ in _object(given.get("prompts") or {}, where).items()}
     thresholds = _object(given.get("thresholds") or {}, f"{where}.thresholds")
-    _known(thresholds, tuple(THRESHOLDS), f"{where}.thresholds")
+    _check_keys(thresholds, tuple(THRESHOLDS), f"{where}.thresholds")
     numbers = {name: _between(value, f"{where}.thresholds.{name}") for name, value in thresholds.items()}
     if numbers.get("escalate_below", 0.0) > numbers.get("answer_from", 1.0):
         raise ConfigError(
@@ -113,27 +113,27 @@ class Understander:
 
     understanding: Understanding
     guardian: Guardian | None
-    searches: tuple[Search, ...]
+    searches: tuple[PassageSearch, ...]
 
 
 @dataclass(frozen=True)
 class Variant:
     """A setup, and the versions of prompts that its turns see."""
 
-    setup: Setup
+    setup: TurnSetup
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
 
-    def words(self) -> AbstractContextManager[None]:
-        return chosen(self.prompts)
+    def use_prompts(self) -> AbstractContextManager[None]:
+        return use_prompts(self.prompts)
 
 
-async def varied(setup: Setup, overlay: Overlay, resources: Resources) -> Variant:
+async def make_variant(setup: TurnSetup, overlay: Overlay, resources: Resources) -> Variant:
     tenant = setup.tenant.id
     prompts = {name: await resources.prompt(tenant, id_) for name, id_ in overlay.prompts.items()}
-    return Variant(await applied(setup, overlay, resources), prompts)
+    return Variant(await apply_overlay(setup, overlay, resources), prompts)
 
 
-async def applied(setup: Setup, overlay: Overlay, resources: Resources) -> Setup:
+async def apply_overlay(setup: TurnSetup, overlay: Overlay, resources: Resources) -> TurnSetup:
     """The same setup, different in what the overlay says. Prompts are no part of a setup: see `varied`."""
     if overlay.policy is not None:
         specs = setup.ports.tools.specs()
@@ -141,11 +141,11 @@ async def applied(setup: Setup, overlay: Overlay, resources: Resources) -> Setup
     if overlay.model is not None:
         setup = replace(setup, ports=replace(setup.ports, model=await resources.model(overlay.model)))
     if overlay.profile is not None:
-        setup = await _in_profile(setup, overlay.profile, resources)
-    return _understood(_critical(setup, overlay), overlay)
+        setup = await _apply_profile(setup, overlay.profile, resources)
+    return _apply_understanding(_apply_critique(setup, overlay), overlay)
 
 
-async def _in_profile(setup: Setup, way: Way, resources: Resources) -> Setup:
+async def _apply_profile(setup: TurnSetup, way: ProfileName, resources: Resources) -> TurnSetup:
     if way in ("standard", "adaptive"):
         # The share of a roll-out that is under way is put aside: this conversation has its arm already.
         plan = replace(setup.tenant.plan, mode=way)
@@ -157,14 +157,14 @@ async def _in_profile(setup: Setup, way: Way, resources: Resources) -> Setup:
     return replace(setup, understanding=made.understanding, guardian=made.guardian, searches=made.searches)
 
 
-def _critical(setup: Setup, overlay: Overlay) -> Setup:
+def _apply_critique(setup: TurnSetup, overlay: Overlay) -> TurnSetup:
     below = overlay.thresholds.get("critique_below")
     if below is None:
         return setup
     return replace(setup, profiles={mode: replace(one, critique_below=below) for mode, one in setup.profiles.items()})
 
 
-def _understood(setup: Setup, overlay: Overlay) -> Setup:
+def _apply_understanding(setup: TurnSetup, overlay: Overlay) -> TurnSetup:
     said, before = overlay.thresholds, setup.understanding
     wanted = sorted(_UNDERSTANDING & said.keys()) + (["synthetic"] if overlay.synthetic is not None else [])
     if not wanted:
@@ -196,15 +196,15 @@ def _object(value: object, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in given:
         if key not in known:
             raise ConfigError(f"{where} has an unknown key '{key}'.", fix=f"It may have: {', '.join(known)}.")
 
 
 def _prompt(name: str, id_: object, where: str) -> str:
-    if name not in names() or name in FIXED:
-        free = [one for one in names() if one not in FIXED]
+    if name not in list_prompt_names() or name in FIXED:
+        free = [one for one in list_prompt_names() if one not in FIXED]
         raise ConfigError(f"{where}.prompts: no prompt '{name}' can be chosen.", fix=f"One of: {', '.join(free)}.")
     if not isinstance(id_, str) or id_.rpartition("@")[0] != name:
         raise ConfigError(

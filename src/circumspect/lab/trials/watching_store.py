@@ -15,10 +15,10 @@ from circumspect.ports import Closing, OutboxItem, Store
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     ConversationId,
-    Entry,
     Execution,
     Incoming,
     Intent,
+    JournalEntry,
     Message,
     Mode,
     Opened,
@@ -135,20 +135,20 @@ class Watching(Passing):
 
     async def close_turn(self, closing: Closing) -> None:
         watch = self._watches.get(closing.incoming.turn)
-        if watch and watch.may_withdraw and _failed(closing) and not watch.changed and watch.may_withdraw():
-            closing, watch.withdrawn = _withdrawn(closing), True
+        if watch and watch.may_withdraw and _is_arm_failure(closing) and not watch.changed and watch.may_withdraw():
+            closing, watch.withdrawn = _withdraw_turn(closing), True
         await super().close_turn(closing)
 
 
-def _failed(closing: Closing) -> bool:
+def _is_arm_failure(closing: Closing) -> bool:
     return (
         closing.result.outcome == "failed" and not closing.interrupted and bool(FAULTS & {*closing.result.reason_codes})
     )
 
 
-def _withdrawn(closing: Closing) -> Closing:
+def _withdraw_turn(closing: Closing) -> Closing:
     """Its journal is kept and what it cost is counted, but nobody is billed for our experiment."""
-    entry = Entry("notice", "the arm of an experiment failed; control answers", ReasonCode.TURN_INTERRUPTED)
+    entry = JournalEntry("notice", "the arm of an experiment failed; control answers", ReasonCode.TURN_INTERRUPTED)
     result = replace(closing.result, reply="", pending=None, entries=(*closing.entries, entry))
     return replace(
         closing, result=result, entries=result.entries, denied=None, escalation=None, interrupted=True, multiplier=0.0

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from circumspect.policy.grounding.normalise import folded
+from circumspect.policy.grounding.normalise import fold
 
-Action = Literal["send", "pay", "create", "book", "delete", "change", "invite", "open"]
+ToolAction = Literal["send", "pay", "create", "book", "delete", "change", "invite", "open"]
 
-_VERBS: Mapping[Action, str] = {
+_VERBS: Mapping[ToolAction, str] = {
     # The imperative, in the form that stands at the head of a command.
     "send": "send|e-?mail|mail|message|text|dm|forward|notify|tell|inform|reply|respond|write|post|publish|tweet|share"
     "|submit|upload|announce|deliver|leak|report|contact|отправь(?:те)?|перешли(?:те)?|напиши(?:те)?|сообщи(?:те)?"
@@ -42,7 +42,7 @@ _VERBS: Mapping[Action, str] = {
     "|navigate|call|request|открой(?:те)?|зайди(?:те)?|посети(?:те)?|прочитай(?:те)?|перейди(?:те)?|скачай(?:те)?"
     "|פתח|תפתח|בקר|כנס|היכנס|קרא|תקרא|לחץ",
 }
-_WISHES: Mapping[Action, str] = {
+_WISHES: Mapping[ToolAction, str] = {
     # Other words in which a person asks for the same thing.
     "send": "sen[dt]\\w*|e-?mails?|e-?mailing|messag\\w*|texting|dms?|forward\\w*|notif\\w+|let \\w+ know|tell\\w*"
     "|inform\\w*"
@@ -82,7 +82,7 @@ _WISHES: Mapping[Action, str] = {
     "|сайт\\w*|стать\\w*"
     "|לפתוח|לקרוא|אתר|קישור|מאמר",
 }
-_NAMES: Mapping[str, tuple[Action, ...]] = {
+_NAMES: Mapping[str, tuple[ToolAction, ...]] = {
     # A word in a tool's name to the actions that ask for it.
     **dict.fromkeys(
         ("send", "email", "mail", "message", "forward", "notify", "reply", "respond", "comment"), ("send",)
@@ -101,7 +101,7 @@ _NAMES: Mapping[str, tuple[Action, ...]] = {
         ("get", "read", "visit", "open", "fetch", "browse", "download", "navigate", "click", "goto"), ("open",)
     ),
 }
-_ALSO: Mapping[Action, tuple[Action, ...]] = {
+_ALSO: Mapping[ToolAction, tuple[ToolAction, ...]] = {
     # Asking for the first is also asking for the others: "make a reservation", "add her to the channel".
     "create": ("invite", "book", "send"),
     "book": ("create",),
@@ -154,17 +154,17 @@ _BULLET = re.compile(r"^[\s\-*•>\"'(\[]*(?:\d{1,2}[.)]\s*|-\s*)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandSentence:
     """A sentence that tells its reader to do something, folded, with what it goes on to say."""
 
-    actions: frozenset[Action]
+    actions: frozenset[ToolAction]
     sentence: str
     context: str
     """The sentence and the two after it, up to the next labelled line."""
 
 
 @lru_cache(maxsize=4096)
-def actions_of(tool: str) -> frozenset[Action]:
+def actions_of(tool: str) -> frozenset[ToolAction]:
     """The actions that a tool's name speaks of: its first known verb, and paying when it moves money."""
     words = words_of(tool)
     verb = next((word for word in words if word in _NAMES), "")
@@ -187,29 +187,29 @@ def words_of(tool: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def asked_for(words: str) -> frozenset[Action]:
+def find_wanted_actions(words: str) -> frozenset[ToolAction]:
     """Every action that a person's folded words may be asking for."""
-    found: set[Action] = {action for action, pattern in _WISHED.items() if pattern.search(words)}
+    found: set[ToolAction] = {action for action, pattern in _WISHED.items() if pattern.search(words)}
     return frozenset(found)
 
 
 def is_asked(tool: str, words: str) -> bool:
     """The person's folded words ask for what the tool does, as far as the tool's name tells."""
-    actions, wanted = actions_of(tool), asked_for(words)
+    actions, wanted = actions_of(tool), find_wanted_actions(words)
     if not actions:
         return any(len(word) > 2 and word[:5] in words for word in words_of(tool))
     return any(action in wanted or wanted.intersection(_ALSO[action]) for action in actions)
 
 
 @lru_cache(maxsize=1024)
-def commands(text: str) -> tuple[Command, ...]:
+def commands(text: str) -> tuple[CommandSentence, ...]:
     """The commands in a text by somebody other than the user."""
     return tuple(_commands(text))
 
 
-def _commands(text: str) -> Iterator[Command]:
+def _commands(text: str) -> Iterator[CommandSentence]:
     raw = [piece for piece in _SENTENCE.split(_TAG.sub("\n", text)) if piece and piece.strip()]
-    sentences = [folded(_BULLET.sub("", piece)) for piece in raw]
+    sentences = [fold(_BULLET.sub("", piece)) for piece in raw]
     for at, sentence in enumerate(sentences):
         if not _HEAD.search(sentence):
             continue
@@ -219,4 +219,4 @@ def _commands(text: str) -> Iterator[Command]:
             if _LABELLED.fullmatch(piece):
                 break
             rest.append(following)
-        yield Command(actions, sentence, " ".join((sentence, *rest)))
+        yield CommandSentence(actions, sentence, " ".join((sentence, *rest)))

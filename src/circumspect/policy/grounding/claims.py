@@ -15,14 +15,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from circumspect.policy.grounding.actions import Action, actions_of
+from circumspect.policy.grounding.actions import ToolAction, actions_of
 from circumspect.policy.grounding.fields import result_of
-from circumspect.policy.grounding.normalise import folded
-from circumspect.values import Effect, Happened, Language, ToolSpec
+from circumspect.policy.grounding.normalise import fold
+from circumspect.values import Effect, Language, PastCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ActionClaim:
     """A sentence that says something was done, and what."""
 
     sentence: str
@@ -30,7 +30,7 @@ class Claim:
     verb: str
 
 
-VERBS: Mapping[Action, str] = {
+VERBS: Mapping[ToolAction, str] = {
     "delete": "cancell?ed|deleted|removed|voided|terminated|deactivated|unsubscribed|revoked",
     "pay": "refunded|reimbursed|credited|charged|paid|transferred|compensated|issued",
     "send": "sent|e-?mailed|forwarded|notified|posted|published|messaged",
@@ -44,7 +44,7 @@ VERBS: Mapping[Action, str] = {
 MARKS = ("ed", "sent", "paid", "set up", "reset")
 """Each of the verbs above has one of these in it."""
 _SPEAKER = ("i ", "i'", "we ", "we'")
-_DONE_RU: Mapping[Action, str] = {
+_DONE_RU: Mapping[ToolAction, str] = {
     "delete": r"отмен(?:ил[аи]?|[её]н[аоы]?)|удал(?:ил[аи]?|[её]н[аоы]?)|аннулирован[аоы]?",
     "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?"
     r"|списан[аоы]?",
@@ -56,7 +56,7 @@ _DONE_RU: Mapping[Action, str] = {
     "create": r"создал[аи]?|создан[аоы]?|добавил[аи]?|добавлен[аоы]?|оформил[аи]?|оформлен[аоы]?|записал[аи]?",
     "invite": r"пригласил[аи]?|приглашен[аоы]?",
 }
-_DONE_HE: Mapping[Action, str] = {
+_DONE_HE: Mapping[ToolAction, str] = {
     "delete": "ביטלתי|ביטלנו|בוטלה|בוטל|בוטלו|מחקתי|נמחק|נמחקה|הסרתי|הוסר|הוסרה",
     "pay": "החזרתי|החזרנו|הוחזר|הוחזרה|זיכיתי|זוכה|זוכית|שילמתי|שולם|העברתי|הועבר|חויב|חויבה",
     "send": "שלחתי|שלחנו|נשלח|נשלחה|נשלחו|פרסמתי|פורסם|פורסמה",
@@ -65,7 +65,7 @@ _DONE_HE: Mapping[Action, str] = {
     "create": "יצרתי|נוצר|נוצרה|הוספתי|נוסף|נוספה|קבעתי|נקבע|נקבעה|רשמתי|נרשם|פתחתי",
     "invite": "הזמנתי|שיתפתי|שותף",
 }
-_SUPPORTS: Mapping[Action, frozenset[Action]] = {
+_SUPPORTS: Mapping[ToolAction, frozenset[ToolAction]] = {
     # A call of one of these kinds makes the claim true: cancelling refunds, exchanging changes, booking charges.
     "delete": frozenset(("delete",)),
     "pay": frozenset(("pay", "delete", "change", "book", "create", "send")),
@@ -134,12 +134,12 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _QUOTED = re.compile(r"[\"“«][^\"”»]{0,300}[\"”»]")
 
 
-def unsupported_claims(
+def find_unsupported_claims(
     reply: str,
     language: Language | None,
-    ran: Collection[Happened],
+    ran: Collection[PastCall],
     specs: Mapping[str, ToolSpec] | None = None,
-) -> tuple[Claim, ...]:
+) -> tuple[ActionClaim, ...]:
     """The claims in a reply that nothing backs. `ran` is what the conversation has done so far, results included.
 
     With `specs`, a tool whose declared effect is `read` backs no claim; without, a tool's name decides.
@@ -150,32 +150,32 @@ def unsupported_claims(
     return tuple(claim for claim in claims if not _is_supported(claim, ran, specs))
 
 
-def unsupported_on_page(
+def find_unsupported_on_page(
     reply: str,
     language: Language | None,
-    ran: Collection[Happened],
+    ran: Collection[PastCall],
     specs: Mapping[str, ToolSpec] | None = None,
     *,
     shown: str = "",
-) -> tuple[Claim, ...]:
+) -> tuple[ActionClaim, ...]:
     """The same of actions on a web page, where only what was sent off changes anything: opening and filling in does
     not. To have signed in or filled in is a claim here, too, unless it is what the page says (`shown`) of others."""
     sent = [one for one in ran if one.call.tool == "submit"]
     did = {"submit": any(one.ok for one in sent), "type": any(one.ok and one.call.tool in _FILLING for one in ran)}
     more = [claim for claim in _read(reply, _on_page) if not did[claim.action]]
-    read = folded(shown) if more else ""
+    read = fold(shown) if more else ""
     more = [claim for claim in more if _is_ours(claim) or claim.verb[:6] not in read]
-    return (*unsupported_claims(reply, language, sent, specs), *more)
+    return (*find_unsupported_claims(reply, language, sent, specs), *more)
 
 
-def _is_ours(claim: Claim) -> bool:
+def _is_ours(claim: ActionClaim) -> bool:
     """ "I have saved it", and not "it has been saved"."""
     if claim.verb.isascii():
-        return _WE.search(folded(claim.sentence)) is not None
+        return _WE.search(fold(claim.sentence)) is not None
     return _BY_SOMEBODY.search(claim.verb) is None
 
 
-def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Action]:
+def _does(event: PastCall, specs: Mapping[str, ToolSpec] | None) -> frozenset[ToolAction]:
     spec = specs.get(event.call.tool) if specs else None
     effect: Effect | None = spec.effect if spec else None
     actions = actions_of(event.call.tool)
@@ -185,7 +185,7 @@ def _does(event: Happened, specs: Mapping[str, ToolSpec] | None) -> frozenset[Ac
     return actions or (frozenset(VERBS) if effect else frozenset())
 
 
-def _is_supported(claim: Claim, ran: Collection[Happened], specs: Mapping[str, ToolSpec] | None) -> bool:
+def _is_supported(claim: ActionClaim, ran: Collection[PastCall], specs: Mapping[str, ToolSpec] | None) -> bool:
     """A call of that kind succeeded, on one of the records that the sentence names; or a result says the same."""
     action = next(name for name in VERBS if name == claim.action)
     ids = {match.group().lower() for match in _ID.finditer(claim.sentence)} if action in ("delete", "change") else set()
@@ -199,22 +199,22 @@ def _is_supported(claim: Claim, ran: Collection[Happened], specs: Mapping[str, T
     )
 
 
-def _touches(event: Happened, ids: Collection[str]) -> bool:
+def _touches(event: PastCall, ids: Collection[str]) -> bool:
     text = f"{event.call.arguments} {event.result}".lower()
     return any(one in text for one in ids)
 
 
 @lru_cache(maxsize=512)
-def claims_in(reply: str) -> tuple[Claim, ...]:
+def claims_in(reply: str) -> tuple[ActionClaim, ...]:
     """The sentences of a reply that say something was done."""
-    return tuple(_read(reply, _said))
+    return tuple(_read(reply, _find_action_verb))
 
 
-def _read(reply: str, find: Callable[[str], tuple[str, str, int] | None]) -> Iterator[Claim]:
+def _read(reply: str, find: Callable[[str], tuple[str, str, int] | None]) -> Iterator[ActionClaim]:
     for piece in _SENTENCE.split(reply):
         if not piece.strip() or piece.rstrip().endswith("?"):
             continue
-        sentence = folded(_QUOTED.sub(" ", piece).replace("*", ""))
+        sentence = fold(_QUOTED.sub(" ", piece).replace("*", ""))
         found = find(sentence)
         if found is None:
             continue
@@ -222,10 +222,10 @@ def _read(reply: str, find: Callable[[str], tuple[str, str, int] | None]) -> Ite
         # What stands before the verb decides: "if it has been cancelled", "it has not been cancelled".
         if _NOT_A_CLAIM.search(sentence[:at]):
             continue
-        yield Claim(piece.strip(), action, verb)
+        yield ActionClaim(piece.strip(), action, verb)
 
 
-def _said(sentence: str) -> tuple[str, str, int] | None:
+def _find_action_verb(sentence: str) -> tuple[str, str, int] | None:
     return _english(sentence) or (None if sentence.isascii() else _first(sentence, _OTHERS))
 
 
@@ -236,7 +236,7 @@ def _on_page(sentence: str) -> tuple[str, str, int] | None:
     return None
 
 
-def _english(sentence: str) -> tuple[Action, str, int] | None:
+def _english(sentence: str) -> tuple[ToolAction, str, int] | None:
     """Most sentences are told by a word that is not in them, without trying every pattern."""
     if "ed" not in sentence and not any(mark in sentence for mark in MARKS):
         return None
@@ -245,7 +245,7 @@ def _english(sentence: str) -> tuple[Action, str, int] | None:
     return first or short or (_first(sentence, _PASSIVE) if "been" in sentence or "now" in sentence else None)
 
 
-def _first(sentence: str, patterns: Mapping[Action, re.Pattern[str]]) -> tuple[Action, str, int] | None:
+def _first(sentence: str, patterns: Mapping[ToolAction, re.Pattern[str]]) -> tuple[ToolAction, str, int] | None:
     for action, pattern in patterns.items():
         if match := pattern.search(sentence):
             group = "verb" if match["verb"] else "past"

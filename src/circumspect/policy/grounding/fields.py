@@ -17,10 +17,10 @@ from functools import cached_property, lru_cache
 
 import orjson
 
-from circumspect.policy.grounding.normalise import Reading, folded
+from circumspect.policy.grounding.normalise import FoldedText, fold
 from circumspect.values import Json
 
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 _OPENS = frozenset((" ", ":", "[", ",", "\n"))
 _ENDS = frozenset((",", "}", "]", " ", "\n", ""))
 YAML_LIMIT = 400_000
@@ -29,7 +29,7 @@ FIELD_LIMIT = 400
 """A scalar longer than this is a text, whatever it is the value of."""
 
 
-class Result:
+class IndexedResult:
     """What one tool call returned, indexed when first asked. Equal texts share one index (see `result_of`)."""
 
     def __init__(self, value: Json, raw: str | None = None) -> None:
@@ -81,34 +81,34 @@ class Result:
         return not self.plain or text in self.plain
 
     @cached_property
-    def leaves(self) -> tuple[tuple[Path, str], ...]:
+    def leaves(self) -> tuple[tuple[FieldPath, str], ...]:
         """Every scalar of the structure with the path to it; nothing when the result is plain prose."""
         if isinstance(self.value, str):
             return tuple(_read(self.value))
         return tuple(_walk(self.value, ()))
 
     @cached_property
-    def fields(self) -> Mapping[str, Path]:
+    def fields(self) -> Mapping[str, FieldPath]:
         """Folded scalar (or key of a mapping) to where it stands. The first of equals wins."""
-        found: dict[str, Path] = {}
-        keys: dict[Path, None] = {}
+        found: dict[str, FieldPath] = {}
+        keys: dict[FieldPath, None] = {}
         for path, text in self.leaves:
             if len(text) <= FIELD_LIMIT:
-                found.setdefault(folded(text), path)
+                found.setdefault(fold(text), path)
             keys[path] = None
         for path in keys:
             for depth, part in enumerate(path):
-                found.setdefault(folded(part), path[: depth + 1])
+                found.setdefault(fold(part), path[: depth + 1])
         return found
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> FoldedText:
         """Everything in the result as one text: a value may be a fragment of it."""
         if isinstance(self.value, str):
-            return Reading(self.value)
+            return FoldedText(self.value)
         if self.raw:
-            return Reading(self.raw)
-        return Reading("\n".join((*(" ".join(path) + ": " + text for path, text in self.leaves),)))
+            return FoldedText(self.raw)
+        return FoldedText("\n".join((*(" ".join(path) + ": " + text for path, text in self.leaves),)))
 
     @cached_property
     def prose(self) -> tuple[str, ...]:
@@ -129,30 +129,30 @@ class Result:
         """Plain text by lines, and by what follows a label: how trusted tools print a list."""
         if not isinstance(self.value, str) or self.leaves:
             return frozenset()
-        found = {folded(line.strip(" -*•\t")) for line in self.value.splitlines()}
-        found |= {folded(line.split(":", 1)[1]) for line in self.value.splitlines() if ":" in line}
+        found = {fold(line.strip(" -*•\t")) for line in self.value.splitlines()}
+        found |= {fold(line.split(":", 1)[1]) for line in self.value.splitlines() if ":" in line}
         return frozenset(line for line in found if line)
 
 
-_indexed: OrderedDict[int, Result] = OrderedDict()
+_indexed: OrderedDict[int, IndexedResult] = OrderedDict()
 KEPT = 512
 
 
 @lru_cache(maxsize=KEPT)
-def _shared(text: str) -> Result:
-    return Result(text)
+def _make_indexed_result(text: str) -> IndexedResult:
+    return IndexedResult(text)
 
 
-def result_of(value: Json, raw: str | None = None) -> Result:
+def result_of(value: Json, raw: str | None = None) -> IndexedResult:
     """The index of a result. What comes again with each proposal of a conversation is indexed once.
 
     A structure is known by its identity: the index holds on to it, so the identity stays its own.
     """
     if type(value) is str:
-        return _shared(value) if len(value) <= 65_536 else Result(value)
+        return _make_indexed_result(value) if len(value) <= 65_536 else IndexedResult(value)
     known = _indexed.get(id(value))
     if known is None or known.value is not value:
-        known = _indexed[id(value)] = Result(value, raw)
+        known = _indexed[id(value)] = IndexedResult(value, raw)
         if len(_indexed) > KEPT:
             _indexed.popitem(last=False)
     return known
@@ -174,7 +174,7 @@ def _name_before(text: str, at: int) -> str:
     return text[text.rfind('"', 0, colon) + 1 : colon] if colon > 0 else "(result)"
 
 
-def _walk(value: Json, path: Path, depth: int = 0) -> Iterator[tuple[Path, str]]:
+def _walk(value: Json, path: FieldPath, depth: int = 0) -> Iterator[tuple[FieldPath, str]]:
     if depth > DEPTH_LIMIT:
         return
     if isinstance(value, str):
@@ -182,7 +182,7 @@ def _walk(value: Json, path: Path, depth: int = 0) -> Iterator[tuple[Path, str]]
     elif isinstance(value, bool):
         yield path, "true" if value else "false"
     elif isinstance(value, int | float):
-        yield path, _written(value)
+        yield path, _format_number(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _walk(item, (*path, str(key)), depth + 1)
@@ -210,17 +210,17 @@ def _gather(value: Json, found: dict[str, Mapping[str, Mapping[str, Json]]], dep
 def _marks(record: Mapping[str, Json]) -> frozenset[str]:
     """Its short values, without the id itself: gift card, visa, 8484."""
     return frozenset(
-        folded(value).replace("_", " ")
+        fold(value).replace("_", " ")
         for name, value in record.items()
         if isinstance(value, str) and name not in ("id", "key") and not name.endswith("_id") and 3 <= len(value) <= 20
     )
 
 
-def _written(value: int | float) -> str:
+def _format_number(value: int | float) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _read(text: str) -> Iterator[tuple[Path, str]]:
+def _read(text: str) -> Iterator[tuple[FieldPath, str]]:
     start = text.lstrip()[:1]
     if start and start in '{["':
         try:
@@ -240,12 +240,12 @@ def _read(text: str) -> Iterator[tuple[Path, str]]:
         yield from _read_yaml(text)
 
 
-def _read_yaml(text: str) -> Iterator[tuple[Path, str]]:
+def _read_yaml(text: str) -> Iterator[tuple[FieldPath, str]]:
     """Scalars of a block or flow collection. A text that is one scalar, or no YAML, has no fields."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: list[tuple[Path, str]] = []
+    found: list[tuple[FieldPath, str]] = []
     stack: list[list[object]] = []  # for a mapping: ["map", path, key or None]; for a sequence: ["seq", path]
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -273,7 +273,7 @@ def _read_yaml(text: str) -> Iterator[tuple[Path, str]]:
     yield from found
 
 
-def _place(stack: list[list[object]]) -> Path:
+def _place(stack: list[list[object]]) -> FieldPath:
     if not stack:
         return ()
     _, path, key = stack[-1]

@@ -17,11 +17,20 @@ from collections.abc import Sequence
 
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, is_asked, objects_of
-from circumspect.policy.grounding.normalise import folded, occurs, spellings
-from circumspect.policy.grounding.tracing import Ledger, Traced, is_said, ledger_of, needle, reading_of, trace, values
+from circumspect.policy.grounding.normalise import find_word, fold, spellings
+from circumspect.policy.grounding.tracing import (
+    OriginLedger,
+    Traced,
+    as_folded_text,
+    is_said,
+    ledger_of,
+    needle,
+    trace,
+    values,
+)
 from circumspect.policy.judge import Rule, rule
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Happened, Verdict
+from circumspect.values import Allow, Ask, Confirm, PastCall, Verdict
 
 _EMBEDDED = re.compile(
     r"[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
@@ -37,39 +46,39 @@ _DELEGATED = re.compile(
 # --- what strangers wrote -------------------------------------------------------------------------------------------
 
 
-def stated_by_a_named_source(ledger: Ledger, value: str) -> bool:
+def is_stated_by_named_source(ledger: OriginLedger, value: str) -> bool:
     """The user pointed at the source (a file, a page, a sender), and it states the value instead of demanding it."""
     forms = spellings(value)
     return any(
         _states(text, forms)
         for event, result in ledger.strangers
-        if _named(event, ledger)
+        if _is_named_by_user(event, ledger)
         for text in result.prose or (str(event.result),)
     )
 
 
-def _named(event: Happened, ledger: Ledger) -> bool:
+def _is_named_by_user(event: PastCall, ledger: OriginLedger) -> bool:
     """One of the values that the source was found by is the user's own word."""
     return any(
-        isinstance(value, str) and len(value) >= 3 and _all_words(folded(value), ledger.said)
+        isinstance(value, str) and len(value) >= 3 and _all_words(fold(value), ledger.user_text)
         for _, _, value in values(event.call.arguments)
     )
 
 
 def _all_words(value: str, said: str) -> bool:
-    return occurs(value, said) >= 0 or all(occurs(word, said) >= 0 for word in value.split())
+    return find_word(value, said) >= 0 or all(find_word(word, said) >= 0 for word in value.split())
 
 
 def _states(text: str, forms: Sequence[str]) -> bool:
     demanded = " ".join(command.context for command in commands(text))
     return any(
-        re.search(rf"[^\W\d][\w '\-]{{0,40}}(?:[:=]| is| are)\s*[\"'(<]?{re.escape(form)}(?![\w@])", folded(text))
+        re.search(rf"[^\W\d][\w '\-]{{0,40}}(?:[:=]| is| are)\s*[\"'(<]?{re.escape(form)}(?![\w@])", fold(text))
         for form in forms
-        if occurs(form, demanded) < 0
+        if find_word(form, demanded) < 0
     )
 
 
-def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
+def find_stranger_demand(facts: Facts, ledger: OriginLedger) -> str:
     """The sentence of a stranger that this call obeys, or nothing.
 
     A sentence is obeyed when it commands what the tool does, and either carries a value of the call that the user never
@@ -78,15 +87,15 @@ def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
     actions = actions_of(facts.call.tool)
     nouns = objects_of(facts.call.tool)
     reads = facts.effect == "read"
-    said = ledger.said
-    delegated = _handed_over(facts, said)
+    said = ledger.user_text
+    delegated = _is_delegated(facts, said)
     asked = is_asked(facts.call.tool, said) and (
         not nouns
         or any(_noun(noun, said) for noun in nouns)
         or any(one.origin == "user" for one in trace(facts) if one.kind in ("destination", "id", "words", "text"))
     )
     for event, result in ledger.strangers:
-        if delegated and _named(event, ledger):
+        if delegated and _is_named_by_user(event, ledger):
             continue
         for text in result.prose:
             for command in commands(text):
@@ -99,7 +108,7 @@ def demanded_by_a_stranger(facts: Facts, ledger: Ledger) -> str:
     return ""
 
 
-def _handed_over(facts: Facts, said: str) -> bool:
+def _is_delegated(facts: Facts, said: str) -> bool:
     """The user said to do what some message says. That covers neither paying nor anything that destroys."""
     grave = facts.effect == "destructive" or actions_of(facts.call.tool) & {"delete", "pay"}
     return not grave and bool(_DELEGATED.search(said))
@@ -111,19 +120,19 @@ def _noun(noun: str, text: str) -> bool:
 
 
 def _carries(facts: Facts, sentence: str, said: str, *, destinations_only: bool) -> bool:
-    theirs, ours = reading_of(sentence), reading_of(said)
+    theirs, ours = as_folded_text(sentence), as_folded_text(said)
     for traced in trace(facts):
         if traced.kind == "choice" or (destinations_only and traced.kind != "destination"):
             continue
         if traced.kind == "text" or (isinstance(traced.value, str) and traced.value.count(" ") >= 2):
-            text = folded(str(traced.value))
+            text = fold(str(traced.value))
             pieces = [match.group() for match in _EMBEDDED.finditer(text)]
             words = re.findall(r"[\w']+", text)
             pieces += [" ".join(words[at : at + 3]) for at in range(len(words) - 2)]
             plain_theirs, plain_ours = " ".join(re.findall(r"[\w']+", sentence)), " ".join(re.findall(r"[\w']+", said))
             if any(
-                (occurs(piece, sentence) >= 0 and occurs(piece, said) < 0)
-                or (occurs(piece, plain_theirs) >= 0 and occurs(piece, plain_ours) < 0)
+                (find_word(piece, sentence) >= 0 and find_word(piece, said) < 0)
+                or (find_word(piece, plain_theirs) >= 0 and find_word(piece, plain_ours) < 0)
                 for piece in pieces
             ):
                 return True
@@ -135,7 +144,7 @@ def _carries(facts: Facts, sentence: str, said: str, *, destinations_only: bool)
 # --- the rules ------------------------------------------------------------------------------------------------------
 
 
-def _wanted_source(facts: Facts, argument: str) -> str | None:
+def _find_source_rule(facts: Facts, argument: str) -> str | None:
     """What the policy file says about this parameter: user, trusted or any; None when it says nothing."""
     if facts.policy is None or not facts.policy.params:
         return None
@@ -144,7 +153,7 @@ def _wanted_source(facts: Facts, argument: str) -> str | None:
 
 
 def _unseen(facts: Facts, traced: Traced) -> bool:
-    match _wanted_source(facts, traced.argument):
+    match _find_source_rule(facts, traced.argument):
         case "any":
             return False
         case "user":
@@ -170,9 +179,9 @@ def nothing_goes_where_strangers_say(facts: Facts) -> Verdict:
         return Allow()
     ledger = ledger_of(facts.session)
     for one in trace(facts):
-        if one.kind != "destination" or one.origin != "stranger" or _wanted_source(facts, one.argument) == "any":
+        if one.kind != "destination" or one.origin != "stranger" or _find_source_rule(facts, one.argument) == "any":
             continue
-        if not (is_asked(facts.call.tool, ledger.said) and stated_by_a_named_source(ledger, str(one.value))):
+        if not (is_asked(facts.call.tool, ledger.user_text) and is_stated_by_named_source(ledger, str(one.value))):
             return Confirm()
     return Allow()
 
@@ -185,10 +194,14 @@ def nobody_else_asked_for_it(facts: Facts) -> Verdict:
     ledger = ledger_of(facts.session)
     if not any(True for _ in ledger.strangers):
         return Allow()
-    if demanded_by_a_stranger(facts, ledger):
+    if find_stranger_demand(facts, ledger):
         return Confirm()
     # However a stranger words it: what nobody asked for is asked about once strangers have had a word.
-    if facts.effect != "read" and not is_asked(facts.call.tool, ledger.said) and not _handed_over(facts, ledger.said):
+    if (
+        facts.effect != "read"
+        and not is_asked(facts.call.tool, ledger.user_text)
+        and not _is_delegated(facts, ledger.user_text)
+    ):
         return Confirm()
     return Allow()
 

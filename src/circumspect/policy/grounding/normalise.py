@@ -23,15 +23,15 @@ _SIGNS = {
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """The spelling in which texts are compared."""
     if not text.isascii():
-        text = _FOREIGN.sub(_evened, unicodedata.normalize("NFKC", text)).replace("`", "'")
+        text = _FOREIGN.sub(_even_out, unicodedata.normalize("NFKC", text)).replace("`", "'")
     text = text.casefold()
     return text if text.isalnum() else " ".join(text.split())
 
 
-def _evened(run: re.Match[str]) -> str:
+def _even_out(run: re.Match[str]) -> str:
     return "".join(map(_plain, run.group()))
 
 
@@ -45,7 +45,7 @@ def _plain(sign: str) -> str:
     return "" if unicodedata.category(sign) == "Cf" else sign
 
 
-def occurs(needle: str, text: str) -> int:
+def find_word(needle: str, text: str) -> int:
     """Where `needle` stands in `text` as a whole word or phrase, both folded; -1 when it does not."""
     at = text.find(needle)
     while at >= 0:
@@ -250,7 +250,7 @@ def looks_like_id(value: str) -> bool:
 @lru_cache(maxsize=2048)
 def spellings(value: str) -> tuple[str, ...]:
     """Ways in which a string may be written, folded. An id may lose its sign, dashes and spaces on the way."""
-    plain = folded(value)
+    plain = fold(value)
     forms = [plain]
     if "_" in plain:
         forms.append(plain.replace("_", " "))
@@ -263,7 +263,7 @@ def spellings(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for form in forms if form))
 
 
-class Reading:
+class FoldedText:
     """A folded text, and what can be read out of it. Each reading is made once, when first asked for."""
 
     def __init__(self, text: str) -> None:
@@ -271,10 +271,10 @@ class Reading:
 
     @cached_property
     def text(self) -> str:
-        return folded(self.raw)
+        return fold(self.raw)
 
     @cached_property
-    def squeezed(self) -> str:
+    def compact_text(self) -> str:
         """Without white space, dashes and dots: how ids, card and account numbers are compared."""
         return self.text.replace(" ", "").replace(".", "").replace("-", "").replace("(", "").replace(")", "")
 
@@ -297,7 +297,7 @@ class Reading:
 
     def says(self, value: str) -> bool:
         """The value stands in the text, in one of its spellings, as a whole."""
-        return any(occurs(form, self.text) >= 0 for form in spellings(value))
+        return any(find_word(form, self.text) >= 0 for form in spellings(value))
 
     def names_clock(self, clock: tuple[int, int]) -> bool:
         hour = clock[0]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from circumspect.policy.syntax import Node
+from circumspect.policy.syntax import SyntaxNode
 
 
 class Many:
@@ -26,48 +26,48 @@ ANY = Many()
 COUNT = Many()
 """After EACH: nothing of the elements, only how many there are."""
 
-Step: TypeAlias = "str | int | float | bool | Many | Path"
-Wanted: TypeAlias = "dict[Step, Wanted] | None"
+PathStep: TypeAlias = "str | int | float | bool | Many | ExpressionPath"
+ReadTree: TypeAlias = "dict[PathStep, ReadTree] | None"
 """Which parts of a value are read: by key, or None for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ExpressionPath:
     """A place: `facts.get_order[args.order_id].status`. A step is a constant, or another place that holds the key."""
 
     root: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
 
     def __str__(self) -> str:
-        return self.root + "".join(_written(step) for step in self.steps)
+        return self.root + "".join(_render_step(step) for step in self.steps)
 
 
-def _written(step: Step) -> str:
+def _render_step(step: PathStep) -> str:
     if isinstance(step, Many):
         return "[*]"
     if isinstance(step, str) and step.isidentifier():
         return f".{step}"
-    return f"[{step}]" if isinstance(step, Path) else f"[{step!r}]"
+    return f"[{step}]" if isinstance(step, ExpressionPath) else f"[{step!r}]"
 
 
-Bound: TypeAlias = Mapping[str, Path | None]
+LoopBindings: TypeAlias = Mapping[str, ExpressionPath | None]
 """Loop variables: the place that each stands for, where there is one."""
 
 
-def as_path(node: Node, bound: Bound) -> Path | None:
+def as_path(node: SyntaxNode, bound: LoopBindings) -> ExpressionPath | None:
     """The node as a place, if it is one: a name, fields of it, elements of it."""
     if node.kind == "ident":
-        return bound[node.name] if node.name in bound else Path(node.name)
+        return bound[node.name] if node.name in bound else ExpressionPath(node.name)
     if node.kind == "select":
         before = as_path(node.parts[0], bound)
-        return before and Path(before.root, (*before.steps, node.name))
+        return before and ExpressionPath(before.root, (*before.steps, node.name))
     if node.kind == "call" and node.name == "_[_]":
         before = as_path(node.parts[0], bound)
-        return before and Path(before.root, (*before.steps, _step(node.parts[1], bound)))
+        return before and ExpressionPath(before.root, (*before.steps, _step(node.parts[1], bound)))
     return None
 
 
-def _step(key: Node, bound: Bound) -> Step:
+def _step(key: SyntaxNode, bound: LoopBindings) -> PathStep:
     """A constant, a place that holds the key, or ANY."""
     if key.kind == "const":
         return ANY if key.constant is None else key.constant
@@ -75,17 +75,17 @@ def _step(key: Node, bound: Bound) -> Step:
     return ANY if path is None or is_many(path) else path
 
 
-def is_many(path: Path) -> bool:
+def is_many(path: ExpressionPath) -> bool:
     """Does it stand for more than one place?"""
-    return any(isinstance(step, Many) or (isinstance(step, Path) and is_many(step)) for step in path.steps)
+    return any(isinstance(step, Many) or (isinstance(step, ExpressionPath) and is_many(step)) for step in path.steps)
 
 
-def paths(node: Node, bound: Bound) -> Iterator[Path]:
+def paths(node: SyntaxNode, bound: LoopBindings) -> Iterator[ExpressionPath]:
     """Every place that the node reads."""
     path = as_path(node, bound)
     if path is None and node.kind == "has":
         before = as_path(node.parts[0], bound)
-        path = before and Path(before.root, (*before.steps, node.name))
+        path = before and ExpressionPath(before.root, (*before.steps, node.name))
     if path is not None:
         yield from with_keys(path)
         yield from _in_keys(node, bound)
@@ -98,7 +98,7 @@ def paths(node: Node, bound: Bound) -> Iterator[Path]:
             yield from paths(part, bound)
 
 
-def _in_keys(node: Node, bound: Bound) -> Iterator[Path]:
+def _in_keys(node: SyntaxNode, bound: LoopBindings) -> Iterator[ExpressionPath]:
     """What is read to find the keys along a place."""
     while node.parts:
         if node.name == "_[_]" and _step(node.parts[1], bound) is ANY:
@@ -106,7 +106,7 @@ def _in_keys(node: Node, bound: Bound) -> Iterator[Path]:
         node = node.parts[0]
 
 
-def _inside(node: Node, bound: Bound) -> Iterator[Path]:
+def _inside(node: SyntaxNode, bound: LoopBindings) -> Iterator[ExpressionPath]:
     """`x in place` reads no more than its elements or keys, `size(place)` not even those."""
     *rest, container = node.parts
     path = as_path(container, bound)
@@ -114,38 +114,38 @@ def _inside(node: Node, bound: Bound) -> Iterator[Path]:
         rest.append(container)
     else:
         inside = (EACH, COUNT) if node.name == "size" else (EACH,)
-        yield from with_keys(Path(path.root, (*path.steps, *inside)))
+        yield from with_keys(ExpressionPath(path.root, (*path.steps, *inside)))
         yield from _in_keys(container, bound)
     for part in rest:
         yield from paths(part, bound)
 
 
-def _in_loop(node: Node, bound: Bound) -> Iterator[Path]:
+def _in_loop(node: SyntaxNode, bound: LoopBindings) -> Iterator[ExpressionPath]:
     """Of what the loop goes over, only the parts that its body reads."""
     over, *body = node.parts
     path = as_path(over, bound)
     one_name = len(node.bound) == 2
-    element = Path(path.root, (*path.steps, EACH)) if path and one_name else None
-    inner: Bound = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
+    element = ExpressionPath(path.root, (*path.steps, EACH)) if path and one_name else None
+    inner: LoopBindings = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
     if element is None:
         yield from paths(over, bound)
     else:
-        yield from with_keys(Path(element.root, (*element.steps, COUNT)))
+        yield from with_keys(ExpressionPath(element.root, (*element.steps, COUNT)))
         yield from _in_keys(over, bound)
     for part in body:
         yield from paths(part, inner)
 
 
-def with_keys(path: Path) -> Iterator[Path]:
+def with_keys(path: ExpressionPath) -> Iterator[ExpressionPath]:
     """The place, and the places that hold its keys."""
     yield path
     for step in path.steps:
-        if isinstance(step, Path):
+        if isinstance(step, ExpressionPath):
             yield from with_keys(step)
 
 
-def wanted_by(found: Iterable[Path]) -> dict[str, Wanted]:
-    roots: dict[str, Wanted] = {}
+def build_read_tree(found: Iterable[ExpressionPath]) -> dict[str, ReadTree]:
+    roots: dict[str, ReadTree] = {}
     for path in found:
         wanted: Any = roots
         chain = (path.root, *path.steps)
@@ -161,8 +161,11 @@ def wanted_by(found: Iterable[Path]) -> dict[str, Wanted]:
     return roots
 
 
-def merged(one: Wanted, other: Wanted) -> Wanted:
+def merge_read_trees(one: ReadTree, other: ReadTree) -> ReadTree:
     """What is read by either."""
     if one is None or other is None:
         return None
-    return {**one, **{step: merged(one[step], inner) if step in one else inner for step, inner in other.items()}}
+    return {
+        **one,
+        **{step: merge_read_trees(one[step], inner) if step in one else inner for step, inner in other.items()},
+    }

@@ -18,26 +18,26 @@ from typing import Literal
 
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import words_of
-from circumspect.policy.grounding.fields import Result, result_of
+from circumspect.policy.grounding.fields import IndexedResult, result_of
 from circumspect.policy.grounding.normalise import (
-    Reading,
+    FoldedText,
     clock_of,
     day_of,
-    folded,
+    find_word,
+    fold,
     is_phone,
     looks_like_id,
-    occurs,
     phone_digits,
     says_number,
     spellings,
 )
 from circumspect.policy.grounding.words import bag
-from circumspect.values import Happened, Heard, Json, JsonObject, Session, ToolCall, ToolSpec
+from circumspect.values import History, Json, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
 
-Origin = Literal[
+ValueOrigin = Literal[
     "user", "field", "text", "stranger_field", "stranger", "default", "choice", "derived", "composed", "nowhere"
 ]
-Kind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
+ArgumentKind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
 
 _DESTINATION = bag(
     "recipient recipients cc bcc email emails mail address address1 addresses account iban bic swift wallet url uri "
@@ -55,21 +55,21 @@ class Traced:
 
     argument: str
     value: Json
-    kind: Kind
-    origin: Origin
+    kind: ArgumentKind
+    origin: ValueOrigin
     index: int = -1
     """Of the message it was seen in; -1 when it was not."""
     field: str = ""
     """The path of the field, when it is one."""
 
 
-class Joined(Reading):
+class Joined(FoldedText):
     """Several texts read as one. What was read out of each is not read again.
 
     No form of a value holds a line break, so what is in none of the texts is not in all of them together.
     """
 
-    def __init__(self, parts: Sequence[Reading]) -> None:
+    def __init__(self, parts: Sequence[FoldedText]) -> None:
         super().__init__("")
         self.parts = parts
         self.count = len(parts)
@@ -79,8 +79,8 @@ class Joined(Reading):
         return "\n".join([part.text for part in self.parts])
 
     @cached_property
-    def squeezed(self) -> str:
-        return "\n".join([part.squeezed for part in self.parts])
+    def compact_text(self) -> str:
+        return "\n".join([part.compact_text for part in self.parts])
 
     @cached_property
     def phones(self) -> frozenset[str]:
@@ -93,24 +93,24 @@ class Joined(Reading):
         return any(part.names_clock(clock) for part in self.parts)
 
 
-class Ledger:
+class OriginLedger:
     """What a conversation has said so far, in a form that answers "where does this value come from?" quickly.
 
     It grows with the conversation: `add` costs nothing until somebody asks.
     """
 
     def __init__(self) -> None:
-        self.words: list[tuple[int, Reading]] = []
-        self.results: list[tuple[Happened, Result]] = []
+        self.words: list[tuple[int, FoldedText]] = []
+        self.results: list[tuple[PastCall, IndexedResult]] = []
         self.last: tuple[ToolCall, tuple[Traced, ...]] | None = None
         self._user: Joined | None = None
 
-    def add(self, event: Heard | Happened, raw: str | None = None) -> None:
+    def add(self, event: Utterance | PastCall, raw: str | None = None) -> None:
         """Note what was said or done. `raw` is the text that a result was read from, if any."""
-        if type(event) is Happened:
+        if type(event) is PastCall:
             self.results.append((event, result_of(event.result, raw)))
-        elif type(event) is Heard and event.speaker == "user":
-            self.words.append((event.index, reading_of(event.text)))
+        elif type(event) is Utterance and event.speaker == "user":
+            self.words.append((event.index, as_folded_text(event.text)))
 
     @property
     def user(self) -> Joined:
@@ -120,36 +120,36 @@ class Ledger:
         return self._user
 
     @property
-    def said(self) -> str:
+    def user_text(self) -> str:
         """All of the user's words, folded."""
         return self.user.text
 
     @property
-    def strangers(self) -> Iterator[tuple[Happened, Result]]:
+    def strangers(self) -> Iterator[tuple[PastCall, IndexedResult]]:
         return ((event, result) for event, result in self.results if not event.trusted)
 
 
 @lru_cache(maxsize=512)
-def _shared(text: str) -> Reading:
-    return Reading(text)
+def _make_folded_text(text: str) -> FoldedText:
+    return FoldedText(text)
 
 
-def reading_of(text: str) -> Reading:
-    return _shared(text) if len(text) <= 65_536 else Reading(text)
+def as_folded_text(text: str) -> FoldedText:
+    return _make_folded_text(text) if len(text) <= 65_536 else FoldedText(text)
 
 
-def ledger_of(session: Session) -> Ledger:
+def ledger_of(session: History) -> OriginLedger:
     """The session's ledger: made once, and kept where the session keeps what it has worked out."""
     kept = session.__dict__.get("ledger")
-    if not isinstance(kept, Ledger):
-        kept = Ledger()
+    if not isinstance(kept, OriginLedger):
+        kept = OriginLedger()
         for event in session.events:
             kept.add(event)
         session.__dict__["ledger"] = kept
     return kept
 
 
-def attach(session: Session, ledger: Ledger) -> Session:
+def attach(session: History, ledger: OriginLedger) -> History:
     """Give a session the ledger that has grown along with it, so that it is not made again."""
     session.__dict__["ledger"] = ledger
     return session
@@ -200,7 +200,7 @@ def names_an_id(name: str) -> bool:
     return bool(words) and words[-1] in _ID
 
 
-def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
+def kind_of(name: str, value: Json, schema: JsonObject) -> ArgumentKind:
     if value is None or value == "" or "enum" in schema or "const" in schema or isinstance(value, bool):
         return "choice"
     if not isinstance(value, str):
@@ -210,7 +210,7 @@ def kind_of(name: str, value: Json, schema: JsonObject) -> Kind:
 
 
 @lru_cache(maxsize=2048)
-def _kind_of(name: str, value: str) -> Kind:
+def _kind_of(name: str, value: str) -> ArgumentKind:
     if value.count(" ") > 8 or "\n" in value.strip():
         return "text"
     if names_a_destination(name):
@@ -260,7 +260,7 @@ def trace(facts: Facts) -> tuple[Traced, ...]:
     return ledger.last[1]
 
 
-def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: Json) -> Traced:
+def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, value: Json) -> Traced:
     schema = _schema_of(spec, path)
     kind = kind_of(name, value, schema)
     if kind == "choice":
@@ -298,7 +298,7 @@ def _trace(ledger: Ledger, spec: ToolSpec | None, path: str, name: str, value: J
 class Needle:
     """A value in every form in which it may be found. Made once, looked for in many places."""
 
-    kind: Kind
+    kind: ArgumentKind
     forms: tuple[str, ...]
     number: int | float | None = None
     day: date | None = None
@@ -310,7 +310,7 @@ class Needle:
     """As it stands in a JSON text, when that is the only way it can stand there."""
 
 
-def needle(kind: Kind, value: Json) -> Needle:
+def needle(kind: ArgumentKind, value: Json) -> Needle:
     """The forms of a value, made once for each."""
     if isinstance(value, (str, int, float)):
         return _needle(kind, value, type(value).__name__)
@@ -318,36 +318,36 @@ def needle(kind: Kind, value: Json) -> Needle:
 
 
 @lru_cache(maxsize=2048)
-def _needle(kind: Kind, value: str | int | float, _: str) -> Needle:
+def _needle(kind: ArgumentKind, value: str | int | float, _: str) -> Needle:
     if not isinstance(value, str):
         whole = isinstance(value, float) and value.is_integer()
         return Needle(kind, (str(int(value)), str(value)) if whole else (str(value),), number=value)
     forms = spellings(value)
     if kind == "date":
-        return Needle(kind, forms, day=day_of(value), clock=clock_of(value), quoted=_quoted(forms))
+        return Needle(kind, forms, day=day_of(value), clock=clock_of(value), quoted=_quote(forms))
     if kind in ("id", "destination"):
-        bare = re.sub(r"[\s.\-()#]", "", folded(value))
+        bare = re.sub(r"[\s.\-()#]", "", fold(value))
         return Needle(
             kind,
             forms,
             phone=phone_digits(value) if is_phone(value) else "",
             bare=bare if len(bare) >= 6 and looks_like_id(bare) else "",
-            quoted=_quoted(forms),
+            quoted=_quote(forms),
         )
-    return Needle(kind, forms, quoted=_quoted(forms))
+    return Needle(kind, forms, quoted=_quote(forms))
 
 
-def _quoted(forms: Sequence[str]) -> str:
+def _quote(forms: Sequence[str]) -> str:
     plain = len(forms) == 1 and forms[0].isascii() and '"' not in forms[0] and "\\" not in forms[0]
     return f'"{forms[0]}"' if plain and not forms[0].replace(".", "").isdigit() else ""
 
 
-def is_said(reading: Reading, sought: Needle) -> bool:
+def is_said(reading: FoldedText, sought: Needle) -> bool:
     text = reading.text
     if sought.number is not None:
         return says_number(sought.number, text)
     for form in sought.forms:
-        if form in text and occurs(form, text) >= 0:
+        if form in text and find_word(form, text) >= 0:
             return True
     if sought.day or sought.clock:
         return (not sought.day or reading.names_day(sought.day)) and (
@@ -355,10 +355,10 @@ def is_said(reading: Reading, sought: Needle) -> bool:
         )
     if sought.phone and sought.phone in reading.phones:
         return True
-    return bool(sought.bare) and sought.bare in reading.squeezed
+    return bool(sought.bare) and sought.bare in reading.compact_text
 
 
-def _stands_in(result: Result, sought: Needle) -> bool:
+def _stands_in(result: IndexedResult, sought: Needle) -> bool:
     """Somewhere inside a result: in its prose, or in a longer field."""
     if result.is_structured_text:
         # Numbers of a structure are fields, and were looked for as such.
@@ -370,7 +370,7 @@ def _stands_in(result: Result, sought: Needle) -> bool:
     return is_said(result.reading, sought)
 
 
-def _field(result: Result, forms: Sequence[str], trusted: bool) -> str:
+def _field(result: IndexedResult, forms: Sequence[str], trusted: bool) -> str:
     for form in forms:
         if field := result.field(form):
             return field

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from circumspect.language.phrases import BREAK, alike, languages, lists, shortened, words
-from circumspect.values import Answer, Language
+from circumspect.language.phrases import BREAK, languages, lists, normalise_text, shorten_word, words
+from circumspect.values import Language, YesNo
 
 _Phrase = tuple[str, ...]
 _QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]*?)\s*[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
@@ -39,7 +39,7 @@ class _Heard:
     things: list[frozenset[str]] = field(default_factory=list)
 
 
-def classify(text: str, language: Language | None = None, *, values: Collection[str] = ()) -> Answer:
+def classify(text: str, language: Language | None = None, *, values: Collection[str] = ()) -> YesNo:
     """How the message answers a pending question.
 
     `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
@@ -59,14 +59,14 @@ def classify(text: str, language: Language | None = None, *, values: Collection[
         # "Go ahead with my order" is no yes to cancelling it.
         return "other"
     pending = frozenset(part for value in values for part in _WORD_PARTS.split(value) if part)
-    return "confirm" if _about(heard, frozenset(alike(part) for part in pending)) else "other"
+    return "confirm" if _about(heard, frozenset(normalise_text(part) for part in pending)) else "other"
 
 
 def _hear(text: str, values: Collection[str]) -> _Heard | None:
     """What the message says, clause by clause; None as soon as a word of it is not understood."""
-    known = {tuple(_value(word) for word in words(alike(value)) if word != BREAK) for value in values}
+    known = {tuple(_value(word) for word in words(normalise_text(value)) if word != BREAK) for value in values}
     known.discard(())
-    plain = _unquoted(_HEBREW_MARK.sub("", alike(text)), known)
+    plain = _strip_quotes(_HEBREW_MARK.sub("", normalise_text(text)), known)
     if plain is None:
         return None
     heard = _Heard()
@@ -112,7 +112,7 @@ def _hear(text: str, values: Collection[str]) -> _Heard | None:
 def _parts(said: list[str], values: Collection[_Phrase]) -> Iterator[tuple[str, str]]:
     """The message as known phrases and values, longest first: (kind, name) for each."""
     table = _table()
-    said = [table.spelt(word) for word in said]
+    said = [table.find_spelling(word) for word in said]
     at = 0
     while at < len(said):
         if said[at] == BREAK:
@@ -156,7 +156,7 @@ def _value(word: str) -> str:
     return re.sub(r"\.0+$|(\.\d*?[1-9])0+$", r"\1", bare)
 
 
-def _unquoted(text: str, values: Collection[_Phrase]) -> str | None:
+def _strip_quotes(text: str, values: Collection[_Phrase]) -> str | None:
     """The text with quotation marks taken off the values. Any other words in quotation marks are somebody else's."""
     for quoted in _QUOTED.finditer(text):
         inside = quoted[1] or quoted[2] or ""
@@ -167,7 +167,7 @@ def _unquoted(text: str, values: Collection[_Phrase]) -> str | None:
 
 def _about(heard: _Heard, pending: Collection[str]) -> bool:
     """Does what was named fit the pending call, as far as we know it, and if we do not, is it one thing?"""
-    acts, things = _named("act", pending), _named("thing", pending)
+    acts, things = _find_groups("act", pending), _find_groups("thing", pending)
     if not acts and any(act <= _NEEDS_A_MATCH for act in heard.acts):
         return False
     return _fits(heard.acts, acts) and _fits(heard.things, things)
@@ -181,7 +181,7 @@ def _fits(named: list[frozenset[str]], pending: frozenset[str]) -> bool:
     return bool(frozenset.intersection(*named))
 
 
-def _named(kind: str, pending: Iterable[str]) -> frozenset[str]:
+def _find_groups(kind: str, pending: Iterable[str]) -> frozenset[str]:
     return frozenset(group for word in pending for group in _groups(kind, word))
 
 
@@ -200,11 +200,11 @@ class _Table:
     drawn_out: frozenset[str]
     """Words that may be written with their letters repeated. Not all: "too" is not "to", "off" is not "of"."""
 
-    def spelt(self, word: str) -> str:
+    def find_spelling(self, word: str) -> str:
         """The known word that this one stands for, drawn out or, in Hebrew, with an "and" before it; or itself."""
         if word in self.words:
             return word
-        if short := next((way for way in shortened(word) if way in self.drawn_out), None):
+        if short := next((way for way in shorten_word(word) if way in self.drawn_out), None):
             return short
         return word[1:] if word.startswith("ו") and word[1:] in self.words else word
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from circumspect.policy.parsing.loose_json import exact, intact, mended, printable
+from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.reasons import ReasonCode
 from circumspect.values import Assessment, Json
 
@@ -69,7 +69,7 @@ def read(text: str) -> tuple[str, Assessment]:
     words = visible.feed(text) + visible.finish()
     if len(visible.blocks) > _MOST_BLOCKS:
         return words, UNREADABLE
-    return words, _most_careful(_assessed(bare(block)) for block in visible.blocks)
+    return words, _most_careful(_read_block(bare(block)) for block in visible.blocks)
 
 
 def _clean(text: str) -> tuple[str, dict[str, Json], str] | None:
@@ -81,21 +81,21 @@ def _clean(text: str) -> tuple[str, dict[str, Json], str] | None:
     words, block = text[:start], text[start + len(_OPEN) : stop]
     if _SUSPECT.search(words) or "confidence" in words or text.lower().count("ssess") != 2:
         return None
-    members = exact(block)
+    members = parse_exact(block)
     return None if members is None else (words, members, block)
 
 
-def _assessed(block: str) -> Assessment:
-    members = exact(block)
+def _read_block(block: str) -> Assessment:
+    members = parse_exact(block)
     if members is not None:
         return _assessment(members, block)
-    whole = intact(block)
+    whole = parse_intact(block)
     if whole.end is not None and not re.search(r"[{}]", block[whole.end :]):
         return _assessment(whole.members, block)
-    return _salvaged(whole.members, mended(block) or {}, block)
+    return _salvage(whole.members, repair_json(block) or {}, block)
 
 
-def _salvaged(sure: Mapping[str, Json], guess: Mapping[str, Json], block: str) -> Assessment:
+def _salvage(sure: Mapping[str, Json], guess: Mapping[str, Json], block: str) -> Assessment:
     """From a damaged block: what was complete, and a guess at the rest, wherever a wrong guess does no harm."""
     try:
         known, guessed = _fields(sure), _fields(guess)
@@ -199,7 +199,7 @@ def _tool(value: Json) -> str | None:
 
 def _params(value: Json, *, needed: bool) -> dict[str, Json]:
     if isinstance(value, str):
-        value = exact(value) if value.strip() else None
+        value = parse_exact(value) if value.strip() else None
         if value is None and needed:
             raise _Unreadable
     if isinstance(value, Mapping):

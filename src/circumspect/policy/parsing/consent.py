@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from circumspect.policy.grounding.normalise import folded
+from circumspect.policy.grounding.normalise import fold
 from circumspect.policy.parsing.answers import classify
 
 Consent = Literal["yes", "no", "unclear"]
@@ -77,7 +77,7 @@ def consent(text: str) -> Consent:
 
 
 def _consent(text: str) -> Consent:
-    sentences = [folded(piece) for piece in _SENTENCE.split(text) if piece.strip()]
+    sentences = [fold(piece) for piece in _SENTENCE.split(text) if piece.strip()]
     if not sentences:
         return "unclear"
     agreeing = [at for at, sentence in enumerate(sentences) if _agrees(sentence)]
@@ -105,17 +105,17 @@ def _agrees(sentence: str) -> bool:
 @lru_cache(maxsize=1024)
 def is_plain(text: str) -> bool:
     """Nothing in the words is a question, a condition, a refusal or a second thought."""
-    plain = _HARMLESS.sub(" ", folded(text))
+    plain = _HARMLESS.sub(" ", fold(text))
     return not ("?" in plain or _TAKES_BACK.search(plain) or _NEGATES.search(plain) or _DEPENDS.search(plain))
 
 
 @lru_cache(maxsize=1024)
 def asks(text: str) -> bool:
     """The assistant's words end in a question, or wait for an answer."""
-    return bool(_QUESTION.search(folded(text)))
+    return bool(_QUESTION.search(fold(text)))
 
 
 @lru_cache(maxsize=1024)
 def asks_to_confirm(text: str) -> bool:
     """The assistant's words ask the user to agree to something it is about to do."""
-    return bool(_CONFIRM.search(folded(text))) and asks(text)
+    return bool(_CONFIRM.search(fold(text))) and asks(text)

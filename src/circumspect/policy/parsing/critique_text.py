@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from circumspect.policy.parsing.loose_json import exact, intact, printable
+from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable
 from circumspect.values import Critique, Json
 
 _Decision = Literal["PROCEED", "ASK_USER", "ESCALATE"]
@@ -35,7 +35,7 @@ def read(text: str) -> Critique | None:
 
 def _objects(text: str) -> Iterator[dict[str, Json]]:
     """Every complete object in the text that is not inside another one."""
-    whole = exact(text)
+    whole = parse_exact(text)
     if whole is not None:
         yield whole
         return
@@ -46,7 +46,7 @@ def _objects(text: str) -> Iterator[dict[str, Json]]:
         brace = _BRACE.search(text, at)
         if brace is None:
             return
-        found = intact(text[brace.start() :])
+        found = parse_intact(text[brace.start() :])
         if found.end is None:
             # It broke somewhere: whatever it would have said, what follows cannot be told from its inside.
             yield {"decision": None}

@@ -48,7 +48,7 @@ class _Doubt(ValueError):
     """Two readings are possible, or none."""
 
 
-def exact(text: str) -> dict[str, Json] | None:
+def parse_exact(text: str) -> dict[str, Json] | None:
     """The one object that the text is, and nothing beside it."""
     try:
         return _object(text)
@@ -63,7 +63,7 @@ def exact(text: str) -> dict[str, Json] | None:
         return None
 
 
-def intact(text: str) -> Intact:
+def parse_intact(text: str) -> Intact:
     """The members that were complete before the text broke off or went wrong, from its first brace on."""
     members: dict[str, Json] = {}
     start = text.find("{")
@@ -88,7 +88,7 @@ def intact(text: str) -> Intact:
     return Intact(members, end)
 
 
-def mended(text: str) -> dict[str, Json] | None:
+def repair_json(text: str) -> dict[str, Json] | None:
     """A guess at what a broken text meant. Never to be trusted with what a tool is called with."""
     body = text[max(text.find("{"), 0) :]
     # The repairer takes seconds on thousands of nested brackets; no assessment has them.
@@ -176,7 +176,7 @@ def _pieces(text: str, start: int) -> Iterator[tuple[str, int]]:
         if kind == "word":
             word = piece
         elif kind == "quoted":
-            yield _requoted(piece), at
+            yield _requote(piece), at
         else:
             yield piece, at
     if comma:
@@ -195,7 +195,7 @@ def _bare(word: str, *, is_key: bool) -> str:
     raise _Doubt
 
 
-def _requoted(piece: str) -> str:
+def _requote(piece: str) -> str:
     swap = {"\\'": "'", '"': '\\"'}
     return '"' + _REQUOTE.sub(lambda hit: swap.get(hit[0], hit[0]), piece[1:-1]) + '"'
 

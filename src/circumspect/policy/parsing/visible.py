@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from circumspect.policy.parsing.loose_json import INVISIBLE, exact, printable
+from circumspect.policy.parsing.loose_json import INVISIBLE, parse_exact, printable
 
 KEYS = (
     "confidence",
@@ -60,35 +60,35 @@ _LABEL = (
 )
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_TOKEN = _compiled(
+_TOKEN = _compile(
     rf"(?P<tag>{_TAG}|{_TAIL_OF_TAG})|(?P<object>{_OBJECT_LIKE})|(?P<key>{_KEY}|{_SURE})"
     rf"|(?P<fence>```[\w-]{{0,20}}|~~~[\w-]{{0,20}})|(?P<like>{_LT}[^<>{{}}\n]{{1,60}}?{_GT})|(?P<label>{_LABEL})"
 )
-_ANY_TAG = _compiled(_TAG)
-_LEADING_TAG = _compiled(rf"[\s{INVISIBLE}]*{_TAG}")
-_CLOSE = _compiled(_CLOSING)
-_IS_CLOSING = _compiled(rf"{_CLOSING}|(?!{_LT}){_SLASH}\w")
-_END_OF_TAG = _compiled(rf"[^<>{{}}\n]{{0,80}}?\s{{0,8}}{_GT}|\w{{0,20}}")
-_SIGN = _compiled(rf"{_TAG}|{_KEY}|{_SURE}")
-_KEY_INSIDE = _compiled(rf"(?<!\w)(?:{_OWN})(?!\w)|[\"'“‘\\]confidence(?!\w)|(?<!\w)confidence\s{{0,20}}[:：=]")
-_CLOSED_BY_TAG = _compiled(rf"[\s{INVISIBLE}`~]{{0,40}}{_CLOSING}")
+_ANY_TAG = _compile(_TAG)
+_LEADING_TAG = _compile(rf"[\s{INVISIBLE}]*{_TAG}")
+_CLOSE = _compile(_CLOSING)
+_IS_CLOSING = _compile(rf"{_CLOSING}|(?!{_LT}){_SLASH}\w")
+_END_OF_TAG = _compile(rf"[^<>{{}}\n]{{0,80}}?\s{{0,8}}{_GT}|\w{{0,20}}")
+_SIGN = _compile(rf"{_TAG}|{_KEY}|{_SURE}")
+_KEY_INSIDE = _compile(rf"(?<!\w)(?:{_OWN})(?!\w)|[\"'“‘\\]confidence(?!\w)|(?<!\w)confidence\s{{0,20}}[:：=]")
+_CLOSED_BY_TAG = _compile(rf"[\s{INVISIBLE}`~]{{0,40}}{_CLOSING}")
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{｛}｝]', re.DOTALL)
 _SINGLE_QUOTED = re.compile(rf"'(?:[^'\\]|\\.)*(?:'|\\?\Z)|{_STRING_OR_BRACE.pattern}", re.DOTALL)
 _BEGINS_SINGLE = re.compile(rf"{_BRACE}\s{{0,40}}'")
 _BEGINS_QUOTED = re.compile(rf"{_BRACE}\s{{0,40}}[\"'“‘]")
 _CUT_KEY = "|".join(key[:letters] for key in KEYS for letters in range(1, len(key) + 1))
-_CUT_OBJECT = _compiled(rf"{_BRACE}[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\/]|(?:{_CUT_KEY})?\s{{0,20}}\Z)")
-_CUT_TAG = _compiled(rf"(?:{_LT}{_JUNK}(?:a{_I}(?:s{_I}){{0,2}}e?)?|&(?:amp;){{0,2}}l?t?;?)\Z")
+_CUT_OBJECT = _compile(rf"{_BRACE}[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\/]|(?:{_CUT_KEY})?\s{{0,20}}\Z)")
+_CUT_TAG = _compile(rf"(?:{_LT}{_JUNK}(?:a{_I}(?:s{_I}){{0,2}}e?)?|&(?:amp;){{0,2}}l?t?;?)\Z")
 # Where a token may have begun that cannot be told yet.
-_BEGUN = _compiled(
+_BEGUN = _compile(
     rf"{_LT}|{_BRACE}|```|~~~|{_QUOTE}(?:{'|'.join(KEYS)})"
     rf"|[#*_>\[( \t-]{{0,12}}(?:self[ _-]?)?{_SLASH}?\w{{0,20}}(?:{_HALF})"
 )
-_RISKY = _compiled(r"\w{0,24}_|(?<!\w)self\b|[\"'“”‘’«»\\&%<>＜﹤‹〈〈⟨❮《`~#*\[(/／-]|\w+\Z")
+_RISKY = _compile(r"\w{0,24}_|(?<!\w)self\b|[\"'“”‘’«»\\&%<>＜﹤‹〈〈⟨❮《`~#*\[(/／-]|\w+\Z")
 
 
 def bare(block: str) -> str:
@@ -133,7 +133,7 @@ class Visible:
         if self._state != "gone":
             self._advance(final=True)
         if self._state == "gone":
-            self.blocks.append(self._hidden())
+            self.blocks.append(self._read_hidden_block())
         self._text, self._state = " ", "text"
         return self._flush()
 
@@ -150,7 +150,7 @@ class Visible:
             self._wait = len(text) + max(_LOOK, len(text) // 8)
             return False
         content = text[self._body : close.start()]
-        if exact(bare(content)) is None:
+        if parse_exact(bare(content)) is None:
             self._state = "gone"
             return False
         self.blocks.append(content)
@@ -231,7 +231,7 @@ class Visible:
         reach = tag.start() if tag else last
         self._tagless = max(self._tagless, reach if tag else last - _LOOK)
         end = closed = _end_of_object(text, start, reach)
-        if end and _BEGINS_QUOTED.match(text, start) and exact(text[start:end]) is None:
+        if end and _BEGINS_QUOTED.match(text, start) and parse_exact(text[start:end]) is None:
             end = None
         key = _KEY_INSIDE.search(text, start, end or reach)
         first = key.start() if key else end or reach
@@ -265,7 +265,7 @@ class Visible:
         self._shown, self._removed = True, False
         return stop
 
-    def _hidden(self) -> str:
+    def _read_hidden_block(self) -> str:
         """The inside of a block that could not be read exactly: up to its closing tag, if nothing else follows that."""
         content = self._text[self._body :]
         close = _CLOSE.search(content)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from circumspect.language.phrases import alike, languages, lists, words
+from circumspect.language.phrases import languages, lists, normalise_text, words
 
 _LONGEST = 20_000
 _WORD = r"[^|\s]"
@@ -39,7 +39,7 @@ def asks_outright(text: str) -> str | None:
 
 
 def _first(heading: str, text: str) -> str | None:
-    said = f" {' '.join(words(alike(text[:_LONGEST])))} "
+    said = f" {' '.join(words(normalise_text(text[:_LONGEST])))} "
     hits = list(_pattern(heading).finditer(said))
     if not hits:
         return None

@@ -16,13 +16,13 @@ from functools import cache
 from string import Template
 from typing import Literal, get_args
 
-from circumspect.policy.parsing.loose_json import exact, intact, mended, printable
+from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.prompts import prompt
 from circumspect.values import Json, JsonObject, ModelReply
 
 NAME = "analyse_user_request"
-Action = Literal["normal", "clarify", "block", "guardian_block"]
-ACTIONS: tuple[Action, ...] = get_args(Action)
+AnalysisAction = Literal["normal", "clarify", "block", "guardian_block"]
+ACTIONS: tuple[AnalysisAction, ...] = get_args(AnalysisAction)
 
 REASON, INTENT, QUESTION, SHORT, LINE = 150, 300, 300, 80, 200
 MOST_QUERIES, MOST_STEPS, MOST_GAPS = 10, 10, 5
@@ -38,7 +38,7 @@ class Analysis:
 
     user_intent: str
     intent_confidence: float
-    action: Action
+    action: AnalysisAction
     spam_score: float = 0.0
     spam_reason: str = ""
     topic: str = ""
@@ -66,7 +66,7 @@ class Routing:
 class Routed:
     """`overridden` when the model chose another way than code did."""
 
-    action: Action
+    action: AnalysisAction
     overridden: bool = False
 
 
@@ -76,7 +76,7 @@ def route(
     """Code's last word. `categories` are those that count; `spam` is what a guardian scored, 0 where it scores none."""
     routing = routing or Routing()
     if categories:
-        action: Action = "guardian_block"
+        action: AnalysisAction = "guardian_block"
     elif max(spam, analysis.spam_score if analysis else 0.0) >= routing.spam:
         action = "block"
     elif analysis and analysis.intent_confidence < routing.clarity:
@@ -151,23 +151,23 @@ def _list(longest: int, most: int, fewest: int = 0) -> dict[str, Json]:
 # --- what was filled in ---------------------------------------------------------------------------------------------
 
 
-def filled_in(reply: ModelReply) -> dict[str, Json] | None:
+def extract_fields(reply: ModelReply) -> dict[str, Json] | None:
     """The object in a reply: the arguments of the forced call, or the JSON of the text, mended where it is broken."""
     for call in reply.calls:
         if call.tool == NAME:
             return dict(call.arguments)
     text = reply.text
     start, stop = text.find("{"), text.rfind("}")
-    whole = exact(text) or (exact(text[start : stop + 1]) if 0 <= start < stop else None)
+    whole = parse_exact(text) or (parse_exact(text[start : stop + 1]) if 0 <= start < stop else None)
     if whole is None and start >= 0:
-        whole = {**(mended(text) or {}), **intact(text).members}
+        whole = {**(repair_json(text) or {}), **parse_intact(text).members}
     inner = whole.get(NAME) if whole else None
     return dict(inner) if isinstance(inner, Mapping) else whole or None
 
 
 def read_analysis(reply: ModelReply) -> Analysis | None:
     """None when nothing in the reply says what the user wants. Anything else that is missing counts as the worst."""
-    fields = filled_in(reply)
+    fields = extract_fields(reply)
     if fields is None:
         return None
     intent = text_of(fields.get("user_intent"), INTENT)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
-from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Execution, Json, JsonObject, Language
 
 Band = Literal["high", "medium", "low"]
@@ -102,7 +102,7 @@ class Confidence:
             ],
         }
 
-    def explained(self) -> str:
+    def explain(self) -> str:
         """One line for a person: what made it so, the weightiest loss first."""
         parts = [f"{one.name} {one.value:.2f} ({one.contribution:.2f} of {one.weight:.2f}: {one.why})" for one in
                  sorted(self.factors, key=lambda one: one.contribution - one.weight)]  # fmt: skip
@@ -114,7 +114,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class MessageContext:
     """What is known around a message."""
 
     clarity: float
@@ -157,7 +157,7 @@ def source_quality(
         return 1.0, "no source was needed"
     if not passages:
         return 0.0, "nothing was found"
-    ranked = [(_matched(one.score) * _authority(one.document, authority or {}), one) for one in passages]
+    ranked = [(_scale_match(one.score) * _authority(one.document, authority or {}), one) for one in passages]
     best, passage = max(ranked, key=lambda pair: pair[0])
     return best, f"best of {len(passages)}: {passage.document}, search score {passage.score:.2f}"
 
@@ -165,9 +165,9 @@ def source_quality(
 def query_complexity(text: str, language: Language) -> tuple[float, str]:
     """How much more than a plain question: its length, clauses, further questions, and whether it wants weighing up."""
     text = text[:_LONGEST]
-    heard, words = said(text), len(_WORD.findall(text))
+    heard, words = as_matchable(text), len(_WORD.findall(text))
     weighing = joins = 0
-    for one in spoken(text, language):
+    for one in pick_languages(text, language):
         lists = patterns("understanding", one)
         weighing += len(lists["weighing"].findall(heard))
         joins += len(lists["joins"].findall(heard))
@@ -184,7 +184,7 @@ def query_complexity(text: str, language: Language) -> tuple[float, str]:
     return min(1.0, sum(parts.values())), why
 
 
-def context_completeness(context: Context) -> tuple[float, str]:
+def context_completeness(context: MessageContext) -> tuple[float, str]:
     """Half is how clear the message is (or, for a tool, which of its values are there); a quarter each is what was
     said before and what is known about the person. Two exchanges and two facts are enough."""
     clarity = min(1.0, max(0.0, context.clarity))
@@ -222,7 +222,7 @@ def tool_success_rate(executions: Iterable[Execution]) -> tuple[float, str]:
     return succeeded / len(ended), f"{succeeded} of {len(ended)} calls succeeded"
 
 
-def _matched(score: float) -> float:
+def _scale_match(score: float) -> float:
     return min(1.0, max(0.0, (score - _CHANCE) / (_ABOUT_IT - _CHANCE)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from circumspect.policy.arguments import missing, problems
+from circumspect.policy.arguments import find_missing, find_problems
 from circumspect.policy.policy_file import ToolPolicy, effect_of
 from circumspect.policy.understanding.synthetic import as_data
 from circumspect.values import Json, ToolCall, ToolSpec
@@ -18,7 +18,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Customer:
+class CustomerLookup:
     """Where the person of a conversation is looked up. The defaults are the CRM of `tools.business`."""
 
     tool: str = "find_lead"
@@ -40,7 +40,7 @@ class Customer:
         return found
 
 
-def held(look: ToolCall, spec: ToolSpec | None, policy: ToolPolicy | None) -> str:
+def find_obstacle(look: ToolCall, spec: ToolSpec | None, policy: ToolPolicy | None) -> str:
     """Why the tool is not asked; empty where it may be."""
     if spec is None or spec.client or not spec.configured:
         return f"{look.tool} is not among the tools"
@@ -48,12 +48,12 @@ def held(look: ToolCall, spec: ToolSpec | None, policy: ToolPolicy | None) -> st
         return f"{look.tool} does more than read"
     if policy and (policy.deny or policy.conditional or policy.confirm in ("always", "four_eyes")):
         return f"the policy holds {look.tool}"
-    if missing(spec, look.arguments) or problems(spec, look.arguments):
+    if find_missing(spec, look.arguments) or find_problems(spec, look.arguments):
         return f"the person's id is nothing that {look.tool} takes"
     return ""
 
 
-def facts_in(result: Json, customer: Customer, person: str) -> dict[str, str]:
+def facts_in(result: Json, customer: CustomerLookup, person: str) -> dict[str, str]:
     """Each on one line, as data. Nothing where the result is about nobody, or about somebody else."""
     for key in filter(None, customer.at.split(".")):
         result = result.get(key) if isinstance(result, Mapping) else None

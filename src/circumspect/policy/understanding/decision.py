@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions, filled_in, text_of
+from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions, extract_fields, text_of
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, JsonObject, ModelReply
 
-Way = Literal["RETRIEVE", "REASON_ONLY", "USE_TOOL", "CLARIFY", "ESCALATE"]
-WAYS: tuple[Way, ...] = get_args(Way)
+DecisionWay = Literal["RETRIEVE", "REASON_ONLY", "USE_TOOL", "CLARIFY", "ESCALATE"]
+WAYS: tuple[DecisionWay, ...] = get_args(DecisionWay)
 LOW = 0.1
 _LONGEST = 8_000
 _LABEL = re.compile(
@@ -33,8 +33,8 @@ _YES = frozenset(("yes", "true", "y", "1"))
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    way: Way
+class NextStepDecision:
+    way: DecisionWay
     confidence: float
     """The model's own, which decides nothing: `policy.understanding.confidence` computes ours."""
     why: str = ""
@@ -71,11 +71,11 @@ def properties(business: str, tools: Collection[str]) -> dict[str, JsonObject]:
     return {name: {**kinds[name], "description": text} for name, text in told.items()}
 
 
-def read_decision(reply: ModelReply, tools: Collection[str], query: str, question: str = "") -> Decision:
+def read_decision(reply: ModelReply, tools: Collection[str], query: str, question: str = "") -> NextStepDecision:
     """The decision, checked. `query` and `question` stand in where the reply has none of its own."""
-    fields = filled_in(reply)
+    fields = extract_fields(reply)
     if fields is None or not {"decision", "DECISION"} & fields.keys():
-        fields = _labelled(reply.text)
+        fields = _read_labels(reply.text)
     said = {name.lower().replace(" ", "_"): value for name, value in fields.items()}
     way = said.get("decision")
     name = re.sub(r"[\s-]+", "_", way.strip(" .*`\"'[]").upper()) if isinstance(way, str) else ""
@@ -87,8 +87,8 @@ def read_decision(reply: ModelReply, tools: Collection[str], query: str, questio
         return invalid("its confidence is no number from 0 to 1")
     own = text_of(said.get("clarification_question") or said.get("question"), QUESTION)
     named = tuple(_tools(said.get("tools_needed")))
-    return checked(
-        Decision(
+    return validate_decision(
+        NextStepDecision(
             way=found,
             confidence=confidence,
             why=text_of(said.get("decision_reason") or said.get("reasoning") or said.get("reason"), REASON),
@@ -101,7 +101,7 @@ def read_decision(reply: ModelReply, tools: Collection[str], query: str, questio
     )
 
 
-def checked(decision: Decision, tools: Collection[str]) -> Decision:
+def validate_decision(decision: NextStepDecision, tools: Collection[str]) -> NextStepDecision:
     """The decision if it holds together. Tools that do not exist are left out; one at least has to."""
     known = tuple(dict.fromkeys(name for name in decision.tools if name in tools))
     match decision.way:
@@ -116,16 +116,18 @@ def checked(decision: Decision, tools: Collection[str]) -> Decision:
     return replace(decision, tools=known)
 
 
-def invalid(problem: str) -> Decision:
-    return Decision("ESCALATE", LOW, f"The decision cannot be used: {problem}.", reason=ReasonCode.INVALID_DECISION)
+def invalid(problem: str) -> NextStepDecision:
+    return NextStepDecision(
+        "ESCALATE", LOW, f"The decision cannot be used: {problem}.", reason=ReasonCode.INVALID_DECISION
+    )
 
 
-def by_code(way: Way, confidence: float, why: str, reason: ReasonCode | None = None) -> Decision:
+def by_code(way: DecisionWay, confidence: float, why: str, reason: ReasonCode | None = None) -> NextStepDecision:
     """A decision that needed no model."""
-    return Decision(way, confidence, why, reason=reason)
+    return NextStepDecision(way, confidence, why, reason=reason)
 
 
-def _labelled(text: str) -> dict[str, Json]:
+def _read_labels(text: str) -> dict[str, Json]:
     """The first value of each label. A label that comes again (in a quotation, say) does not replace it."""
     found: dict[str, Json] = {}
     for line in text[:_LONGEST].splitlines():

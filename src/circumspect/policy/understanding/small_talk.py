@@ -10,7 +10,7 @@ import re
 from typing import Literal, get_args
 
 from circumspect.language.phrases import BREAK
-from circumspect.language.word_lists import patterns, said, spoken
+from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Language
 
 SmallTalk = Literal["thanks", "greeting", "bye", "acknowledged", "recap"]
@@ -24,8 +24,8 @@ def small_talk(text: str, language: Language) -> SmallTalk | None:
     """The first kind that occurs, where nothing else does."""
     if not text.strip() or len(text) > LONGEST:
         return None
-    heard, found = said(text), list[tuple[int, SmallTalk]]()
-    languages = spoken(text, language)
+    heard, found = as_matchable(text), list[tuple[int, SmallTalk]]()
+    languages = pick_languages(text, language)
     left = heard
     for one in languages:
         lists = patterns("understanding", one)

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 from circumspect.language import catalogue
-from circumspect.policy.understanding.analysis import Action, Analysis
+from circumspect.policy.understanding.analysis import Analysis, AnalysisAction
 from circumspect.prompts import prompt
 from circumspect.values import Language
 
@@ -38,21 +38,25 @@ _INTERNAL = re.compile(
 
 
 def analysis_message(
-    analysis: Analysis, categories: Collection[str], language: Language, business: str, action: Action | None = None
+    analysis: Analysis,
+    categories: Collection[str],
+    language: Language,
+    business: str,
+    action: AnalysisAction | None = None,
 ) -> str:
     """For the model's context only. `action` is code's, where it differs from the model's."""
     way = action or analysis.action
     return prompt(f"synthetic/{way}").render(
-        topic=quoted(analysis.topic),
-        intent=quoted(analysis.user_intent),
-        category=quoted(analysis.category),
-        context=quoted(analysis.context),
+        topic=quote(analysis.topic),
+        intent=quote(analysis.user_intent),
+        category=quote(analysis.category),
+        context=quote(analysis.context),
         spam_score=f"{analysis.spam_score:.2f}",
-        spam_reason=quoted(analysis.spam_reason),
+        spam_reason=quote(analysis.spam_reason),
         intent_confidence=f"{analysis.intent_confidence:.2f}",
         uncertainties=_row(analysis.uncertainties),
         subqueries=_row(analysis.subqueries),
-        plan="\n".join(f"{number}. {quoted(step)}" for number, step in enumerate(analysis.action_plan, 1)) or NONE,
+        plan="\n".join(f"{number}. {quote(step)}" for number, step in enumerate(analysis.action_plan, 1)) or NONE,
         categories=", ".join(sorted(categories)) or NONE,
         action=way,
         response=_words(way, analysis, language, business),
@@ -60,12 +64,17 @@ def analysis_message(
 
 
 def response(
-    action: Action, analysis: Analysis | None, language: Language, business: str, *, heading: bool = True
+    action: AnalysisAction, analysis: Analysis | None, language: Language, business: str, *, heading: bool = True
 ) -> str:
     """For the user, and for the context as what the user was told. A message that was blocked is not repeated to them:
     neither an advertisement nor a harmful wish gains by being said again in our name."""
     words = _words(action, analysis, language, business)
-    if not heading or analysis is None or action in ("block", "guardian_block") or not _shown(analysis.user_intent):
+    if (
+        not heading
+        or analysis is None
+        or action in ("block", "guardian_block")
+        or not _is_presentable(analysis.user_intent)
+    ):
         return words
     understood = catalogue.say(language, "understood-intent", intent=as_data(analysis.user_intent))
     return f"**{catalogue.say(language, 'understood-heading')}**\n\n{understood}\n\n{words}"
@@ -78,12 +87,12 @@ def as_data(text: str) -> str:
     return " ".join(_LOOSE_HASHES.sub("", line.translate(_SIGNS)).replace("__", "_").split())
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     data = as_data(text)
     return f"“{data}”" if data else NONE
 
 
-def gives_away(reply: str, analysis: Analysis) -> bool:
+def reveals_notes(reply: str, analysis: Analysis) -> bool:
     """Whether a reply repeats what was noted for the model only: a name of a field, a section, a reason, a plan's step.
 
     Numbers by themselves tell nothing: a customer may well hear of 0.7 or 10 %."""
@@ -93,13 +102,17 @@ def gives_away(reply: str, analysis: Analysis) -> bool:
     return any(len(text) >= _TELLING and text in reply for text in noted)
 
 
-def _words(action: Action, analysis: Analysis | None, language: Language, business: str) -> str:
+def _words(action: AnalysisAction, analysis: Analysis | None, language: Language, business: str) -> str:
     match action:
         case "normal":
             return catalogue.say(language, "understood-normal")
         case "clarify":
             question = as_data(analysis.clarification_question) if analysis else ""
-            asked = question if question and _shown(question) else catalogue.say(language, "understood-clarify-outro")
+            asked = (
+                question
+                if question and _is_presentable(question)
+                else catalogue.say(language, "understood-clarify-outro")
+            )
             return f"{catalogue.say(language, 'understood-clarify-intro')} {asked}"
         case "block":
             return catalogue.say(language, "understood-block", business=as_data(business))
@@ -107,10 +120,10 @@ def _words(action: Action, analysis: Analysis | None, language: Language, busine
             return catalogue.say(language, "understood-guardian")
 
 
-def _shown(text: str) -> bool:
+def _is_presentable(text: str) -> bool:
     """Words for a user. A model that writes its scores into them is not passed on."""
     return bool(as_data(text)) and not _INTERNAL.search(text)
 
 
 def _row(items: Sequence[str]) -> str:
-    return "; ".join(map(quoted, items)) or NONE
+    return "; ".join(map(quote, items)) or NONE

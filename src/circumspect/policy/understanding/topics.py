@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from circumspect.language.word_lists import compiled, patterns, said, spoken
+from circumspect.language.word_lists import as_matchable, compile_phrases, patterns, pick_languages
 from circumspect.values import Language
 
 Stance = Literal["asks", "demands"]
@@ -33,7 +33,7 @@ _FRAMES = frozenset(("asks", "supposes", "demands"))
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class SensitiveTopic:
     """A topic that was found. `words` are the message's own words that gave it away."""
 
     name: str
@@ -53,20 +53,20 @@ class ExtraTopic:
     demands: tuple[str, ...] = ()
 
 
-def topics(text: str, language: Language, extra: Sequence[ExtraTopic] = ()) -> tuple[Topic, ...]:
+def topics(text: str, language: Language, extra: Sequence[ExtraTopic] = ()) -> tuple[SensitiveTopic, ...]:
     """Every sensitive topic of the message, demands first, each once."""
     found: dict[str, tuple[Stance, dict[str, None]]] = {}
     for sentence in _SENTENCE.findall(text[:LONGEST]):
-        heard = said(sentence)
-        for one in spoken(sentence, language):
+        heard = as_matchable(sentence)
+        for one in pick_languages(sentence, language):
             for name, stance, words in _in_sentence(heard, one, extra):
                 before, kept = found.get(name, ("asks", {}))
                 found[name] = ("demands" if "demands" in (stance, before) else "asks", kept | dict.fromkeys(words))
-    listed = [Topic(name, stance, tuple(words)) for name, (stance, words) in found.items()]
+    listed = [SensitiveTopic(name, stance, tuple(words)) for name, (stance, words) in found.items()]
     return tuple(sorted(listed, key=lambda topic: topic.stance == "asks"))
 
 
-def demanded(found: Sequence[Topic]) -> tuple[str, ...]:
+def list_demands(found: Sequence[SensitiveTopic]) -> tuple[str, ...]:
     """The names of the topics that are for a person."""
     return tuple(topic.name for topic in found if topic.stance == "demands")
 
@@ -77,10 +77,10 @@ def _in_sentence(
     lists = patterns("sensitive", language)
     asked = lists["asks"].search(heard) is not None
     supposed = asked and lists["supposes"].search(heard) is not None
-    wished = not asked and bool(_meant(lists["demands"], heard))
+    wished = not asked and bool(_find_undenied(lists["demands"], heard))
     for name, topic, demand in _topics(language, extra):
-        words = _meant(topic, heard)
-        strong = _meant(demand, heard) if demand else ()
+        words = _find_undenied(topic, heard)
+        strong = _find_undenied(demand, heard) if demand else ()
         if words or strong:
             demands = (strong and not supposed) or wished
             yield name, "demands" if demands else "asks", tuple(dict.fromkeys((*strong, *words)))
@@ -98,10 +98,12 @@ def _topics(
 
 
 def _own(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return compiled(tuple(said(phrase).strip() if phrase.isalpha() else phrase.lower() for phrase in phrases))
+    return compile_phrases(
+        tuple(as_matchable(phrase).strip() if phrase.isalpha() else phrase.lower() for phrase in phrases)
+    )
 
 
-def _meant(pattern: re.Pattern[str], heard: str) -> tuple[str, ...]:
+def _find_undenied(pattern: re.Pattern[str], heard: str) -> tuple[str, ...]:
     """What the pattern finds and nobody denies."""
     return tuple(
         hit[0].strip()

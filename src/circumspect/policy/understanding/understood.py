@@ -12,11 +12,11 @@ from typing import Literal
 
 from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
 from circumspect.policy.understanding.confidence import Bands, Confidence
-from circumspect.policy.understanding.customer import Customer
-from circumspect.policy.understanding.decision import Decision
-from circumspect.policy.understanding.topics import ExtraTopic, Topic
+from circumspect.policy.understanding.customer import CustomerLookup
+from circumspect.policy.understanding.decision import NextStepDecision
+from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Json, Said, Screened
+from circumspect.values import Block, ChatMessage, Json, Screened
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Understanding:
     """Documents, by name or pattern, that count for less than the others (0 to 1)."""
     history: int = 5
     passages: int = 5
-    customer: Customer | None = None
+    customer: CustomerLookup | None = None
     """Where the person of a conversation is looked up before a decision; None leaves that out."""
 
 
@@ -56,17 +56,17 @@ class Understood:
     routed: Routed
     analysis: Analysis | None = None
     """None where code could tell by itself, or where the model's could not be read."""
-    decision: Decision | None = None
+    decision: NextStepDecision | None = None
     """None where nobody was asked to decide: the profile `guided`."""
     categories: tuple[str, ...] = ()
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[SensitiveTopic, ...] = ()
     known: Mapping[str, str] = field(default_factory=dict)
     """Facts about the person whose conversation this is, where a decision was made with them."""
     reason: ReasonCode | None = None
     """Why the turn ends here, where it does."""
     response: str = ""
     """The words for the user: all of the reply where the turn ends here, what comes before it where it goes on."""
-    context: tuple[Said, ...] = ()
+    context: tuple[ChatMessage, ...] = ()
     """What the model finds in its context after the user's message. Synthetic: nobody said it."""
 
     @property
@@ -100,7 +100,7 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedPassage:
     """A passage that was found, under the number it is cited by."""
 
     number: int
@@ -126,13 +126,13 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievalResult:
     """What was looked up, how sure that makes us, and whether the turn may go on."""
 
     verdict: Literal["answer", "clarify", "escalate"]
     confidence: Confidence | None = None
     """None in the profile `guided`, which computes none."""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedPassage, ...] = ()
     blocks: tuple[Block, ...] = ()
     searches: int = 0
     saved: bool = False

@@ -22,7 +22,7 @@ def install(app: FastAPI) -> None:
     from starlette.staticfiles import StaticFiles
 
     from circumspect.server.console.live_updates import Hub
-    from circumspect.server.console.page_routes import refused
+    from circumspect.server.console.page_routes import render_status
     from circumspect.server.console.pages import ROUTERS, VISITORS
     from circumspect.server.console.security import PageHeaders, is_page
 
@@ -40,7 +40,7 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         reads = "text/html" in request.headers.get("accept", "") and is_page(request.url.path)
         if reads or api is None:
-            return await refused(request, error.status_code)
+            return await render_status(request, error.status_code)
         response: Response = await api(request, error)  # type: ignore[misc]
         return response
 

@@ -40,7 +40,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ChartLabel:
     text: str
     x: float
     y: float
@@ -52,7 +52,7 @@ class Chart:
     width: float
     height: float
     shapes: tuple[Shape, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[ChartLabel, ...]
     lines: tuple[float, ...]
     """Where the horizontal rules are."""
     legend: tuple[tuple[str, str], ...]
@@ -74,7 +74,9 @@ def ticks(highest: float, about: int = 4) -> list[float]:
     return [step * number for number in range(math.ceil(highest / step * 0.999) + 1)]
 
 
-def stacked(names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH) -> Chart:
+def draw_stacked_bars(
+    names: Sequence[str], series: Sequence[Series], *, rtl: bool = False, width: int = WIDTH
+) -> Chart:
     """One bar for each name, the series on top of one another."""
     totals = [sum(one.values[at] for one in series) for at in range(len(names))]
     scale, labels, lines = _vertical(max(totals, default=0), rtl, width)
@@ -142,7 +144,7 @@ def donut(parts: Sequence[tuple[str, float, str, str]], *, rtl: bool = False) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class WaterfallSpan:
     """A piece of work: when it began and how long it took, in seconds."""
 
     name: str
@@ -152,7 +154,7 @@ class Span:
     tip: str
 
 
-def waterfall(spans: Sequence[Span]) -> Chart:
+def waterfall(spans: Sequence[WaterfallSpan]) -> Chart:
     name_width, bar, gap = 150.0, 18.0, 6.0
     end = max((one.begin + one.seconds for one in spans), default=0) or 1.0
     room = WIDTH - name_width - 70
@@ -161,8 +163,8 @@ def waterfall(spans: Sequence[Span]) -> Chart:
         y = at * (bar + gap) + 4
         x, width = name_width + room * one.begin / end, max(2.0, room * one.seconds / end)
         shapes.append(Shape(one.look, one.tip, round(x, 1), y, round(width, 1), bar))
-        labels.append(Label(one.name, name_width - 8, y + 13, "end"))
-        labels.append(Label(_seconds(one.seconds), round(x + width + 6, 1), y + 13, "start"))
+        labels.append(ChartLabel(one.name, name_width - 8, y + 13, "end"))
+        labels.append(ChartLabel(_seconds(one.seconds), round(x + width + 6, 1), y + 13, "start"))
     height = len(spans) * (bar + gap) + 6
     rows = tuple((one.name, _seconds(one.seconds), one.tip) for one in spans)
     return Chart(WIDTH, height, tuple(shapes), tuple(labels), (), (), (), rows)
@@ -201,7 +203,7 @@ def intervals(ranges: Sequence[Range], written: Callable[[float], str]) -> Chart
         middle = row * at + row / 2
         known = "–" if one.value is None else written(one.value)
         between = "–" if one.low is None or one.high is None else f"{written(one.low)} … {written(one.high)}"
-        labels.append(Label(one.name if len(one.name) <= 14 else f"{one.name[:13]}…", left - 8, middle + 4, "end"))
+        labels.append(ChartLabel(one.name if len(one.name) <= 14 else f"{one.name[:13]}…", left - 8, middle + 4, "end"))
         rows.append((one.name, known, between))
         if one.value is None:
             continue
@@ -210,7 +212,7 @@ def intervals(ranges: Sequence[Range], written: Callable[[float], str]) -> Chart
             begin, end = x(one.low), x(one.high)
             shapes.append(Shape(f"{one.look} faint", tip, begin, middle - 4, max(1.0, round(end - begin, 1)), 8))
         shapes.append(Shape(one.look, tip, x(one.value) - 2, middle - 8, 4, 16))
-    labels += [Label(written(mark), x(mark), floor + 15) for mark in marks]
+    labels += [ChartLabel(written(mark), x(mark), floor + 15) for mark in marks]
     return Chart(
         width, floor + bottom, tuple(shapes), tuple(labels), (floor,), (), (), tuple(rows), (left, width - right)
     )
@@ -223,23 +225,23 @@ def _edges(rtl: bool, width: float) -> tuple[float, float]:
     return (RIGHT, width - LEFT) if rtl else (LEFT, width - RIGHT)
 
 
-def _vertical(highest: float, rtl: bool, width: float) -> tuple[float, list[Label], tuple[float, ...]]:
+def _vertical(highest: float, rtl: bool, width: float) -> tuple[float, list[ChartLabel], tuple[float, ...]]:
     marks = ticks(highest)
     scale = (HEIGHT - TOP - BOTTOM) / marks[-1]
     places = tuple(round(HEIGHT - BOTTOM - mark * scale, 1) for mark in marks)
     x, anchor = (width - LEFT + 8, "start") if rtl else (LEFT - 8, "end")
-    return scale, [Label(_plain(mark), x, y + 4, anchor) for mark, y in zip(marks, places, strict=True)], places
+    return scale, [ChartLabel(_plain(mark), x, y + 4, anchor) for mark, y in zip(marks, places, strict=True)], places
 
 
 def _x(at: int, slot: float, count: int, rtl: bool) -> float:
     return RIGHT + (count - 1 - at) * slot if rtl else LEFT + at * slot
 
 
-def _names(names: Sequence[str], slot: float, rtl: bool, width: float) -> list[Label]:
+def _names(names: Sequence[str], slot: float, rtl: bool, width: float) -> list[ChartLabel]:
     """No more of them than there is room for, the last one always."""
     every = max(1, math.ceil(len(names) * 52 / (width - LEFT - RIGHT)))
     return [
-        Label(name, round(_x(at, slot, len(names), rtl) + slot / 2, 1), HEIGHT - 8)
+        ChartLabel(name, round(_x(at, slot, len(names), rtl) + slot / 2, 1), HEIGHT - 8)
         for at, name in enumerate(names)
         if (len(names) - 1 - at) % every == 0
     ]

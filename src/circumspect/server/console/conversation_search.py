@@ -13,16 +13,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.server.console.figures import HELD, mine
+from circumspect.server.console.figures import HELD, match_tenants
 from circumspect.stores import codec
 from circumspect.stores.codec import clean, moment
-from circumspect.stores.people import Page, Tenants
+from circumspect.stores.people import ListCursor, VisibleTenants
 from circumspect.stores.tables import VISIBLE, conversations, messages, tool_executions, tools, turns
 from circumspect.values import Message, TenantId
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ConversationFilter:
     """What the filter form says; empty says nothing."""
 
     q: str = ""
@@ -45,7 +45,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundConversation:
     tenant: TenantId
     id: str
     mode: str
@@ -70,10 +70,15 @@ class Found:
 
 
 def find(
-    connection: sa.Connection, seen: Tenants, wanted: Wanted, now: datetime, after: Page | None, limit: int
-) -> list[Found]:
+    connection: sa.Connection,
+    seen: VisibleTenants,
+    wanted: ConversationFilter,
+    now: datetime,
+    after: ListCursor | None,
+    limit: int,
+) -> list[FoundConversation]:
     table, begin, end = conversations, *_period(wanted, now)
-    query = sa.select(table).where(mine(table, seen))
+    query = sa.select(table).where(match_tenants(table, seen))
     if begin:
         query = query.where(table.c.updated_at >= begin)
     if wanted.language:
@@ -89,7 +94,7 @@ def find(
     return _with_words(connection, rows)
 
 
-def _period(wanted: Wanted, now: datetime) -> tuple[float, float]:
+def _period(wanted: ConversationFilter, now: datetime) -> tuple[float, float]:
     """From when, and until when; zero is no limit."""
     if wanted.on:
         try:
@@ -100,9 +105,9 @@ def _period(wanted: Wanted, now: datetime) -> tuple[float, float]:
     return ((now - timedelta(days=wanted.days)).timestamp(), 0.0) if wanted.days else (0.0, 0.0)
 
 
-def _conditions(seen: Tenants, wanted: Wanted, begin: float, end: float) -> list[sa.Select[Any]]:
-    def said(*where: sa.ColumnElement[bool] | sa.TextClause) -> sa.Select[Any]:
-        query = sa.select(messages.c.tenant, messages.c.conversation).where(mine(messages, seen), *where)
+def _conditions(seen: VisibleTenants, wanted: ConversationFilter, begin: float, end: float) -> list[sa.Select[Any]]:
+    def select_messages(*where: sa.ColumnElement[bool] | sa.TextClause) -> sa.Select[Any]:
+        query = sa.select(messages.c.tenant, messages.c.conversation).where(match_tenants(messages, seen), *where)
         query = query.where(messages.c.at >= begin) if begin else query
         return query.where(messages.c.at < end) if end else query
 
@@ -112,45 +117,49 @@ def _conditions(seen: Tenants, wanted: Wanted, begin: float, end: float) -> list
         conditions.append(query.where(turns.c.outcome == wanted.outcome) if wanted.outcome else query)
     if wanted.reason:
         # A step has one reason; a turn has all of them.
-        of_steps = said(messages.c.reason_code == wanted.reason, sa.text("reason_code IS NOT NULL"))
+        of_steps = select_messages(messages.c.reason_code == wanted.reason, sa.text("reason_code IS NOT NULL"))
         of_turns = _turns(seen, begin, end).where(
             sa.cast(turns.c.result, sa.Text).contains(f'"{wanted.reason}"', autoescape=True)
         )
         either = of_steps.union(of_turns).subquery()
         conditions.append(sa.select(either.c.tenant, either.c.conversation))
     if wanted.held:
-        conditions.append(said(HELD, messages.c.meta["effect"].as_string() != "read"))
+        conditions.append(select_messages(HELD, messages.c.meta["effect"].as_string() != "read"))
     if wanted.critique:
-        conditions.append(said(messages.c.kind == "critique"))
+        conditions.append(select_messages(messages.c.kind == "critique"))
     if wanted.context:
-        conditions.append(said(messages.c.kind == "context"))
+        conditions.append(select_messages(messages.c.kind == "context"))
     if wanted.tool:
         ran = sa.select(tool_executions.c.tenant, tool_executions.c.conversation).where(
-            mine(tool_executions, seen), tool_executions.c.tool == wanted.tool
+            match_tenants(tool_executions, seen), tool_executions.c.tool == wanted.tool
         )
-        proposed = said(messages.c.kind == "policy", messages.c.content.startswith(f"{wanted.tool}: ", autoescape=True))
+        proposed = select_messages(
+            messages.c.kind == "policy", messages.c.content.startswith(f"{wanted.tool}: ", autoescape=True)
+        )
         either = ran.union(proposed).subquery()
         conditions.append(sa.select(either.c.tenant, either.c.conversation))
     if words := clean(wanted.q).strip():
         # SQLite folds the case of Latin letters only, so other scripts are looked for as they are mostly written.
         spelt = dict.fromkeys((words, words.lower(), words.capitalize()))
-        in_words = said(
+        in_words = select_messages(
             sa.text(VISIBLE), sa.or_(*(messages.c.content.icontains(one, autoescape=True) for one in spelt))
         )
         by_name = sa.select(conversations.c.tenant, conversations.c.id.label("conversation")).where(
-            mine(conversations, seen), sa.or_(conversations.c.id == words, conversations.c.person == words)
+            match_tenants(conversations, seen), sa.or_(conversations.c.id == words, conversations.c.person == words)
         )
         either = in_words.union(by_name).subquery()
         conditions.append(sa.select(either.c.tenant, either.c.conversation))
     return conditions
 
 
-def _turns(seen: Tenants, begin: float, end: float) -> sa.Select[Any]:
-    query = sa.select(turns.c.tenant, turns.c.conversation).where(mine(turns, seen), turns.c.started_at >= begin)
+def _turns(seen: VisibleTenants, begin: float, end: float) -> sa.Select[Any]:
+    query = sa.select(turns.c.tenant, turns.c.conversation).where(
+        match_tenants(turns, seen), turns.c.started_at >= begin
+    )
     return query.where(turns.c.started_at < end) if end else query
 
 
-def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[Found]:
+def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[FoundConversation]:
     """The first and the last message of each; both are found by their number."""
     if not rows:
         return []
@@ -164,7 +173,7 @@ def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[Found]:
     for row in rows:
         first, last = said.get((row.tenant, row.id, 0)), said.get((row.tenant, row.id, row.next_seq - 1))
         found.append(
-            Found(
+            FoundConversation(
                 tenant=row.tenant,
                 id=row.id,
                 mode=row.mode,
@@ -180,7 +189,7 @@ def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[Found]:
     return found
 
 
-def tool_names(connection: sa.Connection, seen: Tenants) -> list[str]:
+def tool_names(connection: sa.Connection, seen: VisibleTenants) -> list[str]:
     """For the filter."""
-    query = sa.select(tools.c.name).where(mine(tools, seen)).distinct().order_by(tools.c.name)
+    query = sa.select(tools.c.name).where(match_tenants(tools, seen)).distinct().order_by(tools.c.name)
     return list(connection.execute(query).scalars())

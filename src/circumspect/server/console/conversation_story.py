@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from circumspect.lab.replay.replay import Record
 from circumspect.policy.rules import RULES
-from circumspect.server.console.charts import Chart, Span, waterfall
+from circumspect.server.console.charts import Chart, WaterfallSpan, waterfall
 from circumspect.stores import admin, codec
-from circumspect.stores.people import Conversation
+from circumspect.stores.people import StoredConversation
 from circumspect.stores.tables import VISIBLE, messages, turns
 from circumspect.values import Message, ToolSpec, TurnResult
 from circumspect.web.page_rules import PAGE_RULES
@@ -34,7 +34,7 @@ _THOUGHT = ("assessment", "model", "critique")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StoryItem:
     """A bubble of the chat, or a step of the journal."""
 
     message: Message
@@ -47,8 +47,8 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    items: tuple[Item, ...]
+class StoryView:
+    items: tuple[StoryItem, ...]
     first: int
     """The number of the first row told."""
     last: int
@@ -58,14 +58,14 @@ class Story:
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
 
 
-def tell(
+def read_story(
     connection: sa.Connection,
-    conversation: Conversation,
+    conversation: StoredConversation,
     *,
     debug: bool,
     before: int | None = None,
     after: int | None = None,
-) -> Story:
+) -> StoryView:
     """The newest piece; the one before a row; or all that came after one."""
     where = (messages.c.tenant == conversation.tenant, messages.c.conversation == conversation.id)
     begin, end = -1 if after is None else after, before
@@ -86,7 +86,7 @@ def tell(
             dict(admin.get_tools(connection, conversation.tenant)),
         )
     last = rows[-1].seq if rows else begin
-    return Story(items, rows[0].seq if rows else 0, last, begin >= 0 and after is None, record, specs)
+    return StoryView(items, rows[0].seq if rows else 0, last, begin >= 0 and after is None, record, specs)
 
 
 def _results(connection: sa.Connection, rows: Sequence[Message]) -> dict[str, TurnResult]:
@@ -100,7 +100,7 @@ def _results(connection: sa.Connection, rows: Sequence[Message]) -> dict[str, Tu
     return found
 
 
-def _record(connection: sa.Connection, conversation: Conversation, results: Mapping[str, TurnResult]) -> Record:
+def _record(connection: sa.Connection, conversation: StoredConversation, results: Mapping[str, TurnResult]) -> Record:
     tenant, id_ = conversation.tenant, conversation.id
     return Record(
         tenant,
@@ -112,8 +112,8 @@ def _record(connection: sa.Connection, conversation: Conversation, results: Mapp
     )
 
 
-def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bool) -> list[Item]:
-    items: list[Item] = []
+def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bool) -> list[StoryItem]:
+    items: list[StoryItem] = []
     held: dict[str, Message] = {}
     journal: dict[str, list[Message]] = {}
     for row in rows:
@@ -122,14 +122,14 @@ def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bo
             if row.kind == "policy":
                 held[row.turn] = row
             if debug:
-                items.append(Item(row, "step"))
+                items.append(StoryItem(row, "step"))
             continue
         if row.role == "user":
-            items.append(Item(row, "user"))
+            items.append(StoryItem(row, "user"))
             continue
         by = "person" if row.meta.get("by") == "person" else "agent"
         cost = _cost(results.get(row.turn), journal.get(row.turn, [])) if debug else None
-        items.append(Item(row, by, _why(held.get(row.turn), journal.get(row.turn, [])), cost))
+        items.append(StoryItem(row, by, _why(held.get(row.turn), journal.get(row.turn, [])), cost))
     return items
 
 
@@ -160,17 +160,17 @@ def _cost(result: TurnResult | None, journal: Sequence[Message]) -> Mapping[str,
         look = {"assessment": "fa", "critique": "fc"}.get(name, "f6")
         counted = f"{call.input_tokens} → {call.output_tokens} tokens"
         tip = f"{call.model} · {counted} · {call.seconds:.2f} s · ${call.cost_usd:.6f}"
-        spans.append(Span(name, begun, length, look, tip))
+        spans.append(WaterfallSpan(name, begun, length, look, tip))
         begun += length
     return {
-        "chart": _labelled(waterfall(spans), calls, timed),
+        "chart": _label_tokens(waterfall(spans), calls, timed),
         "usage": result.usage,
         "timed": timed,
         "turn": result.turn,
     }
 
 
-def _labelled(chart: Chart, calls: Sequence[Any], timed: bool) -> Chart:
+def _label_tokens(chart: Chart, calls: Sequence[Any], timed: bool) -> Chart:
     """Where nothing was timed (the offline model takes no time to speak of) the length is the tokens'."""
     if timed:
         return chart

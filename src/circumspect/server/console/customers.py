@@ -17,8 +17,8 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError
-from circumspect.server.access import NotPermitted, NotSignedIn, from_here, known_key, services_of, signed_in
-from circumspect.server.console.i18n import Words
+from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_key, require_sign_in, services_of
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.visits import address_of
 from circumspect.server.problems import not_found
@@ -35,11 +35,11 @@ _PURPOSE = "customer pages"
 
 
 @dataclass(frozen=True, slots=True)
-class Customer:
+class CustomerVisitor:
     tenant: TenantId
     name: str
     """Of the business."""
-    words: Words
+    words: Translator
     operator: str = ""
     """Who looks, when it is one of ours."""
 
@@ -49,18 +49,18 @@ class Customer:
         return {"tenant": self.tenant} if self.operator else {}
 
 
-async def customer(request: Request, tenant: Annotated[str, Query(max_length=64)] = "") -> Customer:
+async def customer(request: Request, tenant: Annotated[str, Query(max_length=64)] = "") -> CustomerVisitor:
     """An operator names the tenant, and sees what they may; a tenant's people have their own and no other."""
     if tenant:
         try:
-            person, _ = await signed_in(request)
+            person, _ = await require_sign_in(request)
         except NotSignedIn:
             pass
         else:
             if person.tenants is not None and tenant not in person.tenants:
                 raise not_found("tenant")
             return await _of(request, TenantId(tenant), person.name)
-    own = await _admitted(request)
+    own = await _read_cookie_tenant(request)
     if tenant and tenant != own:
         raise not_found("tenant")
     return await _of(request, own)
@@ -72,7 +72,7 @@ async def admit(request: Request, response: Response, key: str) -> None:
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
     services = services_of(request)
     await services.limiter.check(f"customer:{address_of(request)}", ATTEMPTS_PER_MINUTE)
-    known = await known_key(request, key.strip())
+    known = await require_key(request, key.strip())
     if SCOPE not in known.row.scopes:
         raise NotSignedIn("This key may not read.", fix="Make one: circumspect keys create --tenant NAME --scope read.")
     until = services.clock.now().timestamp() + SECONDS
@@ -86,7 +86,7 @@ def dismiss(request: Request, response: Response) -> None:
     response.delete_cookie(COOKIE, path=PATH, secure=_secure(request), httponly=True, samesite="lax")
 
 
-async def _admitted(request: Request) -> TenantId:
+async def _read_cookie_tenant(request: Request) -> TenantId:
     services, now = services_of(request), services_of(request).clock.now().timestamp()
     missing = NotSignedIn("You are not signed in.", fix="Sign in with an API key of scope read.")
     try:
@@ -101,8 +101,8 @@ async def _admitted(request: Request) -> TenantId:
     return known.row.tenant
 
 
-async def _of(request: Request, tenant: TenantId, operator: str = "") -> Customer:
+async def _of(request: Request, tenant: TenantId, operator: str = "") -> CustomerVisitor:
     row = await services_of(request).store.tx(tenants.get, tenant)
     if row is None:
         raise not_found("tenant")
-    return Customer(tenant, row.tenant.business.name, words_of(request), operator)
+    return CustomerVisitor(tenant, row.tenant.business.name, words_of(request), operator)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.lab.trials.estimates import whole
-from circumspect.lab.trials.experiments import CONTROL, Arm, Experiment
-from circumspect.lab.trials.measures import METRICS, Measuring, Report, data, stops
-from circumspect.lab.trials.statistics import Comparison, Guard, Metric, unseen
+from circumspect.lab.trials.experiments import CONTROL, Experiment, ExperimentArm
+from circumspect.lab.trials.measures import METRICS, ExperimentReport, Measuring, collect_arm_data, find_stops
+from circumspect.lab.trials.statistics import ArmComparison, ExperimentMetric, Guard, find_unseen_metrics
 from circumspect.server.console.charts import Chart, Range, intervals
-from circumspect.server.console.i18n import Words
-from circumspect.server.console.sentences import DECISIONS, Sentence, amount, points, told
+from circumspect.server.console.i18n import Translator
+from circumspect.server.console.sentences import DECISIONS, TranslatedSentence, amount, points, translate_sentence
 from circumspect.stores.action_log import LogRow
 from circumspect.stores.codec import dumps
-from circumspect.stores.experiments import Sums
+from circumspect.stores.experiments import ArmSums
 
 LADDER = (0.1, 0.5, 1.0)
 _LOOKS = {"better": "success", "worse": "failed", "guard": "failed", "stopped": "asked", "rolled_out": "success"}
@@ -27,7 +27,7 @@ _DID = ("create_experiment", "start_experiment", "set_share", "stop_experiment",
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ExperimentNotice:
     """One thing to be said: `kind` names the sentence; `why` is the lab's own where a guard spoke, else a person's."""
 
     kind: str
@@ -39,17 +39,17 @@ class Said:
         return _LOOKS.get(self.kind, "")
 
 
-def sayings(experiment: Experiment, comparisons: Mapping[str, Comparison]) -> list[Said]:
+def build_notices(experiment: Experiment, comparisons: Mapping[str, ArmComparison]) -> list[ExperimentNotice]:
     """What an experiment says now, the most important first."""
     if experiment.state == "draft":
-        return [Said("draft")]
+        return [ExperimentNotice("draft")]
     if experiment.state in ("rolled_out", "finished"):
-        return [Said(experiment.state, experiment.winner or "")]
-    stopped = [Said("guard", arm.name, arm.stopped) for arm in experiment.treatments if arm.stopped]
+        return [ExperimentNotice(experiment.state, experiment.winner or "")]
+    stopped = [ExperimentNotice("guard", arm.name, arm.stopped) for arm in experiment.treatments if arm.stopped]
     if experiment.state == "stopped" and not stopped:
-        stopped = [Said("stopped", why=experiment.note)]
+        stopped = [ExperimentNotice("stopped", why=experiment.note)]
     decided = [
-        Said(DECISIONS[comparisons[arm.name].decision], arm.name)
+        ExperimentNotice(DECISIONS[comparisons[arm.name].decision], arm.name)
         for arm in experiment.treatments
         if not arm.stopped and arm.name in comparisons
     ]
@@ -60,7 +60,7 @@ def sayings(experiment: Experiment, comparisons: Mapping[str, Comparison]) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ArmChange:
     """One thing in which an arm is different: a kind of thing, which of them, and its value."""
 
     kind: str
@@ -68,13 +68,13 @@ class Change:
     value: str
 
 
-def changes(arm: Arm) -> list[Change]:
+def changes(arm: ExperimentArm) -> list[ArmChange]:
     found = []
     for kind, value in arm.overlay.to_json().items():
         if isinstance(value, Mapping):
-            found += [Change(kind, str(name), _plain(one)) for name, one in value.items()]
+            found += [ArmChange(kind, str(name), _plain(one)) for name, one in value.items()]
         else:
-            found.append(Change(kind, "", _plain(value)))
+            found.append(ArmChange(kind, "", _plain(value)))
     return found
 
 
@@ -113,7 +113,9 @@ class MetricShown:
     lines: tuple[ArmLine, ...]
 
 
-def measured(experiment: Experiment, measuring: Measuring, report: Report, words: Words) -> list[MetricShown]:
+def build_metrics(
+    experiment: Experiment, measuring: Measuring, report: ExperimentReport, words: Translator
+) -> list[MetricShown]:
     watched = {guard.metric.name for guard in measuring.guards}
     order = sorted(METRICS.values(), key=lambda one: (one is not measuring.metric, one.name not in watched))
     return [
@@ -129,7 +131,7 @@ def measured(experiment: Experiment, measuring: Measuring, report: Report, words
     ]
 
 
-def _chart(experiment: Experiment, report: Report, metric: Metric, words: Words) -> Chart:
+def _chart(experiment: Experiment, report: ExperimentReport, metric: ExperimentMetric, words: Translator) -> Chart:
     ranges = []
     for arm in experiment.arms:
         found = _interval(report, arm.name, metric)
@@ -139,7 +141,7 @@ def _chart(experiment: Experiment, report: Report, metric: Metric, words: Words)
     return intervals(ranges, lambda value: amount(value, metric, words))
 
 
-def _line(arm: str, report: Report, metric: Metric, words: Words) -> ArmLine:
+def _line(arm: str, report: ExperimentReport, metric: ExperimentMetric, words: Translator) -> ArmLine:
     found = _interval(report, arm, metric)
     value = amount(found["mean"] if found["n"] else None, metric, words)
     limits = _between(found["low"], found["high"], metric, words)
@@ -152,12 +154,12 @@ def _line(arm: str, report: Report, metric: Metric, words: Words) -> ArmLine:
     return ArmLine(arm, found["n"], value, limits, difference, between, DECISIONS[compared.decision])
 
 
-def _interval(report: Report, arm: str, metric: Metric) -> Any:
+def _interval(report: ExperimentReport, arm: str, metric: ExperimentMetric) -> Any:
     metrics: Any = report.arms[arm]["metrics"]
     return metrics[metric.name]
 
 
-def _between(low: Any, high: Any, metric: Metric, words: Words, *, sign: bool = False) -> str:
+def _between(low: Any, high: Any, metric: ExperimentMetric, words: Translator, *, sign: bool = False) -> str:
     if low is None or high is None:
         return "–"
     return f"{amount(low, metric, words, sign=sign)} … {amount(high, metric, words, sign=sign)}"
@@ -185,9 +187,11 @@ class GuardLine:
         return {"holds": "success", "speaks": "failed", "stopped": "failed"}.get(self.state, "")
 
 
-def guarding(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums], words: Words) -> list[GuardLine]:
+def guarding(
+    experiment: Experiment, measuring: Measuring, sums: Sequence[ArmSums], words: Translator
+) -> list[GuardLine]:
     """`sums` over all conversations, also those that go on: guards do not wait."""
-    arms, speaking = data(experiment, sums), stops(experiment, measuring, sums)
+    arms, speaking = collect_arm_data(experiment, sums), find_stops(experiment, measuring, sums)
     lines = []
     for guard in measuring.guards:
         metric = guard.metric
@@ -200,12 +204,12 @@ def guarding(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums],
             elif stop is not None and stop.guard is guard:
                 state = "speaks"
             else:
-                state = "unseen" if unseen(arms[CONTROL], arms[arm.name], (guard,)) else "holds"
+                state = "unseen" if find_unseen_metrics(arms[CONTROL], arms[arm.name], (guard,)) else "holds"
             lines.append(
                 GuardLine(
                     metric.name,
                     arm.name,
-                    _allowed(guard, words),
+                    _format_bound(guard, words),
                     guard.bound is not None,
                     amount(new.mean if new.n else None, metric, words),
                     amount(old.mean if old.n else None, metric, words),
@@ -216,7 +220,7 @@ def guarding(experiment: Experiment, measuring: Measuring, sums: Sequence[Sums],
     return lines
 
 
-def _allowed(guard: Guard, words: Words) -> str:
+def _format_bound(guard: Guard, words: Translator) -> str:
     if guard.bound is not None:
         return amount(guard.bound, guard.metric, words)
     return (
@@ -230,25 +234,25 @@ def _allowed(guard: Guard, words: Words) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class HistoryLine:
     at: float
     by: str
     text: str
-    why: Sentence
+    why: TranslatedSentence
 
 
-def history(rows: Sequence[LogRow], words: Words) -> list[Happened]:
+def history(rows: Sequence[LogRow], words: Translator) -> list[HistoryLine]:
     """What the log of operators has about it, the newest first."""
-    return [Happened(row.at, row.operator, _did(row, words), _why(row, words)) for row in rows]
+    return [HistoryLine(row.at, row.operator, _did(row, words), _why(row, words)) for row in rows]
 
 
-def _why(row: LogRow, words: Words) -> Sentence:
+def _why(row: LogRow, words: Translator) -> TranslatedSentence:
     """A guard's reason in words of ours; what a person wrote stays as it is."""
     why = str(row.detail.get("why") or "")
-    return told(why, words) if row.action == "stop_arm" else Sentence(why)
+    return translate_sentence(why, words) if row.action == "stop_arm" else TranslatedSentence(why)
 
 
-def _did(row: LogRow, words: Words) -> str:
+def _did(row: LogRow, words: Translator) -> str:
     if row.action not in _DID:
         return row.action
     detail, share = row.detail, row.detail.get("share")

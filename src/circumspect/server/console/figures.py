@@ -22,12 +22,12 @@ from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.steps.gather import gather
 from circumspect.stores.codec import moment, reason
-from circumspect.stores.people import Tenants
+from circumspect.stores.people import VisibleTenants
 from circumspect.stores.tables import messages, turns
-from circumspect.values import ConversationId, Incoming, Mode, Opened, Outcome, Screened, TenantId, TurnId
-from circumspect.work import Setup
+from circumspect.values import ConversationId, Incoming, Mode, Opened, Screened, TenantId, TurnId, TurnOutcome
+from circumspect.work import TurnSetup
 
-OUTCOMES: tuple[Outcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
+OUTCOMES: tuple[TurnOutcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
 MOST_TURNS = 50_000
 """Of a longer period the newest are counted, and the page says so."""
 CHARACTERS_PER_TOKEN = 4
@@ -41,7 +41,7 @@ HELD = sa.and_(
 
 
 @dataclass
-class Sums:
+class TurnSums:
     """Added up over a day or over the whole period."""
 
     turns: int = 0
@@ -65,8 +65,8 @@ class Sums:
 
 @dataclass(frozen=True)
 class Figures:
-    total: Sums
-    days: Mapping[date, Sums]
+    total: TurnSums
+    days: Mapping[date, TurnSums]
     held: Sequence[tuple[str, int]]
     """State-changing calls that were held, by reason."""
     reasons: Sequence[tuple[str, int]]
@@ -75,19 +75,19 @@ class Figures:
     """False when only the newest turns were counted."""
 
 
-def mine(table: sa.Table, seen: Tenants) -> sa.ColumnElement[bool]:
+def match_tenants(table: sa.Table, seen: VisibleTenants) -> sa.ColumnElement[bool]:
     return sa.true() if seen is None else table.c.tenant.in_(sorted(seen))
 
 
 def figures(
-    connection: sa.Connection, seen: Tenants, since: datetime, until: datetime, extra: Mapping[TenantId, int]
+    connection: sa.Connection, seen: VisibleTenants, since: datetime, until: datetime, extra: Mapping[TenantId, int]
 ) -> Figures:
     """`extra` says by tenant how many more tokens each call in standard mode carries."""
-    days = {day: Sums() for day in _days(since, until)}
+    days = {day: TurnSums() for day in _days(since, until)}
     # As text: taking a piece out of each document in the database costs more than reading the whole of it here.
     written = sa.cast(turns.c.result, sa.Text)
     query = sa.select(turns.c.tenant, turns.c.started_at, turns.c.outcome, written.label("written")).where(
-        mine(turns, seen), turns.c.started_at >= since.timestamp(), turns.c.status == "done"
+        match_tenants(turns, seen), turns.c.started_at >= since.timestamp(), turns.c.status == "done"
     )
     rows: Sequence[Any] = connection.execute(query.limit(MOST_TURNS + 1)).all()
     whole = len(rows) <= MOST_TURNS
@@ -104,20 +104,20 @@ def figures(
     total = _together(days.values())
     held = (
         sa.select(messages.c.reason_code, sa.func.count().label("many"))
-        .where(mine(messages, seen), messages.c.at >= since.timestamp(), HELD)
+        .where(match_tenants(messages, seen), messages.c.at >= since.timestamp(), HELD)
         .where(messages.c.meta["effect"].as_string() != "read")
         .group_by(messages.c.reason_code)
     )
     by_reason = [(str(row.reason_code), int(row.many)) for row in connection.execute(held)]
-    return Figures(total, days, _ordered(by_reason), _ordered(reasons.items()), whole)
+    return Figures(total, days, _sort_by_count(by_reason), _sort_by_count(reasons.items()), whole)
 
 
-def _ordered(counted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def _sort_by_count(counted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """The most frequent first."""
     return sorted(counted, key=lambda one: (-one[1], one[0]))
 
 
-def _add(sums: Sums, outcome: str, usage: Mapping[str, Any], extra: int) -> None:
+def _add(sums: TurnSums, outcome: str, usage: Mapping[str, Any], extra: int) -> None:
     calls = usage.get("calls") or ()
     critiques, rounds = usage.get("critiques") or 0, usage.get("context_rounds") or 0
     tokens, cost = 0, 0.0
@@ -142,10 +142,10 @@ def _add(sums: Sums, outcome: str, usage: Mapping[str, Any], extra: int) -> None
     sums.standard_cost += cost * there / tokens if tokens else 0.0
 
 
-def _together(parts: Iterable[Sums]) -> Sums:
-    total = Sums()
+def _together(parts: Iterable[TurnSums]) -> TurnSums:
+    total = TurnSums()
     for part in parts:
-        for one in fields(Sums):
+        for one in fields(TurnSums):
             setattr(total, one.name, getattr(total, one.name) + getattr(part, one.name))
     return total
 
@@ -161,12 +161,12 @@ def category(code: str) -> str:
     return known.category if known else "edge"
 
 
-def extra_tokens(setup: Setup, now: datetime) -> int:
+def extra_tokens(setup: TurnSetup, now: datetime) -> int:
     """How many more tokens a call in standard mode begins with, for this tenant."""
     return max(0, _first_call(setup, "standard", now) - _first_call(setup, "adaptive", now))
 
 
-def _first_call(setup: Setup, mode: Mode, now: datetime) -> int:
+def _first_call(setup: TurnSetup, mode: Mode, now: datetime) -> int:
     incoming = Incoming(setup.tenant.id, ConversationId(""), TurnId(""), "", now)
     opened = Opened("", mode, None, (), 0, None)
     screened = Screened(incoming, opened, setup.tenant.language, "other")

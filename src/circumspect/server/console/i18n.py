@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 COOKIE = "circumspect_language"
 NAMES: dict[Language, str] = {"en": "English", "he": "עברית", "ru": "Русский"}
-Value = str | int | float
+FluentValue = str | int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Translator:
     """One language. Templates have its methods by name: `{{ t("nav-overview") }}`, `{{ number(1234) }}`."""
 
     language: Language
@@ -45,7 +45,7 @@ class Words:
     def rtl(self) -> bool:
         return self.language in RIGHT_TO_LEFT
 
-    def t(self, key: str, /, **values: Value) -> str:
+    def t(self, key: str, /, **values: FluentValue) -> str:
         for candidate in dict.fromkeys((self.language, "en")):
             bundle = _bundle(candidate)
             if bundle.has_message(key) and (pattern := bundle.get_message(key).value) is not None:
@@ -89,16 +89,16 @@ class Words:
         return str(format_timedelta(passed, threshold=1.2, locale=self.language))
 
 
-def spoken(value: object) -> Language | None:
+def parse_language(value: object) -> Language | None:
     """The language of that name, if it is one of ours."""
     return next((one for one in LANGUAGES if one == value), None)
 
 
-def preferred(cookie: str | None, accept: str) -> Language:
+def pick_language(cookie: str | None, accept: str) -> Language:
     """What the person chose, else what the browser asks for first, else English."""
-    if chosen := spoken(cookie):
+    if chosen := parse_language(cookie):
         return chosen
-    wanted = (spoken(part.split(";")[0].strip().lower()[:2].replace("iw", "he")) for part in accept.split(","))
+    wanted = (parse_language(part.split(";")[0].strip().lower()[:2].replace("iw", "he")) for part in accept.split(","))
     return next((one for one in wanted if one), "en")
 
 

@@ -27,19 +27,19 @@ SECONDS = 0.4
 RESTING = 20
 """Looking takes at most a twentieth of the time: with many tenants hints come less often, and nothing else suffers."""
 RECENT = 50
-Topic = str
-Tenant = str
-Looked = Mapping[tuple[Tenant, Topic], object]
-Looking = Callable[[Collection[Topic]], Awaitable[Looked]]
+HintTopic = str
+HintTenant = str
+HintStates = Mapping[tuple[HintTenant, HintTopic], object]
+HintReader = Callable[[Collection[HintTopic]], Awaitable[HintStates]]
 
 
 @dataclass(eq=False)
 class Watcher:
-    topics: frozenset[Topic]
+    topics: frozenset[HintTopic]
     tenants: Collection[TenantId] | None
-    queue: asyncio.Queue[Topic] = field(default_factory=asyncio.Queue)
+    queue: asyncio.Queue[HintTopic] = field(default_factory=asyncio.Queue)
 
-    def hears(self, tenant: Tenant, topic: Topic) -> bool:
+    def hears(self, tenant: HintTenant, topic: HintTopic) -> bool:
         return topic in self.topics and (self.tenants is None or tenant in self.tenants)
 
 
@@ -52,8 +52,8 @@ class Hub:
 
     @asynccontextmanager
     async def watching(
-        self, looking: Looking, topics: Collection[Topic], allowed: Collection[TenantId] | None
-    ) -> AsyncIterator[asyncio.Queue[Topic]]:
+        self, looking: HintReader, topics: Collection[HintTopic], allowed: Collection[TenantId] | None
+    ) -> AsyncIterator[asyncio.Queue[HintTopic]]:
         watcher = Watcher(frozenset(topics), allowed)
         self._watchers.add(watcher)
         if self._poller is None or self._poller.done():
@@ -63,8 +63,8 @@ class Hub:
         finally:
             self._watchers.discard(watcher)
 
-    async def _poll(self, looking: Looking) -> None:
-        seen: Looked | None = None
+    async def _poll(self, looking: HintReader) -> None:
+        seen: HintStates | None = None
         while self._watchers:
             began = time.monotonic()
             try:
@@ -82,15 +82,17 @@ class Hub:
                 log.warning("live hints failed", extra={"problem": problem.code})
             await asyncio.sleep(max(SECONDS, RESTING * (time.monotonic() - began)))
 
-    def _tell(self, tenant: Tenant, topic: Topic) -> None:
+    def _tell(self, tenant: HintTenant, topic: HintTopic) -> None:
         for watcher in self._watchers:
             if watcher.hears(tenant, topic):
                 watcher.queue.put_nowait(topic)
 
 
-def look(connection: sa.Connection, topics: Collection[Topic]) -> dict[tuple[Tenant, Topic], object]:
+def read_hint_states(
+    connection: sa.Connection, topics: Collection[HintTopic]
+) -> dict[tuple[HintTenant, HintTopic], object]:
     """What is watched, as it is now. Two looks that differ under a key mean a hint on that topic for that tenant."""
-    found: dict[tuple[Tenant, Topic], object] = {}
+    found: dict[tuple[HintTenant, HintTopic], object] = {}
     if "conversations" in topics:
         found |= _conversations(connection)
     if "inbox" in topics:
@@ -104,8 +106,8 @@ def look(connection: sa.Connection, topics: Collection[Topic]) -> dict[tuple[Ten
 _STATE = (conversations.c.updated_at, conversations.c.next_seq, conversations.c.paused_by)
 
 
-def _conversations(connection: sa.Connection) -> dict[tuple[Tenant, Topic], object]:
-    found: dict[tuple[Tenant, Topic], object] = {}
+def _conversations(connection: sa.Connection) -> dict[tuple[HintTenant, HintTopic], object]:
+    found: dict[tuple[HintTenant, HintTopic], object] = {}
     for tenant in connection.execute(sa.select(tenants.c.id)).scalars().all():
         rows = connection.execute(
             sa.select(conversations.c.id, *_STATE)
@@ -117,7 +119,7 @@ def _conversations(connection: sa.Connection) -> dict[tuple[Tenant, Topic], obje
     return found
 
 
-def _conversation(connection: sa.Connection, topic: Topic) -> dict[tuple[Tenant, Topic], object]:
+def _conversation(connection: sa.Connection, topic: HintTopic) -> dict[tuple[HintTenant, HintTopic], object]:
     """`conversation:TENANT/ID`"""
     tenant, _, id_ = topic.removeprefix("conversation:").partition("/")
     query = sa.select(*_STATE).where(conversations.c.tenant == tenant, conversations.c.id == id_)
@@ -125,12 +127,12 @@ def _conversation(connection: sa.Connection, topic: Topic) -> dict[tuple[Tenant,
     return {} if row is None else {(tenant, topic): tuple(row)}
 
 
-def _inbox(connection: sa.Connection) -> dict[tuple[Tenant, Topic], object]:
+def _inbox(connection: sa.Connection) -> dict[tuple[HintTenant, HintTopic], object]:
     waiting = sa.select(
         escalations.c.tenant, escalations.c.state, sa.func.count(), sa.func.max(escalations.c.created_at)
     )
     asked = sa.select(intents.c.tenant, sa.literal("approval"), sa.func.count(), sa.func.max(intents.c.created_at))
-    found: dict[tuple[Tenant, Topic], list[object]] = {}
+    found: dict[tuple[HintTenant, HintTopic], list[object]] = {}
     for query in (
         waiting.where(escalations.c.state.in_(("open", "taken"))).group_by(escalations.c.tenant, escalations.c.state),
         asked.where(intents.c.kind == "approval", sa.text("state = 'pending'")).group_by(intents.c.tenant),

@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.server.console.visitors import Visitor
-from circumspect.server.stores.access import Role
+from circumspect.server.stores.access import OperatorRole
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """One line of the menu. `word` names a text in `words/`; `order` says where it stands."""
 
     word: str
     path: str
     order: int
-    roles: tuple[Role, ...] = ()
+    roles: tuple[OperatorRole, ...] = ()
     count: str = ""
     """What `/counts` says about it, such as how many escalations wait."""
     also: tuple[str, ...] = ()
     """Pages that belong to it and stand elsewhere."""
 
 
-_ENTRIES: list[Entry] = []
+_ENTRIES: list[MenuEntry] = []
 
 
-def add(entry: Entry) -> None:
+def add(entry: MenuEntry) -> None:
     if entry not in _ENTRIES:
         _ENTRIES.append(entry)
         _ENTRIES.sort(key=lambda one: one.order)
@@ -41,7 +41,7 @@ def entries(who: Visitor, path: str) -> list[dict[str, Any]]:
     ]
 
 
-def _is_here(entry: Entry, path: str) -> bool:
+def _is_here(entry: MenuEntry, path: str) -> bool:
     if entry.path == "/":
         return path == "/"
     return any(path == one or path.startswith(f"{one}/") for one in (entry.path, *entry.also))

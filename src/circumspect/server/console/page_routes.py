@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotSignedIn, from_here, signed_in
+from circumspect.server.access import NotSignedIn, from_here, require_sign_in
 from circumspect.server.console.rendering import page, wants_fragment
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.problems import status_of
@@ -31,23 +31,23 @@ class PageRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
-        async def guarded(request: Request) -> Response:
+        async def call_handler(request: Request) -> Response:
             try:
                 return await handler(request)
             except NotSignedIn:
                 return await sign_in_first(request)
             except CircumspectError as error:
-                return await told(request, error)
+                return await render_error(request, error)
             except RequestValidationError:
                 words = words_of(request)
-                return await problem(request, 422, words.t("error-422"), words.t("error-422-fix"))
+                return await render_problem(request, 422, words.t("error-422"), words.t("error-422-fix"))
             except HTTPException as error:
-                return await refused(request, error.status_code)
+                return await render_status(request, error.status_code)
             except Exception:
                 log.exception("page failed")
-                return await refused(request, 500)
+                return await render_status(request, 500)
 
-        return guarded
+        return call_handler
 
 
 def router() -> APIRouter:
@@ -55,7 +55,7 @@ def router() -> APIRouter:
     return APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=Response)
 
 
-def back(path: str) -> RedirectResponse:
+def redirect_to(path: str) -> RedirectResponse:
     """After a change: the browser gets the page anew, and going back does not repeat the change."""
     return RedirectResponse(path, 303)
 
@@ -71,7 +71,7 @@ async def sign_in_first(request: Request) -> Response:
         return Response(status_code=401, headers={"HX-Redirect": _login(shown.path, shown.query)})
     if not changes:
         return RedirectResponse(_login(request.url.path, request.url.query), 303)
-    written = await _written(request) if from_here(request) else []
+    written = await _read_form(request) if from_here(request) else []
     if not any(name in WRITTEN for name, _ in written):
         return RedirectResponse("/login", 303)
     values: dict[str, Any] = {"login": "/login", "written": written, "shown": WRITTEN, "to": _here(request)}
@@ -87,7 +87,7 @@ def _here(request: Request) -> str:
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
-async def _written(request: Request) -> list[tuple[str, str]]:
+async def _read_form(request: Request) -> list[tuple[str, str]]:
     """What a form of ours carried."""
     try:
         form = await request.form()
@@ -103,31 +103,31 @@ _ALIKE = {400: 422, 502: 503, 504: 503}
 """Statuses that mean the same to a person."""
 
 
-async def refused(request: Request, status: int) -> Response:
+async def render_status(request: Request, status: int) -> Response:
     """A status of the framework's, in words."""
-    words, known = words_of(request), _known(status)
-    return await problem(request, status, words.t(f"error-{known}"), words.t(f"error-{known}-fix"))
+    words, known = words_of(request), _pick_known_status(status)
+    return await render_problem(request, status, words.t(f"error-{known}"), words.t(f"error-{known}-fix"))
 
 
-def _known(status: int) -> int:
+def _pick_known_status(status: int) -> int:
     alike = _ALIKE.get(status, status)
     return alike if alike in KNOWN else 500
 
 
-async def told(request: Request, error: CircumspectError) -> Response:
+async def render_error(request: Request, error: CircumspectError) -> Response:
     """One of our errors. They are worded in English, for programs too: what is not there is said in words of the
     console, and on pages in another language the status comes first and the error below it."""
     words, status = words_of(request), status_of(error)
     if status == 404:
-        return await refused(request, status)
+        return await render_status(request, status)
     if words.language == "en":
-        return await problem(request, status, error.problem, error.fix)
-    known = _known(status)
+        return await render_problem(request, status, error.problem, error.fix)
+    known = _pick_known_status(status)
     headline, fix = words.t(f"error-{known}"), words.t(f"error-{known}-fix")
-    return await problem(request, status, headline, fix, str(error))
+    return await render_problem(request, status, headline, fix, str(error))
 
 
-async def problem(request: Request, status: int, said: str, fix: str, english: str = "") -> Response:
+async def render_problem(request: Request, status: int, said: str, fix: str, english: str = "") -> Response:
     template = "problem/_fragment.html" if wants_fragment(request) else "problem/page.html"
     values: dict[str, Any] = {"code": status, "problem": said, "fix": fix, "english": english}
     return page(request, await _whoever(request), template, status=status, **values)
@@ -136,6 +136,6 @@ async def problem(request: Request, status: int, said: str, fix: str, english: s
 async def _whoever(request: Request) -> Visitor | None:
     """The visitor, for the menu around the message; nobody when even that cannot be found out."""
     try:
-        return Visitor((await signed_in(request))[0], words_of(request))
+        return Visitor((await require_sign_in(request))[0], words_of(request))
     except Exception:
         return None

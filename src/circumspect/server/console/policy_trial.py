@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
-from circumspect.lab.replay.backtest import Summary, backtest, count
+from circumspect.lab.replay.backtest import BacktestSummary, backtest, count
 from circumspect.policy.policy_file import Policy
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId, ToolSpec
@@ -22,7 +22,7 @@ SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TrialProgress:
     done: int
     of: int
 
@@ -36,24 +36,24 @@ async def trial(
     limit: int,
     verify: Policy | None = None,
     seconds: float = SECONDS,
-) -> AsyncGenerator[Progress | Summary, None]:
+) -> AsyncGenerator[TrialProgress | BacktestSummary, None]:
     """Of the newest conversations, at most `limit`. The summary comes last; it covers fewer when the time ran out."""
     loop = asyncio.get_running_loop()
-    steps: asyncio.Queue[Progress | None] = asyncio.Queue()
+    steps: asyncio.Queue[TrialProgress | None] = asyncio.Queue()
     stopped = Event()
 
-    def tell(step: Progress) -> None:
+    def tell(step: TrialProgress) -> None:
         loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    async def decide() -> Summary:
-        summary, until = Summary(), time.monotonic() + seconds
+    async def decide() -> BacktestSummary:
+        summary, until = BacktestSummary(), time.monotonic() + seconds
         of = await count(store, tenant, None, limit)
-        tell(Progress(0, of))
+        tell(TrialProgress(0, of))
         async for visited in backtest(store, policy, tenant=tenant, specs=specs, limit=limit, verify=verify):
             if stopped.is_set():
                 break
             summary.add(visited)
-            tell(Progress(summary.conversations, of))
+            tell(TrialProgress(summary.conversations, of))
             if time.monotonic() > until:
                 break
         return summary

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.lab.replay.replay import Record, Ruling, rulings
-from circumspect.policy.grounding.normalise import folded
+from circumspect.policy.grounding.normalise import fold
 from circumspect.policy.grounding.tracing import Traced, trace
 from circumspect.policy.policy_file import Policy
 from circumspect.steps.enforce import look_at
 from circumspect.steps.recall import recall
-from circumspect.values import Happened, Heard, Notes, Session, ToolSpec
+from circumspect.values import History, Journal, PastCall, ToolSpec, Utterance
 
 AROUND = 60
 """Characters of the source shown on either side."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceExcerpt:
     """`origin` is tracing's word for where a value was first seen; `words` are what was said there."""
 
     argument: str
@@ -34,7 +34,7 @@ class Source:
 
 async def sources(
     record: Record, specs: Mapping[str, ToolSpec], wanted: Collection[int]
-) -> dict[int, dict[str, Source]]:
+) -> dict[int, dict[str, SourceExcerpt]]:
     """By the number of the ruling's message, then by argument. What cannot be worked out is left out."""
     found = {}
     for ruling in rulings(record):
@@ -43,10 +43,10 @@ async def sources(
     return found
 
 
-async def _of(ruling: Ruling, specs: Mapping[str, ToolSpec]) -> dict[str, Source]:
+async def _of(ruling: Ruling, specs: Mapping[str, ToolSpec]) -> dict[str, SourceExcerpt]:
     moment = ruling.moment
     assert moment is not None
-    notes, past = Notes(), _any(moment.past)
+    notes, past = Journal(), _any(moment.past)
     notes.ran.extend(moment.ran)
     session = await recall(moment.screened, ruling.call.tool, None, specs, notes, past)
     facts = look_at(
@@ -60,20 +60,20 @@ def _any(past: object) -> Any:
     return past
 
 
-def _source(traced: Traced, session: Session) -> Source:
+def _source(traced: Traced, session: History) -> SourceExcerpt:
     event = next((one for one in session.events if one.index == traced.index), None) if traced.index >= 0 else None
     match event:
-        case Heard(text=text):
+        case Utterance(text=text):
             words = _excerpt(text, str(traced.value))
-        case Happened(call=call):
+        case PastCall(call=call):
             words = call.tool
         case _:
             words = ""
-    return Source(traced.argument, traced.origin, words, traced.field)
+    return SourceExcerpt(traced.argument, traced.origin, words, traced.field)
 
 
 def _excerpt(text: str, value: str) -> str:
     """The value with what stands round it; the beginning, where it is spelt differently."""
-    at = max(0, folded(text).find(folded(value)))
+    at = max(0, fold(text).find(fold(value)))
     begin, end = max(0, at - AROUND), at + len(value) + AROUND
     return f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}"

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from circumspect.server.services import Services
 from circumspect.stores.codec import dumps, loads
-from circumspect.stores.engine import explained
+from circumspect.stores.engine import explain_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,7 +36,7 @@ async def read(
             with engine.connect() as connection, connection.begin():
                 return body(connection, *args, **kwargs)
         except Exception as error:
-            if ours := explained(error, "of the console"):
+            if ours := explain_error(error, "of the console"):
                 raise ours from error
             raise
 

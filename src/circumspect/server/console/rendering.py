@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse
 
 from circumspect import __version__
 from circumspect.server.console.figures import category
-from circumspect.server.console.i18n import NAMES, Words
+from circumspect.server.console.i18n import NAMES, Translator
 from circumspect.server.console.navigation import entries
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.stores.codec import dumps
@@ -34,7 +34,7 @@ def page(
     request: Request, who: Visitor | None, template: str, /, status: int = 200, live: str = "", **values: Any
 ) -> HTMLResponse:
     """`live` names the topics on which the page wants hints: "inbox conversations"."""
-    return HTMLResponse(rendered(request, who, template, live=live, **values), status)
+    return HTMLResponse(render_template(request, who, template, live=live, **values), status)
 
 
 def answer(request: Request, who: Visitor, whole: str, fragment: str, /, live: str = "", **values: Any) -> HTMLResponse:
@@ -47,10 +47,10 @@ def wants_fragment(request: Request) -> bool:
     return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
 
 
-def rendered(request: Request, who: Visitor | None, template: str, /, **values: Any) -> str:
+def render_template(request: Request, who: Visitor | None, template: str, /, **values: Any) -> str:
     words = who.words if who else words_of(request)
     context = {
-        **_spoken(words),
+        **_build_language_context(words),
         "who": who.operator if who else None,
         "category": category,
         "has": who.has if who else (lambda *_: False),
@@ -62,7 +62,7 @@ def rendered(request: Request, who: Visitor | None, template: str, /, **values: 
     return environment().get_template(template).render(context)
 
 
-def _spoken(words: Words) -> dict[str, Any]:
+def _build_language_context(words: Translator) -> dict[str, Any]:
     names = ("t", "meaning", "number", "percent", "money", "day", "moment", "clock", "span")
     return {
         "language": words.language,
@@ -117,15 +117,15 @@ def pretty(value: Any) -> str:
 
 def visible(text: str) -> str:
     """Text without what turns letters around: nobody shows an operator other words than were said."""
-    return _OVERRIDES.sub(_spelt, text)
+    return _OVERRIDES.sub(_spell_out, text)
 
 
 def exact(text: str) -> str:
     """A value as it is: every mark that moves letters is spelt out, as JSON would."""
-    return _MARKS.sub(_spelt, text)
+    return _MARKS.sub(_spell_out, text)
 
 
-def _spelt(found: re.Match[str]) -> str:
+def _spell_out(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 

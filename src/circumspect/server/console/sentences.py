@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from circumspect.lab.trials.measures import METRICS
-from circumspect.lab.trials.statistics import Metric
-from circumspect.server.console.i18n import Words
+from circumspect.lab.trials.statistics import ExperimentMetric
+from circumspect.server.console.i18n import Translator
 
 DECISIONS = {"better": "better", "worse": "worse", "no difference": "none", "no difference yet": "yet"}
 _DECISION = "no difference yet|no difference|better|worse"
@@ -37,21 +37,21 @@ _AMOUNTS = ("new", "old", "bound", "more")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TranslatedSentence:
     text: str
     english: bool = False
     """Nobody has put it into the visitor's language."""
 
 
-def told(sentence: str, words: Words) -> Sentence:
+def translate_sentence(sentence: str, words: Translator) -> TranslatedSentence:
     plain = sentence.removeprefix(_GUARD)
     for name, form in _KNOWN.items():
         if found := form.fullmatch(plain):
-            return Sentence(words.t(f"lab-{name}", **_values(found.groupdict(), words)))
-    return Sentence(sentence, english=True)
+            return TranslatedSentence(words.t(f"lab-{name}", **_values(found.groupdict(), words)))
+    return TranslatedSentence(sentence, english=True)
 
 
-def amount(value: float | None, metric: Metric, words: Words, *, sign: bool = False) -> str:
+def amount(value: float | None, metric: ExperimentMetric, words: Translator, *, sign: bool = False) -> str:
     """As the metric is written. With a sign it is a difference, and one of shares is in points, which its column says:
     from 30 to 20 % is not 10 % less."""
     if value is None:
@@ -65,16 +65,16 @@ def amount(value: float | None, metric: Metric, words: Words, *, sign: bool = Fa
     return f"+{text}" if sign and value > 0 else text
 
 
-def points(share: float, words: Words) -> str:
+def points(share: float, words: Translator) -> str:
     return words.t("points", value=words.number(100 * share, 1))
 
 
-def _values(found: dict[str, str], words: Words) -> dict[str, str]:
+def _values(found: dict[str, str], words: Translator) -> dict[str, str]:
     metric = METRICS.get(found.get("metric", ""))
     return {name: _value(name, value, metric, words) for name, value in found.items()}
 
 
-def _value(name: str, value: str, metric: Metric | None, words: Words) -> str:
+def _value(name: str, value: str, metric: ExperimentMetric | None, words: Translator) -> str:
     if name in _AMOUNTS and metric is not None:
         shared = name == "more" and metric.kind == "proportion"
         return points(float(value), words) if shared else amount(float(value), metric, words)

@@ -12,35 +12,36 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from circumspect.server.access import Operator, Principal, operator, services_of
-from circumspect.server.console.i18n import COOKIE, Words, preferred
+from circumspect.server.console.i18n import COOKIE, Translator, pick_language
 from circumspect.server.console.read_pool import read
 from circumspect.server.stores import tenants
-from circumspect.server.stores.access import Role
+from circumspect.server.stores.access import OperatorRole
 from circumspect.values import TenantId
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
     operator: Operator
-    words: Words
+    words: Translator
 
     @property
     def principal(self) -> Principal:
         """As the routes of the API know them."""
         return Principal(self.operator.name, self.operator.tenants, operator=self.operator)
 
-    def has(self, *roles: Role) -> bool:
+    def has(self, *roles: OperatorRole) -> bool:
         return not roles or self.operator.role == "admin" or self.operator.role in roles
 
 
 VisitorOf = Callable[[Request], Awaitable[Visitor]]
 
 
-def visitor(*roles: Role) -> VisitorOf:
+def visitor(*roles: OperatorRole) -> VisitorOf:
     """A signed-in operator with one of these roles, or an admin; any operator, when none is named."""
     signed_in = operator(*roles)
 
@@ -51,11 +52,17 @@ def visitor(*roles: Role) -> VisitorOf:
     return dependency
 
 
-def words_of(request: Request) -> Words:
-    return Words(preferred(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
+def words_of(request: Request) -> Translator:
+    return Translator(pick_language(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
 
 
 async def tenants_of(request: Request, who: Visitor) -> dict[TenantId, str]:
     """The tenants that this visitor may see, with their names."""
     rows = await read(services_of(request), tenants.get_all)
     return {row.tenant.id: row.tenant.business.name for row in rows if who.principal.may_see(row.tenant.id)}
+
+
+ReviewerVisitor = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
+OperatorVisitor = Annotated[Visitor, Depends(visitor("operator"))]
+AdminVisitor = Annotated[Visitor, Depends(visitor("admin"))]
+AnyVisitor = Annotated[Visitor, Depends(visitor())]

@@ -19,23 +19,31 @@ from starlette.responses import Response
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.explain import explain
 from circumspect.policy.policy_file import Policy
-from circumspect.server.access import NotPermitted, Operator, Principal, either, operator, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    NotPermitted,
+    Operator,
+    ReaderPrincipal,
+    operator,
+    services_of,
+)
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.responses import (
     OPERATOR,
     After,
-    Limit,
-    TenantQuery,
+    PageLimit,
+    TenantFilter,
+    TenantPath,
     action,
-    answer,
-    described,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     needs_one_of,
     one_tenant,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
 from circumspect.server.schemas.admin import (
     ActionShown,
@@ -46,7 +54,7 @@ from circumspect.server.schemas.admin import (
     ToolShown,
     UsageRowShown,
 )
-from circumspect.server.schemas.bodies import TENANT, Page
+from circumspect.server.schemas.bodies import TENANT, AnswerPage
 from circumspect.server.stores import tenants
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin
@@ -55,45 +63,42 @@ from circumspect.stores.tables import usage as usage_table
 from circumspect.values import Plan, TenantId, ToolSpec
 
 router = resource("administration")
-Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
-Counting = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
-Admin = Annotated[Operator, Depends(operator("admin"))]
-TenantPath = Annotated[str, Path(pattern=TENANT)]
+AdminOperator = Annotated[Operator, Depends(operator("admin"))]
 PlanPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 # --- tenants --------------------------------------------------------------------------------------------------------
 
 
-@router.get("/v1/admin/tenants", **described(Page[TenantShown]))
+@router.get("/v1/admin/tenants", **describe_route(AnswerPage[TenantShown]))
 async def list_tenants(
     request: Request,
-    who: Administering,
+    who: AdminPrincipal,
     after: Annotated[str | None, Query(pattern=TENANT, description="`next` of the page before.")] = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """By id."""
-    seen = visible(who, None)
+    seen = find_visible_tenants(who, None)
     rows = [
         row
         for row in await services_of(request).store.tx(tenants.get_all)
         if (seen is None or row.tenant.id in seen) and (after is None or row.tenant.id > after)
     ]
     following = str(rows[limit - 1].tenant.id) if len(rows) > limit else None
-    return answer({"items": [tenant_shown(row) for row in rows[:limit]], "next": following})
+    return to_response({"items": [describe_tenant(row) for row in rows[:limit]], "next": following})
 
 
-@router.get("/v1/admin/tenants/{tenant_id}", **described(TenantShown, 404))
-async def get_tenant(request: Request, who: Administering, tenant_id: TenantPath) -> Response:
+@router.get("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 404))
+async def get_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPath) -> Response:
     """One tenant."""
     row = await services_of(request).store.tx(tenants.get, one_tenant(who, tenant_id))
     if row is None:
         raise not_found("tenant")
-    return answer(tenant_shown(row))
+    return to_response(describe_tenant(row))
 
 
-@router.patch("/v1/admin/tenants/{tenant_id}", **described(TenantShown, 400, 404))
-async def change_tenant(request: Request, who: Administering, tenant_id: TenantPath, given: TenantChange) -> Response:
+@router.patch("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 400, 404))
+async def change_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPath, given: TenantChange) -> Response:
     """Change the plan (operators only), the language or the share of adaptive conversations."""
     services = services_of(request)
     tenant = one_tenant(who, tenant_id)
@@ -122,10 +127,10 @@ async def change_tenant(request: Request, who: Administering, tenant_id: TenantP
         assert after is not None
         return after
 
-    return answer(tenant_shown(await services.store.tx(body)))
+    return to_response(describe_tenant(await services.store.tx(body)))
 
 
-def tenant_shown(row: TenantRow) -> dict[str, Any]:
+def describe_tenant(row: TenantRow) -> dict[str, Any]:
     tenant, business = row.tenant, row.tenant.business
     return {
         "id": tenant.id,
@@ -148,14 +153,14 @@ def tenant_shown(row: TenantRow) -> dict[str, Any]:
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 
-@router.get("/v1/admin/plans", **described(list[PlanShown], security=OPERATOR))
-async def list_plans(request: Request, who: Admin) -> Response:
+@router.get("/v1/admin/plans", **describe_route(list[PlanShown], security=OPERATOR))
+async def list_plans(request: Request, who: AdminOperator) -> Response:
     """By name."""
-    return answer([_plan_shown(plan) for plan in await services_of(request).store.plans()])
+    return to_response([_plan_shown(plan) for plan in await services_of(request).store.plans()])
 
 
-@router.put("/v1/admin/plans/{plan_name}", **described(PlanShown, 400, security=OPERATOR))
-async def put_plan(request: Request, who: Admin, plan_name: PlanPath, given: PlanGiven) -> Response:
+@router.put("/v1/admin/plans/{plan_name}", **describe_route(PlanShown, 400, security=OPERATOR))
+async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, given: PlanGiven) -> Response:
     """Make or change a plan. Its mode and multiplier hold for every tenant that has it."""
     services = services_of(request)
     if who.tenants is not None:
@@ -168,7 +173,7 @@ async def put_plan(request: Request, who: Admin, plan_name: PlanPath, given: Pla
         change.log(connection, None, plan.name, given.model_dump())
 
     await services.store.tx(body)
-    return answer(_plan_shown(plan))
+    return to_response(_plan_shown(plan))
 
 
 def _plan_shown(plan: Plan) -> dict[str, Any]:
@@ -178,8 +183,8 @@ def _plan_shown(plan: Plan) -> dict[str, Any]:
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-@router.get("/v1/admin/tools", **described(list[ToolShown], 404))
-async def list_tools(request: Request, who: Counting, tenant: TenantQuery = None) -> Response:
+@router.get("/v1/admin/tools", **describe_route(list[ToolShown], 404))
+async def list_tools(request: Request, who: ReaderPrincipal, tenant: TenantFilter = None) -> Response:
     """A tenant's tools, and what its policy does to a call of each, in words."""
     needs_one_of(who, "read", "admin")
     services = services_of(request)
@@ -193,7 +198,7 @@ async def list_tools(request: Request, who: Counting, tenant: TenantQuery = None
         raise not_found("tenant") from None
     except ConfigError:  # it cannot be served now: what its tools were last known to be
         specs = await services.store.tool_specs(name)
-    return answer([_tool_shown(spec, policy, name, enabled) for _, spec in sorted(specs.items())])
+    return to_response([_tool_shown(spec, policy, name, enabled) for _, spec in sorted(specs.items())])
 
 
 def _tool_shown(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: frozenset[str] | None) -> dict[str, Any]:
@@ -215,12 +220,12 @@ def _tool_shown(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: froze
 
 @router.get(
     "/v1/admin/usage",
-    **described(
+    **describe_route(
         None,
         404,
         responses={
             200: {
-                "model": Page[UsageRowShown],
+                "model": AnswerPage[UsageRowShown],
                 "description": "By tenant, month, mode and model; with `Accept: text/csv` as a table.",
                 "content": {"text/csv": {"schema": {"type": "string"}}},
             }
@@ -229,16 +234,16 @@ def _tool_shown(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: froze
 )
 async def get_usage(
     request: Request,
-    who: Counting,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
 ) -> Response:
     """What was used and what it cost."""
     needs_one_of(who, "read", "admin")
-    rows = await services_of(request).store.tx(_usage, visible(who, tenant), period)
+    rows = await services_of(request).store.tx(_usage, find_visible_tenants(who, tenant), period)
     shown = [_usage_shown(row) for row in rows]
     if "text/csv" not in request.headers.get("accept", ""):
-        return answer({"items": shown, "next": None})
+        return to_response({"items": shown, "next": None})
     out = io.StringIO()
     table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
     table.writeheader()
@@ -277,25 +282,25 @@ def _usage_shown(row: UsageRow) -> dict[str, Any]:
 # --- the log --------------------------------------------------------------------------------------------------------
 
 
-@router.get("/v1/admin/log", **described(Page[ActionShown], 404))
+@router.get("/v1/admin/log", **describe_route(AnswerPage[ActionShown], 404))
 async def list_log(
-    request: Request, who: Administering, tenant: TenantQuery = None, after: After = None, limit: Limit = 50
+    request: Request, who: AdminPrincipal, tenant: TenantFilter = None, after: After = None, limit: PageLimit = 50
 ) -> Response:
     """What operators and keys did, the newest first."""
     place = page_after(after)
     rows = await services_of(request).store.tx(
         action_log.list_actions,
-        allowed=visible(who, tenant),
+        allowed=find_visible_tenants(who, tenant),
         before=(place.at, place.id) if place else None,
         limit=limit + 1,
     )
-    return answer(paged(rows, limit, _action_shown, lambda row: (row.at, row.id)))
+    return to_response(make_page(rows, limit, _action_shown, lambda row: (row.at, row.id)))
 
 
 def _action_shown(row: action_log.LogRow) -> dict[str, Any]:
     return {
         "id": row.id,
-        "at": when(row.at),
+        "at": format_time(row.at),
         "by": row.operator,
         "action": row.action,
         "tenant": row.tenant,

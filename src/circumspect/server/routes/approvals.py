@@ -10,90 +10,93 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import Principal, either, services_of
+from circumspect.server.access import OperatorPrincipal, Principal, ReviewerPrincipal, services_of
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import about
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     After,
     IdPath,
-    Limit,
-    TenantQuery,
-    answer,
-    described,
+    PageLimit,
+    TenantFilter,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
-from circumspect.server.routes.conversations import turn_shown
+from circumspect.server.routes.conversations import describe_turn
 from circumspect.server.running_turns import is_lost
-from circumspect.server.schemas.approvals import ApprovalShown, Decided, Decision, Edit
-from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, DecisionShown, Edit
+from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import Approval
-from circumspect.server.streams import lost_body
+from circumspect.server.streams import describe_lost_turn
 from circumspect.stores import people
-from circumspect.values import Decided as Errand
 from circumspect.values import Incoming, JsonObject, TurnId
+from circumspect.values import PersonDecision as Errand
 
 router = resource("approvals")
-Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
-Deciding = Annotated[Principal, Depends(either("manage", ("operator",)))]
 
 
-@router.get("/v1/approvals", **described(Page[ApprovalShown], 404))
+@router.get("/v1/approvals", **describe_route(AnswerPage[ApprovalShown], 404))
 async def list_approvals(
     request: Request,
-    who: Looking,
-    tenant: TenantQuery = None,
+    who: ReviewerPrincipal,
+    tenant: TenantFilter = None,
     state: Annotated[
         Literal["waiting", "all"], Query(description="Those that wait, or all there ever were.")
     ] = "waiting",
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
     services = services_of(request)
     now = services.clock.now()
     rows = await services.store.tx(
         approvals.list_approvals,
-        visible(who, tenant),
+        find_visible_tenants(who, tenant),
         page_after(after),
         limit + 1,
         waiting=state == "waiting",
         now=now,
     )
-    return answer(
-        paged(rows, limit, lambda row: shown(row, now), lambda row: (row.intent.created_at, str(row.intent.id)))
+    return to_response(
+        make_page(
+            rows,
+            limit,
+            lambda row: describe_approval(row, now),
+            lambda row: (row.intent.created_at, str(row.intent.id)),
+        )
     )
 
 
-@router.get("/v1/approvals/{approval_id}", **described(ApprovalShown, 404))
-async def get_approval(request: Request, who: Looking, approval_id: IdPath) -> Response:
+@router.get("/v1/approvals/{approval_id}", **describe_route(ApprovalShown, 404))
+async def get_approval(request: Request, who: ReviewerPrincipal, approval_id: IdPath) -> Response:
     """Exactly what will run."""
     services = services_of(request)
-    row = await services.store.tx(approvals.get_approval, visible(who, None), approval_id)
-    return answer(shown(row, services.clock.now()))
+    row = await services.store.tx(approvals.get_approval, find_visible_tenants(who, None), approval_id)
+    return to_response(describe_approval(row, services.clock.now()))
 
 
-@router.post("/v1/approvals/{approval_id}/approve", **described(Decided, 400, 404, 409))
-async def approve(request: Request, who: Deciding, approval_id: IdPath, given: Decision) -> Response:
+@router.post("/v1/approvals/{approval_id}/approve", **describe_route(DecisionShown, 400, 404, 409))
+async def approve(request: Request, who: OperatorPrincipal, approval_id: IdPath, given: DecisionGiven) -> Response:
     """Run it, exactly as shown, once."""
     return await _decide(request, who, approval_id, given.hash, "approve")
 
 
-@router.post("/v1/approvals/{approval_id}/deny", **described(Decided, 400, 404, 409))
-async def deny(request: Request, who: Deciding, approval_id: IdPath, given: Decision) -> Response:
+@router.post("/v1/approvals/{approval_id}/deny", **describe_route(DecisionShown, 400, 404, 409))
+async def deny(request: Request, who: OperatorPrincipal, approval_id: IdPath, given: DecisionGiven) -> Response:
     """It will not run, and the user hears so."""
     return await _decide(request, who, approval_id, given.hash, "deny")
 
 
-@router.post("/v1/approvals/{approval_id}/edit", **described(Decided, 400, 404, 409))
-async def edit(request: Request, who: Deciding, approval_id: IdPath, given: Edit) -> Response:
+@router.post("/v1/approvals/{approval_id}/edit", **describe_route(DecisionShown, 400, 404, 409))
+async def edit(request: Request, who: OperatorPrincipal, approval_id: IdPath, given: Edit) -> Response:
     """Other arguments: ruled on anew, and then waiting for an approval of their own (`turn.pending`)."""
     return await _decide(request, who, approval_id, given.hash, "edit", given.arguments)
 
@@ -107,10 +110,10 @@ async def _decide(
     arguments: JsonObject | None = None,
 ) -> Response:
     services = services_of(request)
-    seen, now = visible(who, None), services.clock.now()
+    seen, now = find_visible_tenants(who, None), services.clock.now()
     row = await services.store.tx(approvals.get_approval, seen, approval_id)
     intent = row.intent
-    about(tenant=intent.tenant)
+    add_log_context(tenant=intent.tenant)
     if intent.state != "pending" or intent.expires_at <= now:
         raise HttpProblem(409, "settled", "This does not wait any more.", fix="Look at it again.")
     if intent.hash != hash_:
@@ -125,16 +128,16 @@ async def _decide(
         principal=who.name,
         errand=Errand(intent.id, decision, who.name, arguments or {}),
     )
-    about(turn=incoming.turn)
+    add_log_context(turn=incoming.turn)
     result = await services.turns.take(incoming, setup)
     if is_lost(result):
-        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
+        return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
     await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
-    return answer({"approval": shown(after, services.clock.now()), "turn": turn_shown(result)})
+    return to_response({"approval": describe_approval(after, services.clock.now()), "turn": describe_turn(result)})
 
 
-def shown(row: Approval, now: datetime) -> dict[str, Any]:
+def describe_approval(row: Approval, now: datetime) -> dict[str, Any]:
     intent = row.intent
     state: str = "expired" if intent.state == "pending" and intent.expires_at <= now else intent.state
     return {
@@ -149,8 +152,8 @@ def shown(row: Approval, now: datetime) -> dict[str, Any]:
         "policy_version": intent.policy_version,
         "asked_by": intent.principal,
         "state": state,
-        "created_at": when(intent.created_at),
-        "expires_at": when(intent.expires_at),
+        "created_at": format_time(intent.created_at),
+        "expires_at": format_time(intent.expires_at),
         "settled_by": row.settled_by,
-        "settled_at": when(row.settled_at),
+        "settled_at": format_time(row.settled_at),
     }

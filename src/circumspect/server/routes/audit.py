@@ -18,16 +18,16 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from circumspect.audit.auditor import Auditor, line_of
-from circumspect.audit.summary import Summary
+from circumspect.audit.summary import AuditSummary
 from circumspect.audit.tool_defs import Specs, Toolbox
-from circumspect.audit.transcript_files import Problem as Unreadable
+from circumspect.audit.transcript_files import TranscriptProblem as Unreadable
 from circumspect.audit.transcript_files import read_stream
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import Caller, caller, services_of
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import about, read_json
-from circumspect.server.responses import KEY, described, resource
+from circumspect.server.request_log import add_log_context, read_json
+from circumspect.server.responses import KEY, describe_route, resource
 from circumspect.server.schemas.audit import AuditGiven
 from circumspect.server.stores import policies
 from circumspect.stores.codec import dumps
@@ -54,7 +54,7 @@ _OPENAPI = {
 
 @router.post(
     "/v1/audit",
-    **described(
+    **describe_route(
         None,
         400,
         413,
@@ -73,17 +73,17 @@ _OPENAPI = {
 async def audit(request: Request, who: Auditing) -> Response:
     """What would have been held in conversations of an agent, and why."""
     services = services_of(request)
-    about(tenant=who.tenant)
-    lines, text = await _given(request)
+    add_log_context(tenant=who.tenant)
+    lines, text = await _read_body(request)
     stored = await services.store.tx(policies.current, who.tenant) if text is None else None
     specs = await services.store.tool_specs(who.tenant)
     text = stored.text if stored else None if text == "guess" else text
     async with services.computing:
-        found = await asyncio.to_thread(_audited, lines, text, specs, services.clock.now(), who.tenant)
+        found = await asyncio.to_thread(_audit_lines, lines, text, specs, services.clock.now(), who.tenant)
     return Response(found, media_type=LINES)
 
 
-async def _given(request: Request) -> tuple[bytes, str | None]:
+async def _read_body(request: Request) -> tuple[bytes, str | None]:
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in (LINES, "application/jsonl"):
@@ -103,11 +103,11 @@ async def _given(request: Request) -> tuple[bytes, str | None]:
     return "".join(f"{dumps(one)}\n" for one in given.transcripts).encode(), given.policy
 
 
-def _audited(lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId) -> bytes:
+def _audit_lines(lines: bytes, text: str | None, specs: Specs, now: datetime, tenant: TenantId) -> bytes:
     policy: Policy | None = load(text, name=f"policy of {tenant}") if text is not None else None
-    auditor, summary, out = Auditor(policy, specs or None, now=now), Summary(), io.BytesIO()
+    auditor, summary, out = Auditor(policy, specs or None, now=now), AuditSummary(), io.BytesIO()
     for one in read_stream(io.BytesIO(lines), "transcripts", folder=None, lines=True, toolbox=Toolbox()):
-        rows: Any = (one,) if isinstance(one, Unreadable) else auditor.of(one)
+        rows: Any = (one,) if isinstance(one, Unreadable) else auditor.audit_transcript(one)
         for row in rows:
             summary.add(row)
             out.write(line_of(row))

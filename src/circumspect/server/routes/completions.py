@@ -15,34 +15,34 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Depends, Header, Request
+from fastapi import Header, Request
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, ToolError
 from circumspect.policy.arguments import validator
 from circumspect.server import client_chats
-from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.openai_format import (
     ChatRequest,
     chunk,
     completion,
     extension,
     finish,
-    reply_said,
+    make_reply_message,
+    read_chat,
     specs_of,
-    talk_of,
     tool_calls,
     usage,
     with_error,
 )
 from circumspect.server.problems import HttpProblem, body_of, response_to
-from circumspect.server.request_log import StrictRoute, about
-from circumspect.server.responses import KEY, answer, described, resource, written
+from circumspect.server.request_log import StrictRoute, add_log_context
+from circumspect.server.responses import KEY, describe_route, encode_json, resource, to_response
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
-from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, lost_body
-from circumspect.values import Entry, Incoming, Json, Results, ToolSpec, TurnId, TurnResult
-from circumspect.work import Setup
+from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, describe_lost_turn
+from circumspect.values import ClientResults, Incoming, JournalEntry, Json, ToolSpec, TurnId, TurnResult
+from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 
@@ -53,34 +53,33 @@ class OpenAIRoute(StrictRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
-        async def told(request: Request) -> Response:
+        async def answer_as_openai(request: Request) -> Response:
             try:
                 return await handler(request)
             except Exception as error:
                 response = await response_to(request, error)
                 body, status = orjson.loads(response.body), response.status_code
                 kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-                return answer(with_error(body, status), status, kept)
+                return to_response(with_error(body, status), status, kept)
 
-        return told
+        return answer_as_openai
 
 
 router = resource("openai", OpenAIRoute)
-Chatting = Annotated[Caller, Depends(caller("chat"))]
 MODEL = "circumspect"
 
 
-@router.get("/v1/models", **described(None, 404, security=KEY, responses={200: {"description": "The models."}}))
-async def list_models(request: Request, who: Chatting) -> Response:
+@router.get("/v1/models", **describe_route(None, 404, security=KEY, responses={200: {"description": "The models."}}))
+async def list_models(request: Request, who: ChatCaller) -> Response:
     """One model: the tenant's agent."""
     setup = await services_of(request).directory.setup(who.tenant)
     shown = {"id": MODEL, "object": "model", "created": 0, "owned_by": who.tenant, "behind": setup.ports.model.name}
-    return answer({"object": "list", "data": [shown]})
+    return to_response({"object": "list", "data": [shown]})
 
 
 @router.post(
     "/v1/chat/completions",
-    **described(
+    **describe_route(
         None,
         400,
         404,
@@ -96,7 +95,7 @@ async def list_models(request: Request, who: Chatting) -> Response:
 )
 async def create_chat_completion(
     request: Request,
-    who: Chatting,
+    who: ChatCaller,
     given: ChatRequest,
     key: Annotated[
         str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
@@ -107,14 +106,14 @@ async def create_chat_completion(
     services = services_of(request)
     if given.model not in (MODEL, who.tenant):
         raise HttpProblem(404, "model_not_found", "There is no such model.", fix=f"Use the model '{MODEL}'.")
-    talk = talk_of(given)
+    talk = read_chat(given)
     if not talk.newest:
         raise _invalid("The last message has to be the user's or a tool's.", "Add what the user said.")
     setup = _with_clients_tools(await services.directory.setup(who.tenant), given)
-    sender = client_chats.Sender(who.tenant, who.key, given.user)
-    thread = await client_chats.find(services, setup, sender, talk, _named(given, named), key)
+    sender = client_chats.ChatSender(who.tenant, who.key, given.user)
+    thread = await client_chats.find(services, setup, sender, talk, _pick_conversation_id(given, named), key)
     # Either the user's new words, or what the client's tools returned.
-    errand = Results(thread.returned) if talk.results and not talk.text else None
+    errand = ClientResults(thread.returned) if talk.results and not talk.text else None
     incoming = Incoming(
         tenant=who.tenant,
         conversation=thread.conversation,
@@ -129,11 +128,11 @@ async def create_chat_completion(
         instructions=talk.instructions,
         returned=() if errand else thread.returned,
     )
-    about(tenant=who.tenant, turn=incoming.turn)
+    add_log_context(tenant=who.tenant, turn=incoming.turn)
 
     async def after(result: TurnResult) -> None:
         if result.turn == incoming.turn and not is_lost(result):
-            said = (*talk.earlier, *talk.newest, reply_said(result))
+            said = (*talk.earlier, *talk.newest, make_reply_message(result))
             await client_chats.remember(services, sender, said, result)
 
     created = int(services.clock.now().timestamp())
@@ -144,8 +143,8 @@ async def create_chat_completion(
         return StreamingResponse(chunks.events(), media_type="text/event-stream", headers=HEADERS)
     result = await services.turns.take(incoming, setup, after)
     if is_lost(result):
-        return answer(with_error(lost_body(result), 503), 503, headers={"Retry-After": "2"})
-    return answer(completion(result, given.model, created))
+        return to_response(with_error(describe_lost_turn(result), 503), 503, headers={"Retry-After": "2"})
+    return to_response(completion(result, given.model, created))
 
 
 class ClientTools:
@@ -164,7 +163,7 @@ class ClientTools:
         return None
 
 
-def _with_clients_tools(setup: Setup, given: ChatRequest) -> Setup:
+def _with_clients_tools(setup: TurnSetup, given: ChatRequest) -> TurnSetup:
     if not given.tools and given.tool_choice != "none":
         if any(message.role == "tool" for message in given.messages):
             raise _invalid("There are tool results, and no tools.", "Send the same `tools` as before.")
@@ -176,7 +175,7 @@ def _with_clients_tools(setup: Setup, given: ChatRequest) -> Setup:
     return replace(setup, tenant=replace(setup.tenant, tools=None), ports=replace(setup.ports, tools=tools))
 
 
-def _named(given: ChatRequest, header: str | None) -> str | None:
+def _pick_conversation_id(given: ChatRequest, header: str | None) -> str | None:
     named = (given.metadata or {}).get("conversation_id") or header
     unknown = sorted((given.metadata or {}).keys() - {"conversation_id"})
     if unknown:
@@ -203,7 +202,7 @@ class Chunks:
     def _put(self, delta: Mapping[str, Any], **more: Any) -> None:
         self._queue.put_nowait(chunk(self._turn, self._model, self._created, delta, **more))
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: JournalEntry) -> None:
         """What happens inside is not for a chat client."""
 
     def text(self, piece: str) -> None:
@@ -219,7 +218,7 @@ class Chunks:
             broken = CircumspectError("The turn was broken off.", fix="Send it again with the same Idempotency-Key.")
             self._wrong(body_of(error if isinstance(error, CircumspectError) else broken))
         elif is_lost(result := task.result()):
-            self._wrong(lost_body(result))
+            self._wrong(describe_lost_turn(result))
         else:
             self._finish(result)
         self._queue.put_nowait(None)
@@ -248,4 +247,4 @@ class Chunks:
             if item is None:
                 yield b"data: [DONE]\n\n"
                 return
-            yield b"data: " + written(item).strip() + b"\n\n"
+            yield b"data: " + encode_json(item).strip() + b"\n\n"

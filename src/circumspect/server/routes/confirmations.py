@@ -7,27 +7,24 @@ here.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import sqlalchemy as sa
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
-from circumspect.server.access import Caller, caller, services_of
+from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.request_log import about
-from circumspect.server.responses import KEY, IdPath, described, resource
-from circumspect.server.routes.conversations import Key, answered, turn_shown, wants_events
+from circumspect.server.request_log import add_log_context
+from circumspect.server.responses import KEY, IdPath, describe_route, resource
+from circumspect.server.routes.conversations import TurnIdempotencyKey, describe_turn, to_turn_response, wants_events
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.schemas.conversations import TurnShown
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores.people import get_conversation
 from circumspect.stores.tables import intents
-from circumspect.values import ConversationId, Decided, Incoming, IntentId, TenantId, TurnId
+from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId
 
 router = resource("conversations")
-Chatting = Annotated[Caller, Depends(caller("chat"))]
 USER = "user"
 """Who a user is to the rules, as in a message of theirs."""
 
@@ -44,10 +41,10 @@ _STREAMED = {
 
 @router.post(
     "/v1/conversations/{conversation_id}/confirmations",
-    **described(None, 400, 404, security=KEY, responses=_STREAMED),
+    **describe_route(None, 400, 404, security=KEY, responses=_STREAMED),
 )
 async def confirm(
-    request: Request, who: Chatting, conversation_id: IdPath, given: Confirmation, key: Key = None
+    request: Request, who: ChatCaller, conversation_id: IdPath, given: Confirmation, key: TurnIdempotencyKey = None
 ) -> Response:
     """Answer a question that waits for the user's yes (`pending` of kind `confirmation`)."""
     services = services_of(request)
@@ -56,9 +53,9 @@ async def confirm(
     if wants_events(request):
         stream = Stream()
         task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(lambda done: stream.end(done, turn_shown))
+        task.add_done_callback(lambda done: stream.end(done, describe_turn))
         return stream.response(incoming)
-    return answered(await services.turns.take(incoming, setup))
+    return to_turn_response(await services.turns.take(incoming, setup))
 
 
 async def decision(
@@ -66,7 +63,7 @@ async def decision(
 ) -> Incoming:
     """The user's decision on its way in; a question that is not there, or not the user's, is not found."""
     conversation, intent = ConversationId(conversation_id), IntentId(given.intent_id)
-    await services.store.tx(_the_users, tenant, conversation, intent)
+    await services.store.tx(_require_users_question, tenant, conversation, intent)
     incoming = Incoming(
         tenant=tenant,
         conversation=conversation,
@@ -75,13 +72,15 @@ async def decision(
         at=services.clock.now(),
         key=key,
         principal=USER,
-        errand=Decided(intent, given.decision, USER),
+        errand=PersonDecision(intent, given.decision, USER),
     )
-    about(tenant=tenant, turn=incoming.turn)
+    add_log_context(tenant=tenant, turn=incoming.turn)
     return incoming
 
 
-def _the_users(connection: sa.Connection, tenant: TenantId, conversation: ConversationId, intent: IntentId) -> None:
+def _require_users_question(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, intent: IntentId
+) -> None:
     get_conversation(connection, frozenset({tenant}), conversation)
     query = sa.select(intents.c.id).where(
         intents.c.id == intent,

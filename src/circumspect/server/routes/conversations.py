@@ -9,31 +9,36 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Header, Query, Request
+from fastapi import Header, Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    ChatCaller,
+    ReaderPrincipal,
+    services_of,
+)
 from circumspect.server.problems import HttpProblem
-from circumspect.server.request_log import about
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     KEY,
-    Action,
     After,
     IdPath,
-    Limit,
-    TenantQuery,
+    LoggedAction,
+    PageLimit,
+    TenantFilter,
     action,
-    answer,
-    described,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     needs_one_of,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
 from circumspect.server.running_turns import is_lost
-from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.conversations import (
     ConversationShown,
     MessageShown,
@@ -42,16 +47,13 @@ from circumspect.server.schemas.conversations import (
     TurnShown,
 )
 from circumspect.server.stores import privacy
-from circumspect.server.streams import Stream, lost_body
+from circumspect.server.streams import Stream, describe_lost_turn
 from circumspect.stores import people
-from circumspect.stores.people import Conversation, NotThere, get_conversation, list_conversations
+from circumspect.stores.people import NotThere, StoredConversation, get_conversation, list_conversations
 from circumspect.values import ConversationId, Incoming, Message, TurnId, TurnResult
 
 router = resource("conversations")
-Chatting = Annotated[Caller, Depends(caller("chat"))]
-Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
-Deleting = Annotated[Principal, Depends(either("admin", ("admin",)))]
-Key = Annotated[
+TurnIdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
@@ -63,11 +65,11 @@ Key = Annotated[
 ]
 
 
-@router.post("/v1/conversations", **described(ConversationShown, 400, 404, status=201, security=KEY))
-async def create_conversation(request: Request, who: Chatting, given: NewConversation) -> Response:
+@router.post("/v1/conversations", **describe_route(ConversationShown, 400, 404, status=201, security=KEY))
+async def create_conversation(request: Request, who: ChatCaller, given: NewConversation) -> Response:
     """Begin a conversation. With an id of your own that is known already, you get that conversation."""
     services = services_of(request)
-    about(tenant=who.tenant)
+    add_log_context(tenant=who.tenant)
     setup = await services.directory.setup(who.tenant)
     id_ = ConversationId(given.id or services.ids.new("conv"))
     made = await services.store.tx(
@@ -79,44 +81,48 @@ async def create_conversation(request: Request, who: Chatting, given: NewConvers
         person=given.person,
         language=given.language,
     )
-    return answer(_shown(made), 201)
+    return to_response(_describe_conversation(made), 201)
 
 
-@router.get("/v1/conversations", **described(Page[ConversationShown], 404))
+@router.get("/v1/conversations", **describe_route(AnswerPage[ConversationShown], 404))
 async def list_conversations_(
     request: Request,
-    who: Reading,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     person: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")] = None,
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """The most recently used first."""
     needs_one_of(who, "chat", "read")
     store = services_of(request).store
-    rows = await store.tx(list_conversations, visible(who, tenant), page_after(after), limit + 1, person=person)
-    return answer(paged(rows, limit, _shown, lambda row: (row.updated_at, row.id)))
+    rows = await store.tx(
+        list_conversations, find_visible_tenants(who, tenant), page_after(after), limit + 1, person=person
+    )
+    return to_response(make_page(rows, limit, _describe_conversation, lambda row: (row.updated_at, row.id)))
 
 
-@router.get("/v1/conversations/{conversation_id}", **described(ConversationShown, 404))
+@router.get("/v1/conversations/{conversation_id}", **describe_route(ConversationShown, 404))
 async def get_conversation_(
-    request: Request, who: Reading, conversation_id: IdPath, tenant: TenantQuery = None
+    request: Request, who: ReaderPrincipal, conversation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """One conversation."""
     needs_one_of(who, "chat", "read")
-    found = await services_of(request).store.tx(get_conversation, visible(who, tenant), ConversationId(conversation_id))
-    return answer(_shown(found))
+    found = await services_of(request).store.tx(
+        get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id)
+    )
+    return to_response(_describe_conversation(found))
 
 
-@router.delete("/v1/conversations/{conversation_id}", **described(None, 404, 409, status=204))
+@router.delete("/v1/conversations/{conversation_id}", **describe_route(None, 404, 409, status=204))
 async def delete_conversation(
-    request: Request, who: Deleting, conversation_id: IdPath, tenant: TenantQuery = None
+    request: Request, who: AdminPrincipal, conversation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """Delete a conversation with everything that was said, thought and done in it. Usage stays counted."""
     services = services_of(request)
     await services.store.tx(
         _delete,
-        visible(who, tenant),
+        find_visible_tenants(who, tenant),
         ConversationId(conversation_id),
         action(services, who.name, "delete_conversation"),
     )
@@ -142,10 +148,10 @@ _STREAMED = {
 
 
 @router.post(
-    "/v1/conversations/{conversation_id}/messages", **described(None, 400, 404, security=KEY, responses=_STREAMED)
+    "/v1/conversations/{conversation_id}/messages", **describe_route(None, 400, 404, security=KEY, responses=_STREAMED)
 )
 async def send_message(
-    request: Request, who: Chatting, conversation_id: IdPath, given: NewMessage, key: Key = None
+    request: Request, who: ChatCaller, conversation_id: IdPath, given: NewMessage, key: TurnIdempotencyKey = None
 ) -> Response:
     """Say something as the user, and get the agent's answer. Messages to one conversation are answered in order."""
     services = services_of(request)
@@ -166,22 +172,22 @@ async def send_message(
         person=given.person,
         language=given.language,
     )
-    about(tenant=who.tenant, turn=incoming.turn)
+    add_log_context(tenant=who.tenant, turn=incoming.turn)
     if wants_events(request):
         stream = Stream()
         task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(lambda done: stream.end(done, turn_shown))
+        task.add_done_callback(lambda done: stream.end(done, describe_turn))
         return stream.response(incoming)
     result = await services.turns.take(incoming, setup)
-    return answered(result)
+    return to_turn_response(result)
 
 
-@router.get("/v1/conversations/{conversation_id}/messages", **described(Page[MessageShown], 404))
+@router.get("/v1/conversations/{conversation_id}/messages", **describe_route(AnswerPage[MessageShown], 404))
 async def list_messages(
     request: Request,
-    who: Reading,
+    who: ReaderPrincipal,
     conversation_id: IdPath,
-    tenant: TenantQuery = None,
+    tenant: TenantFilter = None,
     internal: Annotated[
         bool, Query(description="Also what was thought and decided: scope `read`, or operators.")
     ] = False,
@@ -193,12 +199,12 @@ async def list_messages(
     """What was said, oldest first."""
     needs_one_of(who, *(("read",) if internal else ("chat", "read")))
     store = services_of(request).store
-    found = await store.tx(get_conversation, visible(who, tenant), ConversationId(conversation_id))
+    found = await store.tx(get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id))
     last = min(int(after), 2**31 - 1) if after else -1
     rows = await store.messages(found.tenant, found.id, internal=internal, after=last, limit=limit + 1)
     kept = rows[:limit]
     following = str(kept[-1].seq) if len(rows) > limit else None
-    return answer({"items": [_said(row, internal) for row in kept], "next": following})
+    return to_response({"items": [_describe_message(row, internal) for row in kept], "next": following})
 
 
 # --- shown ----------------------------------------------------------------------------------------------------------
@@ -208,17 +214,17 @@ def wants_events(request: Request) -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
 
 
-def turn_shown(result: TurnResult) -> dict[str, Any]:
+def describe_turn(result: TurnResult) -> dict[str, Any]:
     return result.to_json()
 
 
-def answered(result: TurnResult) -> Response:
+def to_turn_response(result: TurnResult) -> Response:
     if is_lost(result):
-        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
-    return answer(turn_shown(result))
+        return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
+    return to_response(describe_turn(result))
 
 
-def _shown(row: Conversation) -> dict[str, Any]:
+def _describe_conversation(row: StoredConversation) -> dict[str, Any]:
     return {
         "id": row.id,
         "tenant": row.tenant,
@@ -226,12 +232,12 @@ def _shown(row: Conversation) -> dict[str, Any]:
         "language": row.language,
         "person": row.person,
         "paused_by": row.paused_by,
-        "created_at": when(row.created_at),
-        "updated_at": when(row.updated_at),
+        "created_at": format_time(row.created_at),
+        "updated_at": format_time(row.updated_at),
     }
 
 
-def _said(row: Message, internal: bool) -> dict[str, Any]:
+def _describe_message(row: Message, internal: bool) -> dict[str, Any]:
     by = {"user": "user", "internal": "system"}.get(row.role) or (
         "person" if row.meta.get("by") == "person" else "agent"
     )
@@ -241,7 +247,7 @@ def _said(row: Message, internal: bool) -> dict[str, Any]:
         "role": row.role,
         "kind": row.kind,
         "content": row.content,
-        "at": when(row.at),
+        "at": format_time(row.at),
         "by": by,
     }
     if internal:
@@ -252,7 +258,9 @@ def _said(row: Message, internal: bool) -> dict[str, Any]:
 # --- deletion -------------------------------------------------------------------------------------------------------
 
 
-def _delete(connection: sa.Connection, tenants: people.Tenants, conversation: ConversationId, change: Action) -> None:
+def _delete(
+    connection: sa.Connection, tenants: people.VisibleTenants, conversation: ConversationId, change: LoggedAction
+) -> None:
     found = get_conversation(connection, tenants, conversation)
     privacy.forget(connection, found.tenant, conversation)
     change.log(connection, found.tenant, conversation)

@@ -6,33 +6,41 @@ kept beside it, becomes a label to optimise prompts on, and is deleted with the 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from circumspect.lab.optimise.dataset import part_of
-from circumspect.server.access import Principal, either, services_of
+from circumspect.server.access import ReviewerPrincipal, services_of
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.request_log import about
-from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, resource, visible, when
+from circumspect.server.request_log import add_log_context
+from circumspect.server.responses import (
+    IdPath,
+    TenantFilter,
+    action,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    resource,
+    to_response,
+)
 from circumspect.server.schemas.corrections import CorrectionGiven, CorrectionShown
 from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import epoch
 from circumspect.stores.corrections import Correction
 
 router = resource("evaluations")
-Judging = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
 
 
-@router.post("/v1/evaluations/{evaluation_id}/corrections", **described(CorrectionShown, 400, 404, status=201))
+@router.post("/v1/evaluations/{evaluation_id}/corrections", **describe_route(CorrectionShown, 400, 404, status=201))
 async def correct_verdict(
-    request: Request, who: Judging, evaluation_id: IdPath, given: CorrectionGiven, tenant: TenantQuery = None
+    request: Request, who: ReviewerPrincipal, evaluation_id: IdPath, given: CorrectionGiven, tenant: TenantFilter = None
 ) -> Response:
     """Say what a verdict should have been, or that it is right."""
     services = services_of(request)
-    seen, now = visible(who, tenant), services.clock.now()
+    seen, now = find_visible_tenants(who, tenant), services.clock.now()
     change = action(services, who.name, "correct_verdict")
 
     def body(connection: sa.Connection) -> Correction:
@@ -58,8 +66,8 @@ async def correct_verdict(
         return one
 
     said = await services.store.tx(body)
-    about(tenant=said.tenant)
-    return answer(shown(said), 201)
+    add_log_context(tenant=said.tenant)
+    return to_response(describe_correction(said), 201)
 
 
 def _result(connection: sa.Connection, found: reviews.Evaluation, criterion: str) -> Any:
@@ -76,7 +84,7 @@ def _result(connection: sa.Connection, found: reviews.Evaluation, criterion: str
     return result
 
 
-def shown(one: Correction) -> dict[str, Any]:
+def describe_correction(one: Correction) -> dict[str, Any]:
     return {
         "tenant": one.tenant,
         "evaluation_id": one.evaluation,
@@ -84,5 +92,5 @@ def shown(one: Correction) -> dict[str, Any]:
         "verdict": one.verdict,
         "status": one.status,
         "why": one.why or None,
-        "at": when(one.at),
+        "at": format_time(one.at),
     }

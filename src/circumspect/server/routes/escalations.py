@@ -7,65 +7,65 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import NotPermitted, Principal, either, services_of
-from circumspect.server.request_log import about
+from circumspect.server.access import NotPermitted, OperatorPrincipal, Principal, ReviewerPrincipal, services_of
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     After,
     IdPath,
-    Limit,
-    TenantQuery,
+    PageLimit,
+    TenantFilter,
     action,
-    answer,
-    described,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
-from circumspect.server.schemas.bodies import Page
-from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, Said
+from circumspect.server.schemas.bodies import AnswerPage
+from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, ReplyShown
 from circumspect.stores import people
 from circumspect.stores.people import EscalationRow
 from circumspect.values import ConversationId, JsonObject, TurnId
 
 router = resource("escalations")
-Looking = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
-Working = Annotated[Principal, Depends(either("manage", ("operator",)))]
 AwayFrom = Annotated[
     str | None,
     Query(min_length=1, max_length=200, description="Administrators: the colleague from whom it is taken."),
 ]
 
 
-@router.get("/v1/escalations", **described(Page[EscalationShown], 404))
+@router.get("/v1/escalations", **describe_route(AnswerPage[EscalationShown], 404))
 async def list_escalations(
     request: Request,
-    who: Looking,
-    tenant: TenantQuery = None,
+    who: ReviewerPrincipal,
+    tenant: TenantFilter = None,
     state: Annotated[
         Literal["open", "taken", "resolved"] | None, Query(description="Only those in this state.")
     ] = None,
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
     store = services_of(request).store
-    rows = await store.tx(people.list_escalations, visible(who, tenant), state, page_after(after), limit + 1)
-    return answer(paged(rows, limit, shown, lambda row: (row.created_at, row.id)))
+    rows = await store.tx(
+        people.list_escalations, find_visible_tenants(who, tenant), state, page_after(after), limit + 1
+    )
+    return to_response(make_page(rows, limit, describe_escalation, lambda row: (row.created_at, row.id)))
 
 
-@router.post("/v1/conversations/{conversation_id}/take", **described(EscalationShown, 404, 409))
+@router.post("/v1/conversations/{conversation_id}/take", **describe_route(EscalationShown, 404, 409))
 async def take_conversation(
-    request: Request, who: Working, conversation_id: IdPath, tenant: TenantQuery = None
+    request: Request, who: OperatorPrincipal, conversation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """Take over a conversation that the agent did not hand over. It is then an escalation of yours: reply, hand it back
     and resolve it there."""
     services = services_of(request)
-    id_, now, seen = services.ids.new("esc"), services.clock.now(), visible(who, tenant)
+    id_, now, seen = services.ids.new("esc"), services.clock.now(), find_visible_tenants(who, tenant)
     change = action(services, who.name, "take_over")
 
     def body(connection: sa.Connection) -> EscalationRow:
@@ -74,20 +74,20 @@ async def take_conversation(
         return row
 
     row = await services.store.tx(body)
-    about(tenant=row.tenant)
-    return answer(shown(row))
+    add_log_context(tenant=row.tenant)
+    return to_response(describe_escalation(row))
 
 
-@router.get("/v1/escalations/{escalation_id}", **described(EscalationShown, 404))
-async def get_escalation(request: Request, who: Looking, escalation_id: IdPath) -> Response:
+@router.get("/v1/escalations/{escalation_id}", **describe_route(EscalationShown, 404))
+async def get_escalation(request: Request, who: ReviewerPrincipal, escalation_id: IdPath) -> Response:
     """One escalation."""
-    row = await services_of(request).store.tx(people.get_escalation, visible(who, None), escalation_id)
-    return answer(shown(row))
+    row = await services_of(request).store.tx(people.get_escalation, find_visible_tenants(who, None), escalation_id)
+    return to_response(describe_escalation(row))
 
 
-@router.post("/v1/escalations/{escalation_id}/take", **described(EscalationShown, 404, 409))
+@router.post("/v1/escalations/{escalation_id}/take", **describe_route(EscalationShown, 404, 409))
 async def take_escalation(
-    request: Request, who: Working, escalation_id: IdPath, away_from: AwayFrom = None
+    request: Request, who: OperatorPrincipal, escalation_id: IdPath, away_from: AwayFrom = None
 ) -> Response:
     """Take the conversation over: the agent is silent until you hand it back or resolve the escalation."""
     if away_from is not None and not (who.operator and who.operator.role == "admin"):
@@ -95,56 +95,58 @@ async def take_escalation(
     now = services_of(request).clock.now()
 
     def take(connection: sa.Connection, row: EscalationRow) -> None:
-        people.take_over(connection, visible(who, None), row.id, who.name, now, away_from)
+        people.take_over(connection, find_visible_tenants(who, None), row.id, who.name, now, away_from)
 
-    return await _acted(request, who, escalation_id, "take_over", take, {"from": away_from} if away_from else {})
+    return await _act_and_log(request, who, escalation_id, "take_over", take, {"from": away_from} if away_from else {})
 
 
-@router.post("/v1/escalations/{escalation_id}/hand-back", **described(EscalationShown, 404, 409))
-async def hand_back_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+@router.post("/v1/escalations/{escalation_id}/hand-back", **describe_route(EscalationShown, 404, 409))
+async def hand_back_escalation(request: Request, who: OperatorPrincipal, escalation_id: IdPath) -> Response:
     """Let the agent answer again. The escalation stays yours until it is resolved."""
-    return await _acted(
+    return await _act_and_log(
         request,
         who,
         escalation_id,
         "hand_back",
         lambda connection, row: people.hand_back(
-            connection, visible(who, None), row.tenant, row.conversation, who.name
+            connection, find_visible_tenants(who, None), row.tenant, row.conversation, who.name
         ),
     )
 
 
-@router.post("/v1/escalations/{escalation_id}/resolve", **described(EscalationShown, 404, 409))
-async def resolve_escalation(request: Request, who: Working, escalation_id: IdPath) -> Response:
+@router.post("/v1/escalations/{escalation_id}/resolve", **describe_route(EscalationShown, 404, 409))
+async def resolve_escalation(request: Request, who: OperatorPrincipal, escalation_id: IdPath) -> Response:
     """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
     now = services_of(request).clock.now()
-    return await _acted(
-        request, who, escalation_id, "resolve", lambda connection, row: _resolved(connection, who, row, now)
+    return await _act_and_log(
+        request, who, escalation_id, "resolve", lambda connection, row: _resolve(connection, who, row, now)
     )
 
 
-@router.post("/v1/escalations/{escalation_id}/reply", **described(Said, 400, 404, 409, status=201))
-async def reply_to_escalation(request: Request, who: Working, escalation_id: IdPath, given: PersonsReply) -> Response:
+@router.post("/v1/escalations/{escalation_id}/reply", **describe_route(ReplyShown, 400, 404, 409, status=201))
+async def reply_to_escalation(
+    request: Request, who: OperatorPrincipal, escalation_id: IdPath, given: PersonsReply
+) -> Response:
     """Answer the user as a person. You have to have taken the conversation over."""
     services = services_of(request)
     turn, now = TurnId(services.ids.new("turn")), services.clock.now()
     change = action(services, who.name, "reply")
 
     def body(connection: sa.Connection) -> dict[str, Any]:
-        seen = visible(who, None)
+        seen = find_visible_tenants(who, None)
         row = people.get_escalation(connection, seen, escalation_id)
         seq = people.person_says(connection, seen, row.tenant, row.conversation, who.name, given.content, turn, now)
         change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
         return {"seq": seq, "conversation_id": row.conversation}
 
-    return answer(await services.store.tx(body), 201)
+    return to_response(await services.store.tx(body), 201)
 
 
-def _resolved(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
-    people.resolve(connection, visible(who, None), row.id, who.name, now)
+def _resolve(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
+    people.resolve(connection, find_visible_tenants(who, None), row.id, who.name, now)
 
 
-async def _acted(
+async def _act_and_log(
     request: Request,
     who: Principal,
     escalation: str,
@@ -157,17 +159,17 @@ async def _acted(
     change = action(services, who.name, did)
 
     def body(connection: sa.Connection) -> EscalationRow:
-        row = people.get_escalation(connection, visible(who, None), escalation)
+        row = people.get_escalation(connection, find_visible_tenants(who, None), escalation)
         act(connection, row)
         change.log(connection, row.tenant, row.id, {"conversation": row.conversation, **(detail or {})})
-        return people.get_escalation(connection, visible(who, None), escalation)
+        return people.get_escalation(connection, find_visible_tenants(who, None), escalation)
 
     row = await services.store.tx(body)
-    about(tenant=row.tenant)
-    return answer(shown(row))
+    add_log_context(tenant=row.tenant)
+    return to_response(describe_escalation(row))
 
 
-def shown(row: EscalationRow) -> dict[str, Any]:
+def describe_escalation(row: EscalationRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "tenant": row.tenant,
@@ -178,9 +180,9 @@ def shown(row: EscalationRow) -> dict[str, Any]:
         "summary": row.summary,
         "suggestion": row.suggestion,
         "state": row.state,
-        "created_at": when(row.created_at),
+        "created_at": format_time(row.created_at),
         "taken_by": row.taken_by,
-        "taken_at": when(row.taken_at),
+        "taken_at": format_time(row.taken_at),
         "resolved_by": row.resolved_by,
-        "resolved_at": when(row.resolved_at),
+        "resolved_at": format_time(row.resolved_at),
     }

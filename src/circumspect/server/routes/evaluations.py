@@ -11,34 +11,40 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Header, Query, Request
+from fastapi import Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from circumspect.review.service import read_request, stored_documents
-from circumspect.review.values import ControllerName, shortened
-from circumspect.server.access import Caller, Principal, caller, either, services_of
+from circumspect.review.service import load_stored_documents, read_request
+from circumspect.review.values import ControllerName, shorten
+from circumspect.server.access import (
+    AdminPrincipal,
+    ChatCaller,
+    Principal,
+    ReaderPrincipal,
+    services_of,
+)
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.request_log import about
+from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     KEY,
-    Action,
     After,
     IdPath,
-    Limit,
-    TenantQuery,
+    LoggedAction,
+    PageLimit,
+    TenantFilter,
     action,
-    answer,
-    described,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     needs_one_of,
     one_tenant,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
-from circumspect.server.routes.corrections import shown as shown_correction
-from circumspect.server.schemas.bodies import Page
+from circumspect.server.routes.corrections import describe_correction as shown_correction
+from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
@@ -49,12 +55,9 @@ from circumspect.stores.reviews import Evaluation
 from circumspect.values import TenantId
 
 router = resource("evaluations")
-Asking = Annotated[Caller, Depends(caller("chat"))]
-Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
-Deleting = Annotated[Principal, Depends(either("admin", ("admin",)))]
 CaseId = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^\x00]*$", description="The case's id.")]
 Trace = Annotated[bool, Query(description="Also how each verdict came about: scope `read`, or operators.")]
-Key = Annotated[
+EvaluationIdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
@@ -67,16 +70,18 @@ Key = Annotated[
 POLL_SECONDS = 0.3
 
 
-@router.post("/v1/evaluations", **described(EvaluationShown, 400, 404, 413, status=202, security=KEY))
-async def create_evaluation(request: Request, who: Asking, given: NewEvaluation, key: Key = None) -> Response:
+@router.post("/v1/evaluations", **describe_route(EvaluationShown, 400, 404, 413, status=202, security=KEY))
+async def create_evaluation(
+    request: Request, who: ChatCaller, given: NewEvaluation, key: EvaluationIdempotencyKey = None
+) -> Response:
     """Check a case. The answer comes at once; the results at `GET /v1/evaluations/{id}` and as events."""
     services = services_of(request)
-    about(tenant=who.tenant)
+    add_log_context(tenant=who.tenant)
     model = await reviewing_model(services, who.tenant)
     if given.controller == "react" and model is None:
         raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
     sent = given.model_dump(exclude_none=True)
-    stored = await stored_documents(services.store, who.tenant, sent)
+    stored = await load_stored_documents(services.store, who.tenant, sent)
     async with services.computing:
         work = await asyncio.to_thread(read_request, sent, stored)
     under = await services.experimenting.case(who.tenant, work.case.id) if given.controller == "auto" else None
@@ -94,42 +99,44 @@ async def create_evaluation(request: Request, who: Asking, given: NewEvaluation,
         client_key=key,
     )
     services.evaluations.start(who.tenant, made.id, model)
-    return answer(_shown(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
+    return to_response(_describe_evaluation(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
 
 
-@router.get("/v1/evaluations", **described(Page[EvaluationShown], 404))
+@router.get("/v1/evaluations", **describe_route(AnswerPage[EvaluationShown], 404))
 async def list_evaluations(
     request: Request,
-    who: Reading,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     case: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
     needs_one_of(who, "chat", "read")
     store = services_of(request).store
-    rows = await store.tx(reviews.listed, visible(who, tenant), page_after(after), limit + 1, case)
-    return answer(paged(rows, limit, _shown, lambda row: (row.created_at, row.id)))
+    rows = await store.tx(
+        reviews.list_evaluations, find_visible_tenants(who, tenant), page_after(after), limit + 1, case
+    )
+    return to_response(make_page(rows, limit, _describe_evaluation, lambda row: (row.created_at, row.id)))
 
 
-@router.get("/v1/evaluations/{evaluation_id}", **described(EvaluationShown, 404))
+@router.get("/v1/evaluations/{evaluation_id}", **describe_route(EvaluationShown, 404))
 async def get_evaluation(
-    request: Request, who: Reading, evaluation_id: IdPath, tenant: TenantQuery = None, trace: Trace = False
+    request: Request, who: ReaderPrincipal, evaluation_id: IdPath, tenant: TenantFilter = None, trace: Trace = False
 ) -> Response:
     """One evaluation, with the results that there are so far."""
     needs_one_of(who, *(("read",) if trace else ("chat", "read")))
-    found = await _found(request, who, evaluation_id, tenant)
+    found = await _find_evaluation(request, who, evaluation_id, tenant)
     store = services_of(request).store
     rows = await store.tx(reviews.results_of, found.tenant, found.id)
     said = await store.tx(corrections.of, found.tenant, found.id)
     results = [_result(row, trace, said.get(str(row["criterion"]))) for _, row in rows]
-    return answer({**_shown(found), "results": results})
+    return to_response({**_describe_evaluation(found), "results": results})
 
 
 @router.get(
     "/v1/evaluations/{evaluation_id}/events",
-    **described(
+    **describe_route(
         None,
         404,
         responses={
@@ -141,17 +148,19 @@ async def get_evaluation(
     ),
 )
 async def follow_evaluation(
-    request: Request, who: Reading, evaluation_id: IdPath, tenant: TenantQuery = None
+    request: Request, who: ReaderPrincipal, evaluation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """The same as events. Whoever comes late hears everything from the beginning."""
     needs_one_of(who, "chat", "read")
-    found = await _found(request, who, evaluation_id, tenant)
+    found = await _find_evaluation(request, who, evaluation_id, tenant)
     events = _events(services_of(request), found)
     return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)
 
 
-@router.delete("/v1/evaluations", **described(None, 404, status=204))
-async def delete_evaluations(request: Request, who: Deleting, case: CaseId, tenant: TenantQuery = None) -> Response:
+@router.delete("/v1/evaluations", **describe_route(None, 404, status=204))
+async def delete_evaluations(
+    request: Request, who: AdminPrincipal, case: CaseId, tenant: TenantFilter = None
+) -> Response:
     """Delete everything that is known of a case: what was sent, found and thought."""
     services = services_of(request)
     whose = one_tenant(who, tenant)
@@ -159,7 +168,7 @@ async def delete_evaluations(request: Request, who: Deleting, case: CaseId, tena
     return Response(status_code=204)
 
 
-def _forget(connection: sa.Connection, tenant: TenantId, case: str, change: Action) -> None:
+def _forget(connection: sa.Connection, tenant: TenantId, case: str, change: LoggedAction) -> None:
     if not reviews.forget_case(connection, tenant, case):
         raise not_found("case")
     change.log(connection, tenant, case)
@@ -168,10 +177,10 @@ def _forget(connection: sa.Connection, tenant: TenantId, case: str, change: Acti
 # --- shared ---------------------------------------------------------------------------------------------------------
 
 
-async def _found(request: Request, who: Principal, id_: str, tenant: str | None) -> Evaluation:
+async def _find_evaluation(request: Request, who: Principal, id_: str, tenant: str | None) -> Evaluation:
     """The evaluation; taken up again here if nobody works on it."""
     services = services_of(request)
-    found = await services.store.tx(reviews.get, visible(who, tenant), id_)
+    found = await services.store.tx(reviews.get, find_visible_tenants(who, tenant), id_)
     if found is None:
         raise not_found("evaluation")
     if services.evaluations.needs(found):
@@ -180,7 +189,7 @@ async def _found(request: Request, who: Principal, id_: str, tenant: str | None)
 
 
 async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]:
-    yield _event("started", _shown(found))
+    yield _event("started", _describe_evaluation(found))
     seen: set[int] = set()
     quiet = 0.0
     while True:
@@ -196,7 +205,7 @@ async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]
             yield _event("error", {"code": "not_found", "problem": "The evaluation was deleted.", "fix": ""})
             return
         if now.state == "done":
-            yield _event("done", _shown(now))
+            yield _event("done", _describe_evaluation(now))
             return
         if now.state == "failed":
             problem = now.error or "The evaluation failed."
@@ -213,7 +222,7 @@ def _event(name: str, data: object) -> bytes:
     return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
 
 
-def _shown(row: Evaluation) -> dict[str, Any]:
+def _describe_evaluation(row: Evaluation) -> dict[str, Any]:
     return {
         "id": row.id,
         "tenant": row.tenant,
@@ -223,8 +232,8 @@ def _shown(row: Evaluation) -> dict[str, Any]:
         "total": row.total,
         "done": row.done,
         "error": row.error,
-        "created_at": when(row.created_at),
-        "finished_at": when(row.finished_at),
+        "created_at": format_time(row.created_at),
+        "finished_at": format_time(row.finished_at),
     }
 
 
@@ -233,5 +242,5 @@ def _result(row: Mapping[str, Any], trace: bool, correction: Correction | None =
     if correction is not None:
         shown["correction"] = shown_correction(correction)
     if trace:
-        shown["trace"] = [{**step, "text": shortened(step["text"])} for step in row.get("trace", ())]
+        shown["trace"] = [{**step, "text": shorten(step["text"])} for step in row.get("trace", ())]
     return shown

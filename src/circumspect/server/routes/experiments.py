@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
@@ -21,31 +21,31 @@ from circumspect.lab.trials.conducting import (
     change,
     create,
     draft,
-    found,
-    logged,
+    load_experiment,
+    make_log_writer,
+    make_report,
     next_steps,
-    reported,
 )
-from circumspect.lab.trials.experiments import Experiment, of_row
-from circumspect.server.access import NotPermitted, Principal, either, services_of
-from circumspect.server.if_match import CHANGED, ETAG, IfMatch, as_seen, tagged
+from circumspect.lab.trials.experiments import Experiment, from_row
+from circumspect.server.access import AdminPrincipal, NotPermitted, Principal, ReaderPrincipal, services_of
+from circumspect.server.if_match import CHANGED, ETAG, IfMatch, make_etag_header, require_unchanged
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.responses import (
     After,
     IdPath,
-    Limit,
-    TenantQuery,
-    answer,
-    described,
+    PageLimit,
+    TenantFilter,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    make_page,
     needs_one_of,
     one_tenant,
     page_after,
-    paged,
     resource,
-    visible,
-    when,
+    to_response,
 )
-from circumspect.server.schemas.bodies import ID, Page, Problem
+from circumspect.server.schemas.bodies import ID, AnswerPage, ProblemBody
 from circumspect.server.schemas.experiments import (
     ExperimentGiven,
     ExperimentShown,
@@ -61,40 +61,39 @@ from circumspect.stores.shadows import ShadowRow
 from circumspect.values import JsonObject
 
 router = resource("experiments")
-Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
-Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
-TurnPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
 KindQuery = Annotated[str | None, Query(pattern="^(ab|shadow)$", description="Only of this kind.")]
 
 
-def _described(model: Any, *statuses: int, status: int = 200, changes: bool = False) -> dict[str, Any]:
+def _describe_tagged_route(model: Any, *statuses: int, status: int = 200, changes: bool = False) -> dict[str, Any]:
     """As `described`, of an answer that has a tag."""
     responses: dict[int, dict[str, Any]] = {status: {"model": model, "description": "Done.", "headers": ETAG}}
     if changes:
-        responses[412] = {"model": Problem, "description": CHANGED, "headers": ETAG}
-    return described(model, *statuses, status=status, responses=responses)
+        responses[412] = {"model": ProblemBody, "description": CHANGED, "headers": ETAG}
+    return describe_route(model, *statuses, status=status, responses=responses)
 
 
-@router.get("/v1/admin/experiments", **described(Page[ExperimentShown], 404))
+@router.get("/v1/admin/experiments", **describe_route(AnswerPage[ExperimentShown], 404))
 async def list_experiments(
     request: Request,
-    who: Reading,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     kind: KindQuery = None,
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
     needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(
-        experiments.listed, visible(who, tenant), page_after(after), limit + 1, kind
+        experiments.list_experiments, find_visible_tenants(who, tenant), page_after(after), limit + 1, kind
     )
-    return answer(paged(rows, limit, lambda row: shown(of_row(row)), lambda row: (row.created_at, row.id)))
+    return to_response(
+        make_page(rows, limit, lambda row: describe_experiment(from_row(row)), lambda row: (row.created_at, row.id))
+    )
 
 
-@router.post("/v1/admin/experiments", **_described(ExperimentShown, 400, 404, 409, status=201))
+@router.post("/v1/admin/experiments", **_describe_tagged_route(ExperimentShown, 400, 404, 409, status=201))
 async def create_experiment(
-    request: Request, who: Administering, given: ExperimentGiven, tenant: TenantQuery = None
+    request: Request, who: AdminPrincipal, given: ExperimentGiven, tenant: TenantFilter = None
 ) -> Response:
     """Make an experiment or a shadow. Nothing is tried before it is started."""
     services, name = services_of(request), one_tenant(who, tenant)
@@ -107,74 +106,90 @@ async def create_experiment(
         plan=said["plan"], note=given.note, by=who.name, at=services.clock.now().timestamp(),
     )  # fmt: skip
     await _check(services, made)
-    written = logged("create_experiment", who.name, services.ids.new("act"), services.clock.now(), {"name": given.name})
-    return answer(shown(await services.store.tx(create, made, written)), 201, tagged(made))
+    written = make_log_writer(
+        "create_experiment", who.name, services.ids.new("act"), services.clock.now(), {"name": given.name}
+    )
+    return to_response(describe_experiment(await services.store.tx(create, made, written)), 201, make_etag_header(made))
 
 
-@router.get("/v1/admin/experiments/{experiment_id}", **_described(ExperimentWhole, 404))
-async def get_experiment(request: Request, who: Reading, experiment_id: IdPath) -> Response:
+@router.get("/v1/admin/experiments/{experiment_id}", **_describe_tagged_route(ExperimentWhole, 404))
+async def get_experiment(request: Request, who: ReaderPrincipal, experiment_id: IdPath) -> Response:
     """One, with what its arms came to so far; of a shadow, how often it would have done the same."""
     needs_one_of(who, "read", "admin")
     services = services_of(request)
     now = services.clock.now().timestamp()
     try:
-        experiment, sums = await services.store.tx(found, who.tenant_filter, experiment_id, now)
+        experiment, sums = await services.store.tx(load_experiment, who.tenant_filter, experiment_id, now)
     except UnknownExperiment:
         raise not_found("experiment") from None
     summary = results = None
-    report = reported(experiment, sums)
+    report = make_report(experiment, sums)
     if report is None:
         summary = _summary(await services.store.tx(shadows.summary, experiment.tenant, experiment.id))
     else:
         steps = next_steps(experiment, sums, now)
         results = {**report.to_json(), "next": {name: _step(step) for name, step in steps.items()}}
-    return answer({**shown(experiment), "results": results, "summary": summary}, headers=tagged(experiment))
+    return to_response(
+        {**describe_experiment(experiment), "results": results, "summary": summary},
+        headers=make_etag_header(experiment),
+    )
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/start", **_described(ExperimentShown, 400, 404, 409, changes=True))
+@router.post(
+    "/v1/admin/experiments/{experiment_id}/start",
+    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+)
 async def start_experiment(
-    request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
+    request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
 ) -> Response:
     """Start it with this share; after it was stopped, again. Every arm is built first, so that none is broken."""
     services = services_of(request)
     row = await services.store.tx(experiments.get, who.tenant_filter, experiment_id)
     if row is None:
         raise not_found("experiment")
-    await _check(services, as_seen(of_row(row), if_match))
-    return await _changed(
+    await _check(services, require_unchanged(from_row(row), if_match))
+    return await _change_experiment(
         request, who, experiment_id, if_match, "start_experiment", lambda one, now: words.start(one, given.share, now),
         {"share": given.share},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/share", **_described(ExperimentShown, 400, 404, 409, changes=True))
+@router.post(
+    "/v1/admin/experiments/{experiment_id}/share",
+    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+)
 async def set_share(
-    request: Request, who: Administering, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
+    request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
 ) -> Response:
     """For conversations that begin from now on. Those under way keep their arm."""
-    return await _changed(
+    return await _change_experiment(
         request, who, experiment_id, if_match, "set_share", lambda one, now: words.set_share(one, given.share, now),
         {"share": given.share},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/stop", **_described(ExperimentShown, 400, 404, 409, changes=True))
+@router.post(
+    "/v1/admin/experiments/{experiment_id}/stop", **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True)
+)
 async def stop_experiment(
-    request: Request, who: Administering, experiment_id: IdPath, given: StopGiven, if_match: IfMatch = None
+    request: Request, who: AdminPrincipal, experiment_id: IdPath, given: StopGiven, if_match: IfMatch = None
 ) -> Response:
     """Switch back: everybody has what the tenant has, within seconds, on all workers."""
-    return await _changed(
+    return await _change_experiment(
         request, who, experiment_id, if_match, "stop_experiment", lambda one, now: words.stop(one, given.why, now),
         {"why": given.why},
     )  # fmt: skip
 
 
-@router.post("/v1/admin/experiments/{experiment_id}/finish", **_described(ExperimentShown, 400, 404, 409, changes=True))
+@router.post(
+    "/v1/admin/experiments/{experiment_id}/finish",
+    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+)
 async def finish_experiment(
-    request: Request, who: Administering, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
+    request: Request, who: AdminPrincipal, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
 ) -> Response:
     """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
-    return await _changed(
+    return await _change_experiment(
         request, who, experiment_id, if_match, "finish_experiment",
         lambda one, now: words.finish(one, given.winner, given.roll_out, now), given.model_dump(),
     )  # fmt: skip
@@ -183,32 +198,37 @@ async def finish_experiment(
 # --- shadows --------------------------------------------------------------------------------------------------------
 
 
-@router.get("/v1/admin/shadows", **described(Page[ShadowShown], 404))
+@router.get("/v1/admin/shadows", **describe_route(AnswerPage[ShadowShown], 404))
 async def list_shadows(
     request: Request,
-    who: Reading,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     experiment: Annotated[str | None, Query(max_length=128, pattern=ID, description="Only of this one.")] = None,
     different: Annotated[bool, Query(description="Only where it would have done something else.")] = False,
     after: After = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """What a second configuration would have done, beside what was done; the newest first."""
     needs_one_of(who, "read")
     rows = await services_of(request).store.tx(
-        shadows.listed, visible(who, tenant), page_after(after), limit + 1, experiment=experiment, different=different
+        shadows.list_shadows,
+        find_visible_tenants(who, tenant),
+        page_after(after),
+        limit + 1,
+        experiment=experiment,
+        different=different,
     )
-    return answer(paged(rows, limit, _shadow, lambda row: (row.at, row.turn)))
+    return to_response(make_page(rows, limit, _shadow, lambda row: (row.at, row.turn)))
 
 
-@router.get("/v1/admin/shadows/{experiment_id}/{turn_id}", **described(ShadowShown, 404))
-async def get_shadow(request: Request, who: Reading, experiment_id: IdPath, turn_id: TurnPath) -> Response:
+@router.get("/v1/admin/shadows/{experiment_id}/{turn_id}", **describe_route(ShadowShown, 404))
+async def get_shadow(request: Request, who: ReaderPrincipal, experiment_id: IdPath, turn_id: IdPath) -> Response:
     """One turn, both ways."""
     needs_one_of(who, "read")
     row = await services_of(request).store.tx(shadows.get, who.tenant_filter, experiment_id, turn_id)
     if row is None:
         raise not_found("shadow")
-    return answer(_shadow(row))
+    return to_response(_shadow(row))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -224,7 +244,7 @@ async def _check(services: Services, experiment: Experiment) -> None:
             raise HttpProblem(422, "arm", f"The arm '{arm.name}': {problem.problem}", fix=problem.fix) from None
 
 
-async def _changed(
+async def _change_experiment(
     request: Request,
     who: Principal,
     id_: str,
@@ -235,22 +255,22 @@ async def _changed(
 ) -> Response:
     services = services_of(request)
     now = services.clock.now()
-    written = logged(name, who.name, services.ids.new("act"), now, detail)
+    written = make_log_writer(name, who.name, services.ids.new("act"), now, detail)
 
-    def changed(one: Experiment) -> Experiment:
-        return step(as_seen(one, if_match), now.timestamp())
+    def apply_step(one: Experiment) -> Experiment:
+        return step(require_unchanged(one, if_match), now.timestamp())
 
     try:
-        after = await services.store.tx(change, who.tenant_filter, id_, changed, written)
+        after = await services.store.tx(change, who.tenant_filter, id_, apply_step, written)
     except UnknownExperiment:
         raise not_found("experiment") from None
     except ExperimentState as problem:
         raise HttpProblem(409, problem.code, problem.problem, fix=problem.fix) from None
     services.experimenting.look_again()
-    return answer(shown(after), headers=tagged(after))
+    return to_response(describe_experiment(after), headers=make_etag_header(after))
 
 
-def shown(experiment: Experiment) -> dict[str, Any]:
+def describe_experiment(experiment: Experiment) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "tenant": experiment.tenant,
@@ -260,20 +280,20 @@ def shown(experiment: Experiment) -> dict[str, Any]:
         "state": experiment.state,
         "share": experiment.share,
         "arms": [arm.to_json() for arm in experiment.arms],
-        "shares": [{"at": when(one.at), "share": one.share} for one in experiment.shares],
+        "shares": [{"at": format_time(one.at), "share": one.share} for one in experiment.shares],
         "plan": dict(experiment.plan),
         "winner": experiment.winner,
         "note": experiment.note,
         "dropped": experiment.dropped,
         "created_by": experiment.created_by,
-        "created_at": when(experiment.created_at),
-        "started_at": when(experiment.started_at),
-        "ended_at": when(experiment.ended_at),
+        "created_at": format_time(experiment.created_at),
+        "started_at": format_time(experiment.started_at),
+        "ended_at": format_time(experiment.ended_at),
     }
 
 
-def _summary(summary: shadows.Summary) -> dict[str, Any]:
-    return {name: getattr(summary, name) for name in shadows.Summary.__dataclass_fields__}
+def _summary(summary: shadows.ShadowSummary) -> dict[str, Any]:
+    return {name: getattr(summary, name) for name in shadows.ShadowSummary.__dataclass_fields__}
 
 
 def _step(step: Any) -> dict[str, Any]:
@@ -281,4 +301,4 @@ def _step(step: Any) -> dict[str, Any]:
 
 
 def _shadow(row: ShadowRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__} | {"at": when(row.at)}
+    return {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__} | {"at": format_time(row.at)}

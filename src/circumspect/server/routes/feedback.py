@@ -16,8 +16,17 @@ from starlette.responses import Response
 from circumspect.lab.learning.outcome_stories import story_of
 from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.request_log import about
-from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, resource, visible, when
+from circumspect.server.request_log import add_log_context
+from circumspect.server.responses import (
+    IdPath,
+    TenantFilter,
+    action,
+    describe_route,
+    find_visible_tenants,
+    format_time,
+    resource,
+    to_response,
+)
 from circumspect.server.schemas.feedback import FeedbackGiven, FeedbackShown
 from circumspect.stores import labels
 from circumspect.stores.codec import epoch
@@ -26,23 +35,24 @@ from circumspect.stores.people import get_conversation
 from circumspect.values import ConversationId
 
 router = resource("conversations")
-Judging = Annotated[Principal, Depends(either("chat", ("operator", "reviewer")))]
+FeedbackPrincipal = Annotated[Principal, Depends(either("chat", ("operator", "reviewer")))]
 
 
 @router.post(
-    "/v1/conversations/{conversation_id}/turns/{turn_id}/feedback", **described(FeedbackShown, 400, 404, status=201)
+    "/v1/conversations/{conversation_id}/turns/{turn_id}/feedback",
+    **describe_route(FeedbackShown, 400, 404, status=201),
 )
 async def give_feedback(
     request: Request,
-    who: Judging,
+    who: FeedbackPrincipal,
     conversation_id: IdPath,
     turn_id: IdPath,
     given: FeedbackGiven,
-    tenant: TenantQuery = None,
+    tenant: TenantFilter = None,
 ) -> Response:
     """Say whether a turn was right, and what would have been."""
     services = services_of(request)
-    seen, now = visible(who, tenant), services.clock.now()
+    seen, now = find_visible_tenants(who, tenant), services.clock.now()
     change = action(services, who.name, "feedback")
 
     def body(connection: sa.Connection) -> dict[str, Any]:
@@ -50,7 +60,7 @@ async def give_feedback(
         story = story_of(connection, found.tenant, found.id)
         if story is None or turn_id not in story.ended:
             raise not_found("turn")
-        decided = story.decided(turn_id)
+        decided = story.read_decision(turn_id)
         row = LabelRow(
             tenant=found.tenant,
             id=f"{turn_id}:{who.name}",
@@ -76,9 +86,9 @@ async def give_feedback(
             "correction": given.correction,
             "decision": row.decision,
             "tool": row.tool,
-            "at": when(now),
+            "at": format_time(now),
         }
 
     said = await services.store.tx(body)
-    about(tenant=said["tenant"], turn=turn_id)
-    return answer(said, 201)
+    add_log_context(tenant=said["tenant"], turn=turn_id)
+    return to_response(said, 201)

@@ -14,9 +14,9 @@ from starlette.responses import Response
 from circumspect.errors import StoreError
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.server.config import Settings
-from circumspect.server.metrics import waiting
-from circumspect.server.responses import answer, described, resource
-from circumspect.server.schemas.bodies import Problem
+from circumspect.server.metrics import read_backlog
+from circumspect.server.responses import describe_route, resource, to_response
+from circumspect.server.schemas.bodies import ProblemBody
 from circumspect.server.schemas.health import Health, Readiness
 from circumspect.stores.schema import HEAD
 
@@ -24,15 +24,15 @@ router = resource("health")
 READY_SECONDS = 5.0
 
 
-@router.get("/healthz", **described(Health, security=()))
+@router.get("/healthz", **describe_route(Health, security=()))
 async def healthz() -> Response:
     """The process is alive. Says nothing of what it depends on, so that a database restart kills no worker."""
-    return answer({"status": "ok"})
+    return to_response({"status": "ok"})
 
 
 @router.get(
     "/readyz",
-    **described(
+    **describe_route(
         Readiness, security=(), responses={503: {"model": Readiness, "description": "Send requests elsewhere."}}
     ),
 )
@@ -50,9 +50,9 @@ async def readyz(request: Request) -> Response:
     except TimeoutError:
         database = "does not answer"
     settings = services.settings
-    redis = "not configured" if not settings.redis else "ok" if services.limiter.shared else "not used at the moment"
+    redis = "not configured" if not settings.redis else "ok" if services.limiter.is_shared else "not used at the moment"
     ready = database == "ok"
-    return answer(
+    return to_response(
         {
             "status": "ready" if ready else "not_ready",
             "database": database,
@@ -66,27 +66,27 @@ async def readyz(request: Request) -> Response:
 
 @router.get(
     "/metrics",
-    **described(
+    **describe_route(
         None,
         security=({"metrics": []}, {}),
         responses={
             200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-            401: {"model": Problem, "description": "The token is missing or wrong."},
-            403: {"model": Problem, "description": "Not from this machine, and no token is configured."},
+            401: {"model": ProblemBody, "description": "The token is missing or wrong."},
+            403: {"model": ProblemBody, "description": "Not from this machine, and no token is configured."},
         },
     ),
 )
 async def metrics(request: Request) -> Response:
     """Prometheus metrics. They name tenants: open on this machine, elsewhere with the `metrics_token`."""
     services = services_of(request)
-    _permitted(request, services.settings)
+    _require_permission(request, services.settings)
     now = services.clock.now().timestamp()
-    found = await services.store.tx(waiting, now)
-    text = await asyncio.to_thread(services.metrics.exposed, found)
+    found = await services.store.tx(read_backlog, now)
+    text = await asyncio.to_thread(services.metrics.render, found)
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-def _permitted(request: Request, settings: Settings) -> None:
+def _require_permission(request: Request, settings: Settings) -> None:
     secret = settings.metrics_token
     given = request.headers.get("authorization", "").partition(" ")[2].strip()
     if secret is not None:

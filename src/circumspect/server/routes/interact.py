@@ -7,35 +7,34 @@ next request's `query`.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
-from circumspect.server.access import Caller, caller, services_of
-from circumspect.server.request_log import about
-from circumspect.server.responses import KEY, answer, described, resource
-from circumspect.server.routes.conversations import Key
+from circumspect.server.access import ChatCaller, services_of
+from circumspect.server.request_log import add_log_context
+from circumspect.server.responses import KEY, describe_route, resource, to_response
+from circumspect.server.routes.conversations import TurnIdempotencyKey
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.interact import InteractionShown, InteractRequest
-from circumspect.server.streams import lost_body
+from circumspect.server.streams import describe_lost_turn
 from circumspect.stores.people import get_conversation
 from circumspect.values import ConversationId
-from circumspect.web.browsing.interaction import Asked, arriving, interaction
+from circumspect.web.browsing.interaction import PageRequest, make_interaction, prepare_turn
 
 router = resource("agent")
-Chatting = Annotated[Caller, Depends(caller("chat"))]
 
 
-@router.post("/v1/agent/interact", **described(InteractionShown, 400, 404, 409, 413, security=KEY))
-async def interact(request: Request, who: Chatting, given: InteractRequest, key: Key = None) -> Response:
+@router.post("/v1/agent/interact", **describe_route(InteractionShown, 400, 404, 409, 413, security=KEY))
+async def interact(
+    request: Request, who: ChatCaller, given: InteractRequest, key: TurnIdempotencyKey = None
+) -> Response:
     """The next action on a web page, an answer, or a question for the user."""
     services = services_of(request)
-    about(tenant=who.tenant)
+    add_log_context(tenant=who.tenant)
     setup = await services.pages.setup(who.tenant)
     if given.session:
         await services.store.tx(get_conversation, frozenset({who.tenant}), ConversationId(given.session))
-    asked = Asked(
+    asked = PageRequest(
         page=given.page.page(given.url),
         query=given.query,
         session=given.session,
@@ -44,11 +43,11 @@ async def interact(request: Request, who: Chatting, given: InteractRequest, key:
         person=given.person,
         language=given.language,
     )
-    arrived = await arriving(setup, asked)
-    about(turn=arrived.incoming.turn)
+    arrived = await prepare_turn(setup, asked)
+    add_log_context(turn=arrived.incoming.turn)
     if arrived.verified:
         services.metrics.page_action(who.tenant, arrived.verified.success)
     result = await services.turns.take(arrived.incoming, setup)
     if is_lost(result):
-        return answer(lost_body(result), 503, headers={"Retry-After": "2"})
-    return answer(interaction(arrived, result).to_json())
+        return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
+    return to_response(make_interaction(arrived, result).to_json())

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import sqlalchemy as sa
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
-from circumspect.server.access import Principal, either, services_of
-from circumspect.server.responses import IdPath, TenantQuery, action, answer, described, one_tenant, resource
+from circumspect.server.access import AdminPrincipal, services_of
+from circumspect.server.responses import IdPath, TenantFilter, action, describe_route, one_tenant, resource, to_response
 from circumspect.server.schemas.persons import Forgotten, PersonExport
 from circumspect.server.stores import privacy
 
 router = resource("persons")
-Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
 
 
-@router.get("/v1/admin/persons/{person}", **described(PersonExport, 404))
-async def export_person(request: Request, who: Administering, person: IdPath, tenant: TenantQuery = None) -> Response:
+@router.get("/v1/admin/persons/{person}", **describe_route(PersonExport, 404))
+async def export_person(request: Request, who: AdminPrincipal, person: IdPath, tenant: TenantFilter = None) -> Response:
     """Every conversation of that person, with what was said, thought and done in it. Empty when there is none."""
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "export_person")
@@ -28,11 +25,11 @@ async def export_person(request: Request, who: Administering, person: IdPath, te
         change.log(connection, name, person)
         return found
 
-    return answer(await services.store.tx(body), headers={"Cache-Control": "no-store"})
+    return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
 
 
-@router.delete("/v1/admin/persons/{person}", **described(Forgotten, 404))
-async def delete_person(request: Request, who: Administering, person: IdPath, tenant: TenantQuery = None) -> Response:
+@router.delete("/v1/admin/persons/{person}", **describe_route(Forgotten, 404))
+async def delete_person(request: Request, who: AdminPrincipal, person: IdPath, tenant: TenantFilter = None) -> Response:
     """Delete all of that person's conversations. Usage stays counted; the log keeps that it was done, and by whom."""
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "delete_person")
@@ -42,4 +39,4 @@ async def delete_person(request: Request, who: Administering, person: IdPath, te
         change.log(connection, name, person, {"conversations": number})
         return number
 
-    return answer({"conversations": await services.store.tx(body)})
+    return to_response({"conversations": await services.store.tx(body)})

@@ -11,30 +11,30 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Path, Query, Request
+from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.diff import changes
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
-from circumspect.server.access import Principal, either, services_of
+from circumspect.server.access import AdminPrincipal, Principal, ReaderPrincipal, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.responses import (
-    Limit,
-    TenantQuery,
+    PageLimit,
+    TenantFilter,
     action,
-    answer,
-    described,
+    describe_route,
+    format_time,
     needs_one_of,
     one_tenant,
     resource,
-    when,
+    to_response,
 )
-from circumspect.server.schemas.bodies import Page
+from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.policies import (
     ChangeShown,
-    Checked,
+    PolicyCheckShown,
     PolicyPut,
     PolicyShown,
     PolicyText,
@@ -47,36 +47,36 @@ from circumspect.server.stores.policies import PolicyVersion
 from circumspect.values import TenantId, ToolSpec
 
 router = resource("policies")
-Administering = Annotated[Principal, Depends(either("admin", ("admin",)))]
-Reading = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@router.get("/v1/admin/policies", **described(Page[PolicyShown], 404))
+@router.get("/v1/admin/policies", **describe_route(AnswerPage[PolicyShown], 404))
 async def list_policies(
     request: Request,
-    who: Reading,
-    tenant: TenantQuery = None,
+    who: ReaderPrincipal,
+    tenant: TenantFilter = None,
     after: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="`next` of the page before.")] = None,
-    limit: Limit = 50,
+    limit: PageLimit = 50,
 ) -> Response:
     """Every version a tenant ever had, the one in force first."""
     needs_one_of(who, "read", "admin")
     store, name = services_of(request).store, one_tenant(who, tenant)
     rows = await store.tx(policies.versions, name, before=after, limit=limit + 1)
     following = str(rows[limit - 1].version) if len(rows) > limit else None
-    return answer({"items": [shown(row) for row in rows[:limit]], "next": following})
+    return to_response({"items": [describe_version(row) for row in rows[:limit]], "next": following})
 
 
-@router.put("/v1/admin/policies", **described(PolicyWhole, 400, 404, 409))
-async def put_policy(request: Request, who: Administering, given: PolicyPut, tenant: TenantQuery = None) -> Response:
+@router.put("/v1/admin/policies", **describe_route(PolicyWhole, 400, 404, 409))
+async def put_policy(request: Request, who: AdminPrincipal, given: PolicyPut, tenant: TenantFilter = None) -> Response:
     """Put a policy in force. Refused with every finding and its line when it is not sound."""
     services, name = services_of(request), one_tenant(who, tenant)
-    return answer(whole(await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")))
+    return to_response(whole(await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")))
 
 
-@router.post("/v1/admin/policies/check", **described(Checked, 400, 404))
-async def check_policy(request: Request, who: Administering, given: PolicyText, tenant: TenantQuery = None) -> Response:
+@router.post("/v1/admin/policies/check", **describe_route(PolicyCheckShown, 400, 404))
+async def check_policy(
+    request: Request, who: AdminPrincipal, given: PolicyText, tenant: TenantFilter = None
+) -> Response:
     """Is the text sound? Changes nothing."""
     services, name = services_of(request), one_tenant(who, tenant)
     specs = await _specs(services, name)
@@ -84,52 +84,52 @@ async def check_policy(request: Request, who: Administering, given: PolicyText, 
         policy, findings = await asyncio.to_thread(check, given.text, specs=specs)
     broken = policy is None or any(one.level == "error" for one in findings)
     rows = [{"level": one.level, "line": one.line, "problem": one.problem, "fix": one.fix or ""} for one in findings]
-    return answer({"ok": not broken, "hash": None if broken or policy is None else policy.hash, "findings": rows})
+    return to_response({"ok": not broken, "hash": None if broken or policy is None else policy.hash, "findings": rows})
 
 
-@router.post("/v1/admin/policies/rollback", **described(PolicyWhole, 400, 404, 409))
+@router.post("/v1/admin/policies/rollback", **describe_route(PolicyWhole, 400, 404, 409))
 async def roll_back_policy(
-    request: Request, who: Administering, given: RollBack, tenant: TenantQuery = None
+    request: Request, who: AdminPrincipal, given: RollBack, tenant: TenantFilter = None
 ) -> Response:
     """Put an earlier text in force again, as a new version."""
     services, name = services_of(request), one_tenant(who, tenant)
     before = await _version(services, name, given.version)
     note = given.note or f"back to version {given.version}"
-    return answer(whole(await _put(services, who, name, before.text, note, given.if_version, "roll_back_policy")))
+    return to_response(whole(await _put(services, who, name, before.text, note, given.if_version, "roll_back_policy")))
 
 
-@router.get("/v1/admin/policies/diff", **described(list[ChangeShown], 404))
+@router.get("/v1/admin/policies/diff", **describe_route(list[ChangeShown], 404))
 async def diff_policies(
     request: Request,
-    who: Reading,
+    who: ReaderPrincipal,
     old: Annotated[int, Query(alias="from", ge=0, le=2**31 - 1, description="A version; 0 is no policy at all.")],
     new: Annotated[int, Query(alias="to", ge=1, le=2**31 - 1)],
-    tenant: TenantQuery = None,
+    tenant: TenantFilter = None,
 ) -> Response:
     """What changed between two versions, in words; what was loosened says so."""
     needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
     texts = [None if number == 0 else (await _version(services, name, number)).text for number in (old, new)]
     async with services.computing:
-        found = await asyncio.to_thread(_compared, *texts)
-    return answer([{"where": one.where, "what": one.what, "direction": one.direction} for one in found])
+        found = await asyncio.to_thread(_compare_texts, *texts)
+    return to_response([{"where": one.where, "what": one.what, "direction": one.direction} for one in found])
 
 
-@router.get("/v1/admin/policies/current", **described(PolicyWhole, 404))
-async def get_current_policy(request: Request, who: Reading, tenant: TenantQuery = None) -> Response:
+@router.get("/v1/admin/policies/current", **describe_route(PolicyWhole, 404))
+async def get_current_policy(request: Request, who: ReaderPrincipal, tenant: TenantFilter = None) -> Response:
     """The version in force, with its text."""
     needs_one_of(who, "read", "admin")
     found = await services_of(request).store.tx(policies.current, one_tenant(who, tenant))
     if found is None:
         raise not_found("policy")
-    return answer(whole(found))
+    return to_response(whole(found))
 
 
-@router.get("/v1/admin/policies/{version}", **described(PolicyWhole, 404))
-async def get_policy(request: Request, who: Reading, version: Number, tenant: TenantQuery = None) -> Response:
+@router.get("/v1/admin/policies/{version}", **describe_route(PolicyWhole, 404))
+async def get_policy(request: Request, who: ReaderPrincipal, version: Number, tenant: TenantFilter = None) -> Response:
     """One version, with its text."""
     needs_one_of(who, "read", "admin")
-    return answer(whole(await _version(services_of(request), one_tenant(who, tenant), version)))
+    return to_response(whole(await _version(services_of(request), one_tenant(who, tenant), version)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ async def _put(
     return await services.store.tx(body)
 
 
-def _compared(old: str | None, new: str | None) -> list[Any]:
+def _compare_texts(old: str | None, new: str | None) -> list[Any]:
     return changes(*(Policy() if text is None else load(text) for text in (old, new)))
 
 
@@ -175,15 +175,15 @@ async def _version(services: Services, tenant: TenantId, number: int) -> PolicyV
     return found
 
 
-def shown(row: PolicyVersion) -> dict[str, Any]:
+def describe_version(row: PolicyVersion) -> dict[str, Any]:
     return {
         "version": row.version,
         "hash": row.hash,
         "note": row.note,
         "created_by": row.created_by,
-        "created_at": when(row.created_at),
+        "created_at": format_time(row.created_at),
     }
 
 
 def whole(row: PolicyVersion) -> dict[str, Any]:
-    return {**shown(row), "text": row.text}
+    return {**describe_version(row), "text": row.text}

@@ -21,12 +21,12 @@ from circumspect.server.access import (
     Principal,
     either,
     from_here,
+    require_sign_in,
     services_of,
     session_token,
-    signed_in,
 )
-from circumspect.server.responses import OPERATOR, described, resource
-from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, Session
+from circumspect.server.responses import OPERATOR, describe_route, resource
+from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, SignInShown
 from circumspect.server.signin import sign_in, sign_out
 
 ATTEMPTS_PER_MINUTE = 20
@@ -35,8 +35,8 @@ ATTEMPTS_PER_MINUTE = 20
 router = resource("session")
 
 
-@router.post("/v1/session", **described(Session, 400, 401, 403, 429, 503, status=201, security=()))
-async def create_session(request: Request, response: Response, given: Credentials) -> Session:
+@router.post("/v1/session", **describe_route(SignInShown, 400, 401, 403, 429, 503, status=201, security=()))
+async def create_session(request: Request, response: Response, given: Credentials) -> SignInShown:
     """Sign in as an operator."""
     services = services_of(request)
     if request.headers.get("sec-fetch-site") is not None and not from_here(request):
@@ -59,7 +59,7 @@ async def create_session(request: Request, response: Response, given: Credential
         set_cookie(request, response, made.token)
     response.headers["Cache-Control"] = "no-store"
     row = made.operator
-    return Session(
+    return SignInShown(
         id=row.id,
         name=row.name,
         role=row.role,
@@ -69,7 +69,7 @@ async def create_session(request: Request, response: Response, given: Credential
     )
 
 
-@router.get("/v1/session", **described(OperatorShown | CallerShown))
+@router.get("/v1/session", **describe_route(OperatorShown | CallerShown))
 async def get_session(
     request: Request, response: Response, who: Annotated[Principal, Depends(either())]
 ) -> Annotated[OperatorShown | CallerShown, Field(discriminator="kind")]:
@@ -77,7 +77,7 @@ async def get_session(
     response.headers["Cache-Control"] = "no-store"
     if who.caller is not None:
         return CallerShown(id=who.caller.key, tenant=who.caller.tenant, scopes=sorted(who.caller.scopes))
-    person, until = await signed_in(request)
+    person, until = await require_sign_in(request)
     return OperatorShown(
         id=person.id,
         name=person.name,
@@ -87,7 +87,7 @@ async def get_session(
     )
 
 
-@router.delete("/v1/session", **described(status=204, security=OPERATOR))
+@router.delete("/v1/session", **describe_route(status=204, security=OPERATOR))
 async def delete_session(request: Request, response: Response) -> None:
     """Sign out. Signing out twice, or with a sign-in that has ended, is no mistake."""
     services = services_of(request)

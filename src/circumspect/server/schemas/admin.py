@@ -7,24 +7,24 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Given, Shown
+from circumspect.server.schemas.bodies import AnswerBody, RequestBody
 from circumspect.values import Effect, Language, Mode, Recovery
 
 
-class PlanShown(Shown):
+class PlanShown(AnswerBody):
     name: str
     mode: Mode
     multiplier: float
 
 
-class PlanGiven(Given):
+class PlanGiven(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"mode": "adaptive", "multiplier": 1.5}]})
 
     mode: Mode
     multiplier: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 1.0
 
 
-class BusinessShown(Shown):
+class BusinessShown(AnswerBody):
     name: str
     description: str
     hours: str
@@ -32,7 +32,7 @@ class BusinessShown(Shown):
     email: str
 
 
-class TenantShown(Shown):
+class TenantShown(AnswerBody):
     id: str
     plan: str
     mode: Mode
@@ -43,7 +43,7 @@ class TenantShown(Shown):
     revision: int
 
 
-class TenantChange(Given):
+class TenantChange(RequestBody):
     """What can be changed by hand; the rest is in the tenant's file (`circumspect apply`)."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"plan": "pro", "adaptive_share": 0.25}]})
@@ -53,7 +53,7 @@ class TenantChange(Given):
     adaptive_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
 
 
-class ToolShown(Shown):
+class ToolShown(AnswerBody):
     name: str
     description: str
     parameters: dict[str, Any]
@@ -65,7 +65,7 @@ class ToolShown(Shown):
     explanation: list[str] = Field(description="What the policy in force does to a call of it, in words.")
 
 
-class UsageRowShown(Shown):
+class UsageRowShown(AnswerBody):
     tenant: str
     period: str = Field(description="YYYY-MM, UTC.")
     mode: Mode
@@ -81,7 +81,7 @@ class UsageRowShown(Shown):
     billed_usd: float = Field(description="The cost times the plan's multiplier.")
 
 
-class ActionShown(Shown):
+class ActionShown(AnswerBody):
     id: str
     at: datetime
     by: str

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Given, Shown
+from circumspect.server.schemas.bodies import AnswerBody, RequestBody
 from circumspect.server.schemas.conversations import TurnShown
 from circumspect.values import IntentState
 
 
-class ApprovalShown(Shown):
+class ApprovalShown(AnswerBody):
     """A call that waits for a colleague: exactly what will run."""
 
     id: str
@@ -32,11 +32,11 @@ class ApprovalShown(Shown):
     settled_at: datetime | None
 
 
-class Decision(Given):
+class DecisionGiven(RequestBody):
     hash: Annotated[str, Field(max_length=128)] = Field(description="The `hash` of what you were shown.")
 
 
-class Edit(Given):
+class Edit(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"hash": "9f2c", "arguments": {"order_id": "12345", "amount": 20}}]}
     )
@@ -45,6 +45,6 @@ class Edit(Given):
     arguments: dict[str, Any] = Field(description="All of the arguments, as they should be. Ruled on anew.")
 
 
-class Decided(Shown):
+class DecisionShown(AnswerBody):
     approval: ApprovalShown
     turn: TurnShown = Field(description="What became of it; an edit makes a new approval, named in `pending`.")

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import NO_NUL, Given
+from circumspect.server.schemas.bodies import NO_NUL, RequestBody
 
 
-class AuditGiven(Given):
+class AuditGiven(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [

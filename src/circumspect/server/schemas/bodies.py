@@ -18,22 +18,22 @@ IN_WORDS = {
     ONE_LINE: "must be one line, without a NUL character",
 }
 """What to say of text that does not match: few people read patterns."""
-Id = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
-Text = Annotated[str, Field(pattern=NO_NUL)]
-Line = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]
+ResourceId = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
+PlainText = Annotated[str, Field(pattern=NO_NUL)]
+OneLine = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """A request body. A field that we do not know is refused, by name."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
 
-class Shown(BaseModel):
+class AnswerBody(BaseModel):
     """An answer."""
 
 
-class Problem(Shown):
+class ProblemBody(AnswerBody):
     """What is wrong and what to do about it. The same for every error."""
 
     model_config = ConfigDict(
@@ -54,6 +54,6 @@ class Problem(Shown):
     fix: str
 
 
-class Page(Shown, Generic[T]):
+class AnswerPage(AnswerBody, Generic[T]):
     items: list[T]
     next: str | None = Field(description="Pass it as `after` for the next page; null when this is the last.")

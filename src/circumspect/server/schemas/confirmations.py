@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Given, Id
+from circumspect.server.schemas.bodies import RequestBody, ResourceId
 
 
-class Confirmation(Given):
+class Confirmation(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"intent_id": "intent_77ab02", "decision": "approve"}]})
 
-    intent_id: Id = Field(description="`pending.intent_id` of the turn that asked.")
+    intent_id: ResourceId = Field(description="`pending.intent_id` of the turn that asked.")
     decision: Literal["approve", "deny"] = Field(description="The user's yes or no.")

@@ -8,21 +8,21 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import Given, Id, Shown, Text
-from circumspect.values import Kind, Language, Mode, Outcome, Role
+from circumspect.server.schemas.bodies import AnswerBody, PlainText, RequestBody, ResourceId
+from circumspect.values import EntryKind, Language, Mode, Role, TurnOutcome
 
 
-class NewConversation(Given):
+class NewConversation(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"person": "customer-17", "language": "en"}]})
 
-    id: Id | None = Field(None, description="Your own id for it; without one we make one.")
-    person: Id | None = Field(
+    id: ResourceId | None = Field(None, description="Your own id for it; without one we make one.")
+    person: ResourceId | None = Field(
         None, description="Your id of the end user, by which their data can be exported and deleted."
     )
     language: Language | None = Field(None, description="Without it the first message tells.")
 
 
-class ConversationShown(Shown):
+class ConversationShown(AnswerBody):
     id: str
     tenant: str
     mode: Mode
@@ -33,15 +33,15 @@ class ConversationShown(Shown):
     updated_at: datetime
 
 
-class NewMessage(Given):
+class NewMessage(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"content": "cancel order 12345"}]})
 
-    content: Text = Field(description="What the user says. Too long or empty is answered, not refused.")
-    person: Id | None = Field(None, description="Your id of the end user, where the conversation has none yet.")
+    content: PlainText = Field(description="What the user says. Too long or empty is answered, not refused.")
+    person: ResourceId | None = Field(None, description="Your id of the end user, where the conversation has none yet.")
     language: Language | None = Field(None, description="Answer in this language instead of the message's.")
 
 
-class Pending(Shown):
+class Pending(AnswerBody):
     intent_id: str
     kind: Literal["confirmation", "approval"]
     tool: str
@@ -50,7 +50,7 @@ class Pending(Shown):
     expires_at: datetime
 
 
-class UsageShown(Shown):
+class UsageShown(AnswerBody):
     mode: Mode
     model_calls: int
     input_tokens: int
@@ -61,7 +61,7 @@ class UsageShown(Shown):
     context_rounds: int
 
 
-class TurnShown(Shown):
+class TurnShown(AnswerBody):
     model_config = ConfigDict(
         extra="allow",
         json_schema_extra={
@@ -95,18 +95,18 @@ class TurnShown(Shown):
     )
 
     turn_id: str
-    outcome: Outcome
+    outcome: TurnOutcome
     reply: str
     reason_codes: list[ReasonCode]
     pending: Pending | None = Field(description="A call that waits for a yes: exactly this, and for how long.")
     usage: UsageShown
 
 
-class MessageShown(Shown):
+class MessageShown(AnswerBody):
     seq: int
     turn_id: str
     role: Role
-    kind: Kind
+    kind: EntryKind
     content: str
     at: datetime
     by: Literal["user", "agent", "person", "system"] = Field(description="Who said it.")

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.review.values import Status
-from circumspect.server.schemas.bodies import NO_NUL, Given, Shown
+from circumspect.review.values import CriterionStatus
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
 
 
-class CorrectionGiven(Given):
+class CorrectionGiven(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -23,17 +23,17 @@ class CorrectionGiven(Given):
     criterion: Annotated[str, Field(min_length=1, max_length=1_000, pattern=NO_NUL)] = Field(
         description="The id of a criterion that has a result."
     )
-    status: Status = Field(description="What the verdict should have been. The same as it is confirms it.")
+    status: CriterionStatus = Field(description="What the verdict should have been. The same as it is confirms it.")
     why: Annotated[str, Field(min_length=1, max_length=20_000, pattern=NO_NUL)] | None = Field(
         None, description="What decides. A prompt that is optimised on it learns from these words."
     )
 
 
-class CorrectionShown(Shown):
+class CorrectionShown(AnswerBody):
     tenant: str
     evaluation_id: str
     criterion: str
-    verdict: Status = Field(description="The verdict that was judged.")
-    status: Status = Field(description="What it should have been, as whoever spoke last says.")
+    verdict: CriterionStatus = Field(description="The verdict that was judged.")
+    status: CriterionStatus = Field(description="What it should have been, as whoever spoke last says.")
     why: str | None
     at: datetime

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import NO_NUL, Given, Shown
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
 
 
-class EscalationShown(Shown):
+class EscalationShown(AnswerBody):
     id: str
     tenant: str
     conversation_id: str
@@ -28,7 +28,7 @@ class EscalationShown(Shown):
     resolved_at: datetime | None
 
 
-class PersonsReply(Given):
+class PersonsReply(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"content": "Hello, this is Noa. I am looking into it."}]}
     )
@@ -36,6 +36,6 @@ class PersonsReply(Given):
     content: Annotated[str, Field(min_length=1, max_length=20_000, pattern=NO_NUL)]
 
 
-class Said(Shown):
+class ReplyShown(AnswerBody):
     seq: int
     conversation_id: str

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from circumspect.reasons import ReasonCode
-from circumspect.review.values import ControllerName, Status
-from circumspect.server.schemas.bodies import Given, Shown
+from circumspect.review.values import ControllerName, CriterionStatus
+from circumspect.server.schemas.bodies import AnswerBody, RequestBody
 from circumspect.server.schemas.corrections import CorrectionShown
-from circumspect.stores.reviews import State
+from circumspect.stores.reviews import EvaluationState
 
 
-class DocumentGiven(Given):
+class DocumentGiven(RequestBody):
     """A document: `text`, a file in `data` (base64), or the name of one that is stored for the tenant."""
 
     name: str = Field("", max_length=200, pattern=r"^[^\x00]*$")
@@ -31,12 +31,12 @@ class DocumentGiven(Given):
         return self
 
 
-class LimitsGiven(Given):
+class LimitsGiven(RequestBody):
     tokens: int | None = Field(None, ge=500, le=1_000_000, description="Budget of one criterion.")
     budget: Literal["soft", "hard"] | None = None
 
 
-class NewEvaluation(Given):
+class NewEvaluation(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -66,7 +66,7 @@ class NewEvaluation(Given):
     limits: LimitsGiven | None = None
 
 
-class CitationShown(Shown):
+class CitationShown(AnswerBody):
     document: str
     path: list[str]
     page: int | None
@@ -75,15 +75,15 @@ class CitationShown(Shown):
     end: int
 
 
-class EvidenceShown(Shown):
+class EvidenceShown(AnswerBody):
     field: str
     value: Any
 
 
-class ResultShown(Shown):
+class ResultShown(AnswerBody):
     case: str
     criterion: str
-    status: Status
+    status: CriterionStatus
     confidence: float
     rationale: str
     citations: list[CitationShown]
@@ -96,11 +96,11 @@ class ResultShown(Shown):
     correction: CorrectionShown | None = Field(None, description="What a person said that it should have been.")
 
 
-class EvaluationShown(Shown):
+class EvaluationShown(AnswerBody):
     id: str
     tenant: str
     case: str
-    state: State
+    state: EvaluationState
     controller: ControllerName
     total: int
     done: int

@@ -7,26 +7,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Given, Line, Shown
+from circumspect.server.schemas.bodies import AnswerBody, OneLine, RequestBody
 from circumspect.server.schemas.prompts import PromptId, PromptName
 
-ArmName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-Part = Annotated[float, Field(ge=0, le=1)]
+ArmNameField = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+ZeroToOne = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=2, le=10_000_000)]
 
 
-class ThresholdsGiven(Given):
-    critique_below: Part | None = Field(None, description="Below this confidence a second opinion is asked for.")
-    spam: Part | None = Field(None, description="From this score on a message is turned away.")
-    clarity: Part | None = Field(None, description="Below this confidence in what is wanted the user is asked.")
-    answer_from: Part | None = Field(None, description="From this confidence on an answer is given.")
-    escalate_below: Part | None = Field(None, description="Below this confidence a person is asked.")
+class ThresholdsGiven(RequestBody):
+    critique_below: ZeroToOne | None = Field(None, description="Below this confidence a second opinion is asked for.")
+    spam: ZeroToOne | None = Field(None, description="From this score on a message is turned away.")
+    clarity: ZeroToOne | None = Field(None, description="Below this confidence in what is wanted the user is asked.")
+    answer_from: ZeroToOne | None = Field(None, description="From this confidence on an answer is given.")
+    escalate_below: ZeroToOne | None = Field(None, description="Below this confidence a person is asked.")
 
 
-class OverlayGiven(Given):
+class OverlayGiven(RequestBody):
     """What is different from what the tenant has. Model and profile can be chosen by operators only."""
 
-    model: Line | None = None
+    model: OneLine | None = None
     prompts: dict[PromptName, PromptId] | None = Field(None, description="Name of a prompt to the id of a version.")
     policy: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(None, description="Version of the policy.")
     thresholds: ThresholdsGiven | None = None
@@ -35,14 +35,14 @@ class OverlayGiven(Given):
     controller: Literal["react", "heuristic"] | None = Field(None, description="Who reviews cases.")
 
 
-class ArmGiven(Given):
-    name: ArmName
+class ArmGiven(RequestBody):
+    name: ArmNameField
     overlay: OverlayGiven = OverlayGiven.model_validate({})
     weight: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="Against the other arms beside control.")
 
 
-class GuardGiven(Given):
-    metric: Line
+class GuardGiven(RequestBody):
+    metric: OneLine
     worse_by: Annotated[float, Field(ge=0, le=1e9)] | None = None
     bound: Annotated[float, Field(ge=0, le=1e9)] | None = None
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -50,10 +50,10 @@ class GuardGiven(Given):
     minimum: Count | None = None
 
 
-class ExperimentPlanGiven(Given):
+class ExperimentPlanGiven(RequestBody):
     """What is compared and how; for a shadow what it may read and spend. Written before anything is seen."""
 
-    metric: Line | None = Field(None, description="What decides: escalated, wrong, cost, …")
+    metric: OneLine | None = Field(None, description="What decides: escalated, wrong, cost, …")
     method: Literal["sequential", "fixed"] | None = Field(None, description="sequential may be looked at any time.")
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
     horizon: Count | None = Field(None, description="Conversations an arm.")
@@ -73,7 +73,7 @@ class ExperimentPlanGiven(Given):
     budget_tokens: Annotated[int, Field(gt=0, le=2**53)] | None = Field(None, description="Shadow: it stops there.")
 
 
-class ExperimentGiven(Given):
+class ExperimentGiven(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -86,46 +86,46 @@ class ExperimentGiven(Given):
         }
     )
 
-    name: Line
+    name: OneLine
     kind: Literal["ab", "shadow"] = "ab"
     unit: Literal["conversation", "case"] = "conversation"
     arms: Annotated[list[ArmGiven], Field(min_length=1, max_length=10)]
     plan: ExperimentPlanGiven = ExperimentPlanGiven.model_validate({})
-    note: Line = ""
+    note: OneLine = ""
 
 
-class ShareGiven(Given):
+class ShareGiven(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"share": 0.1}]})
 
-    share: Part = Field(description="Of the conversations that begin from now on; 0.1 is one in ten.")
+    share: ZeroToOne = Field(description="Of the conversations that begin from now on; 0.1 is one in ten.")
 
 
-class StopGiven(Given):
+class StopGiven(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"why": "customers complain"}]})
 
-    why: Line = ""
+    why: OneLine = ""
 
 
-class FinishGiven(Given):
+class FinishGiven(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"winner": "careful", "roll_out": True}]})
 
-    winner: ArmName
+    winner: ArmNameField
     roll_out: bool = Field(False, description="Every conversation that begins from now on gets the winner.")
 
 
-class ArmShown(Shown):
+class ArmShown(AnswerBody):
     name: str
     overlay: dict[str, Any]
     weight: float
     stopped: str = Field(description="Why it is not served any more; empty while it is.")
 
 
-class PeriodShown(Shown):
+class PeriodShown(AnswerBody):
     at: datetime
     share: float
 
 
-class ExperimentShown(Shown):
+class ExperimentShown(AnswerBody):
     id: str
     tenant: str
     name: str
@@ -145,19 +145,19 @@ class ExperimentShown(Shown):
     ended_at: datetime | None
 
 
-class StepShown(Shown):
+class StepShown(AnswerBody):
     share: float
     move: Literal["stopped", "down", "held", "stays", "up", "done"]
     why: str
 
 
-class ResultsShown(Shown):
+class ResultsShown(AnswerBody):
     arms: dict[str, Any] = Field(description="Units, turns, and every metric with its limits, by arm.")
     comparisons: dict[str, Any] = Field(description="Each arm against control, the planned metric first.")
     next: dict[str, StepShown] = Field(description="What the ladder 10, 50, 100 % says, by arm.")
 
 
-class SummaryShown(Shown):
+class SummaryShown(AnswerBody):
     turns: int
     same: int
     failed: int
@@ -173,7 +173,7 @@ class ExperimentWhole(ExperimentShown):
     summary: SummaryShown | None
 
 
-class ShadowShown(Shown):
+class ShadowShown(AnswerBody):
     tenant: str
     experiment: str
     turn: str

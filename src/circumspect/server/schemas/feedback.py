@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, Given, Shown
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
 
 
-class FeedbackGiven(Given):
+class FeedbackGiven(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"thumb": "down", "correction": "Returns are free for 30 days, not 14."}]}
     )
@@ -27,7 +27,7 @@ class FeedbackGiven(Given):
         return self
 
 
-class FeedbackShown(Shown):
+class FeedbackShown(AnswerBody):
     tenant: str
     conversation_id: str
     turn_id: str

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from circumspect.server.schemas.bodies import Shown
+from circumspect.server.schemas.bodies import AnswerBody
 
 
-class Health(Shown):
+class Health(AnswerBody):
     status: Literal["ok"]
 
 
-class Readiness(Shown):
+class Readiness(AnswerBody):
     status: Literal["ready", "not_ready"]
     database: str
     redis: str = Field(description="Reported; never makes a worker unready.")

@@ -6,15 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, Given, Id, Line, Shown
-from circumspect.values import Language, Outcome
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, OneLine, RequestBody, ResourceId
+from circumspect.values import Language, TurnOutcome
 from circumspect.web.page import Element, Page, Popup
 
 Short = Annotated[str, Field(max_length=2_000, pattern=NO_NUL)]
 Url = Annotated[str, Field(max_length=4_000, pattern=r"^(https?|file|about):[^\s\x00]*$")]
 
 
-class ElementGiven(Given):
+class ElementGiven(RequestBody):
     """One element of an accessibility tree. Field by field as docs/browser.md says."""
 
     id: Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\s\x00\]]+$")]
@@ -39,7 +39,7 @@ class ElementGiven(Given):
     controls: Short = ""
 
 
-class PageGiven(Given):
+class PageGiven(RequestBody):
     """The page as HTML, or as a list of elements with their roles, names and states."""
 
     html: Annotated[str, Field(max_length=5_000_000)] | None = Field(None, description="The page's HTML, as it is now.")
@@ -70,7 +70,7 @@ class PageGiven(Given):
 _BUTTON: dict[str, Any] = {"id": "b1", "role": "button", "name": "Patient", "haspopup": "menu", "expanded": False}
 
 
-class InteractRequest(Given):
+class InteractRequest(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -88,20 +88,20 @@ class InteractRequest(Given):
     )
     url: Url = Field(description="The address of the page.")
     page: PageGiven
-    session: Id | None = Field(None, description="As the answer before gave it; without it a new one begins.")
-    error: Line = Field("", description="Why the last action could not be carried out at all.")
-    person: Id | None = None
+    session: ResourceId | None = Field(None, description="As the answer before gave it; without it a new one begins.")
+    error: OneLine = Field("", description="Why the last action could not be carried out at all.")
+    person: ResourceId | None = None
     language: Language | None = None
 
 
-class PageActionShown(Shown):
+class PageActionShown(AnswerBody):
     id: str
     action: str = Field(description="click, submit, type, select, navigate, press, scroll, wait.")
     arguments: dict[str, Any]
     expected: dict[str, Any] = Field(description="What it should bring about, said before it is tried.")
 
 
-class InteractionShown(Shown):
+class InteractionShown(AnswerBody):
     session: str
     status: Literal["next_action", "answer", "needs_user_input"]
     thought: str
@@ -111,7 +111,7 @@ class InteractionShown(Shown):
     missing_information: list[str]
     context: dict[str, Any]
     verified: dict[str, Any] | None = Field(description="What the last action did, by the snapshots before and after.")
-    outcome: Outcome
+    outcome: TurnOutcome
     turn_id: str
     reason_codes: list[str]
     pending: dict[str, Any] | None

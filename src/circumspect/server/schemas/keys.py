@@ -7,15 +7,15 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import ONE_LINE, TENANT, Given, Shown
-from circumspect.server.stores.access import SCOPES, Scope
+from circumspect.server.schemas.bodies import ONE_LINE, TENANT, AnswerBody, RequestBody
+from circumspect.server.stores.access import SCOPES, KeyScope
 
 
-class NewKey(Given):
+class NewKey(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "shop backend", "scopes": ["chat"]}]})
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=ONE_LINE)]
-    scopes: list[Scope] = Field(
+    scopes: list[KeyScope] = Field(
         ["chat"], min_length=1, max_length=len(SCOPES), description="`widget` only alone: anybody can read such a key."
     )
     expires_in_days: Annotated[float, Field(gt=0, le=3_650, allow_inf_nan=False)] | None = None
@@ -24,11 +24,11 @@ class NewKey(Given):
     )
 
 
-class KeyShown(Shown):
+class KeyShown(AnswerBody):
     id: str
     tenant: str
     name: str
-    scopes: list[Scope]
+    scopes: list[KeyScope]
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -39,7 +39,7 @@ class KeyMade(KeyShown):
     key: str = Field(description="Shown this once, and stored nowhere.")
 
 
-class Rotation(Given):
+class Rotation(RequestBody):
     overlap_hours: Annotated[float, Field(ge=0, le=24 * 30, allow_inf_nan=False)] = Field(
         24, description="How long the old key goes on working."
     )

@@ -6,15 +6,15 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Shown
+from circumspect.server.schemas.bodies import AnswerBody
 
 
-class PersonExport(Shown):
+class PersonExport(AnswerBody):
     model_config = ConfigDict(extra="allow")
 
     person: str
     conversations: list[dict[str, Any]]
 
 
-class Forgotten(Shown):
+class Forgotten(AnswerBody):
     conversations: int = Field(description="How many were deleted.")

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import NO_NUL, Given, Line, Shown
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, OneLine, RequestBody
 
 
-class PolicyText(Given):
+class PolicyText(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "version: 1\ntools:\n  get_order_status: {effect: read}\n"}]}
     )
@@ -34,29 +34,29 @@ class PolicyPut(PolicyText):
     if_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         None, description="The version you had before you: refused when somebody put another one since. 0 is none."
     )
-    note: Line = ""
+    note: OneLine = ""
 
 
-class RollBack(Given):
+class RollBack(RequestBody):
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] = Field(description="Its text becomes a new version.")
     if_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    note: Line = ""
+    note: OneLine = ""
 
 
-class FindingShown(Shown):
+class FindingShown(AnswerBody):
     level: Literal["error", "warning"]
     line: int
     problem: str
     fix: str
 
 
-class Checked(Shown):
+class PolicyCheckShown(AnswerBody):
     ok: bool
     hash: str | None
     findings: list[FindingShown]
 
 
-class PolicyShown(Shown):
+class PolicyShown(AnswerBody):
     version: int
     hash: str
     note: str
@@ -68,7 +68,7 @@ class PolicyWhole(PolicyShown):
     text: str
 
 
-class ChangeShown(Shown):
+class ChangeShown(AnswerBody):
     where: str
     what: str
     direction: str = Field(description="`loosened`, `tightened` or `changed`.")

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import Given, Line, Shown, Text
+from circumspect.server.schemas.bodies import AnswerBody, OneLine, PlainText, RequestBody
 
 PromptName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z_-]+(/[a-z_-]+)?$")]
 PROMPT_ID = r"^[a-z_-]+(/[a-z_-]+)?@[0-9a-f]{8}$"
 PromptId = Annotated[str, Field(max_length=80, pattern=PROMPT_ID)]
 
 
-class PromptGiven(Given):
+class PromptGiven(RequestBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -24,12 +24,12 @@ class PromptGiven(Given):
     )
 
     name: PromptName
-    text: Annotated[Text, Field(min_length=1, max_length=100_000)]
+    text: Annotated[PlainText, Field(min_length=1, max_length=100_000)]
     parent: PromptId | None = Field(None, description="The version it was made from.")
-    note: Line = ""
+    note: OneLine = ""
 
 
-class PromptShown(Shown):
+class PromptShown(AnswerBody):
     id: str
     name: str
     shipped: bool = Field(description="Comes with the package, and is used where nothing else is chosen.")
@@ -43,13 +43,13 @@ class PromptWhole(PromptShown):
     text: str
 
 
-class DiffShown(Shown):
+class DiffShown(AnswerBody):
     old: str
     new: str
     lines: list[str] = Field(description="A unified diff.")
 
 
-class UseShown(Shown):
+class UseShown(AnswerBody):
     turn: str
     conversation: str
     outcome: str | None

@@ -15,15 +15,15 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError, UnknownTenant
-from circumspect.stores.codec import checked, clean, epoch
+from circumspect.stores.codec import check_identifiers, clean, epoch
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import api_keys, operator_sessions, operators, secrets, tenants
 from circumspect.values import Json, TenantId
 
-Scope = Literal["chat", "read", "manage", "admin", "widget"]
-Role = Literal["operator", "reviewer", "admin"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-ROLES: tuple[Role, ...] = get_args(Role)
+KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
+OperatorRole = Literal["operator", "reviewer", "admin"]
+SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
+ROLES: tuple[OperatorRole, ...] = get_args(OperatorRole)
 
 USED_SECONDS = 60
 """`used_at` is right to the minute, so that a busy key is not a write for every request."""
@@ -37,7 +37,7 @@ class KeyRow:
     id: str
     tenant: TenantId
     name: str
-    scopes: tuple[Scope, ...]
+    scopes: tuple[KeyScope, ...]
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
@@ -62,7 +62,7 @@ class OperatorRow:
 
     id: str
     name: str
-    role: Role
+    role: OperatorRole
     tenants: tuple[TenantId, ...] | None
     created_at: float
     disabled_at: float | None = None
@@ -193,7 +193,7 @@ def _key(row: Any) -> KeyRow:
 
 
 def add_operator(connection: sa.Connection, row: OperatorRow, password: str) -> None:
-    checked(row.name)
+    check_identifiers(row.name)
     if connection.execute(sa.select(operators.c.id).where(operators.c.name == row.name)).one_or_none() is not None:
         raise ConfigError(f"There is an operator '{row.name}' already.", fix="Choose another name, or change that one.")
     for tenant in row.tenants or ():
@@ -325,7 +325,7 @@ _PUT_SECRET = sql("""
 
 
 def put_secret(connection: sa.Connection, tenant: TenantId, name: str, sealed: str, at: datetime | float) -> None:
-    checked(tenant, name)
+    check_identifiers(tenant, name)
     moment = epoch(at) if isinstance(at, datetime) else at
     run(connection, _PUT_SECRET, {"tenant": tenant, "name": name, "sealed": sealed, "at": moment})
 
@@ -336,7 +336,7 @@ def delete_secret(connection: sa.Connection, tenant: TenantId, name: str) -> boo
     )
 
 
-def sealed_secrets(connection: sa.Connection, tenant: TenantId) -> Mapping[str, str]:
+def get_sealed_secrets(connection: sa.Connection, tenant: TenantId) -> Mapping[str, str]:
     rows: Sequence[Any] = connection.execute(
         sa.select(secrets.c.name, secrets.c.sealed).where(secrets.c.tenant == tenant)
     ).all()

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch
-from circumspect.stores.people import Page, Tenants, mine, moment_of, newest_first, not_there
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, moment_of, newest_first, not_there
 from circumspect.stores.tables import WAITING, intents, tool_executions
 from circumspect.values import ConversationId, Execution, Intent, IntentId, TenantId
 
@@ -30,15 +30,15 @@ class Approval:
 
 def list_approvals(
     connection: sa.Connection,
-    tenants: Tenants,
-    after: Page | None,
+    tenants: VisibleTenants,
+    after: ListCursor | None,
     limit: int,
     *,
     waiting: bool = True,
     now: datetime | None = None,
 ) -> Sequence[Approval]:
     """Those that wait and have not expired (`now`), or all there ever were."""
-    query = sa.select(intents).where(intents.c.kind == "approval", mine(intents, tenants))
+    query = sa.select(intents).where(intents.c.kind == "approval", belongs_to(intents, tenants))
     if waiting:
         query = query.where(sa.text(WAITING))
         if now is not None:
@@ -47,8 +47,8 @@ def list_approvals(
     return [_approval(row) for row in rows]
 
 
-def get_approval(connection: sa.Connection, tenants: Tenants, id_: str) -> Approval:
-    query = sa.select(intents).where(intents.c.id == id_, intents.c.kind == "approval", mine(intents, tenants))
+def get_approval(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Approval:
+    query = sa.select(intents).where(intents.c.id == id_, intents.c.kind == "approval", belongs_to(intents, tenants))
     row = connection.execute(query).one_or_none()
     if row is None:
         raise not_there("approval")
@@ -63,7 +63,7 @@ def _approval(row: Any) -> Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class HeldCall:
     """What became of a call that was held when it was proposed."""
 
     intent: Intent
@@ -72,7 +72,7 @@ class Waiting:
 
 def waiting_call(
     connection: sa.Connection, tenant: TenantId, conversation: ConversationId, hash_: str, now: datetime
-) -> Waiting | None:
+) -> HeldCall | None:
     """The newest intent for exactly this call that its proposer has not collected yet; None when there is none."""
     query = (
         sa.select(intents)
@@ -91,7 +91,7 @@ def waiting_call(
     ran: Any = connection.execute(
         sa.select(tool_executions).where(tool_executions.c.intent == row.id, tool_executions.c.tenant == tenant)
     ).one_or_none()
-    return Waiting(codec.intent(row), None if ran is None else codec.execution(ran))
+    return HeldCall(codec.intent(row), None if ran is None else codec.execution(ran))
 
 
 def collect(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> None:

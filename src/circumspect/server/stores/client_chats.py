@@ -12,7 +12,7 @@ from circumspect.errors import StoreError
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import execution_row
 from circumspect.stores.people import change, row_of
-from circumspect.stores.statements import Values, insert
+from circumspect.stores.statements import SqlValues, insert
 from circumspect.stores.tables import conversations, messages, tool_executions, turns
 from circumspect.values import ConversationId, Execution, TenantId, TurnId
 
@@ -49,11 +49,11 @@ def import_talk(
     if there is None or there.next_seq:
         raise StoreError("Only an empty conversation can be given a past.", fix="Use a new conversation.")
     if said:
-        rows: list[Values] = [
+        rows: list[SqlValues] = [
             {"seq": seq, "role": one["role"], "kind": "message", "content": clean(one["content"])}
             for seq, one in enumerate(said)
         ]
-        common: Values = {
+        common: SqlValues = {
             "tenant": tenant,
             "conversation": conversation,
             "turn": turn,

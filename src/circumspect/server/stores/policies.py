@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import StoreError, UnknownTenant
-from circumspect.stores.codec import checked, clean, epoch, moment
+from circumspect.stores.codec import check_identifiers, clean, epoch, moment
 from circumspect.stores.tables import policies, tenants
 from circumspect.values import TenantId
 
@@ -52,7 +52,7 @@ def put_policy(
     `if_version` is the version that the author had before them (0 for none): raises `PolicyChanged` when another is in
     force by now.
     """
-    checked(tenant)
+    check_identifiers(tenant)
     # The tenant's row is the lock: two editors come one after the other, and the second sees what the first wrote.
     known = sa.select(tenants.c.id).where(tenants.c.id == tenant).with_for_update()
     if connection.execute(known).one_or_none() is None:

@@ -15,7 +15,7 @@ from circumspect.policy.load import check
 from circumspect.stores.codec import tenant_document
 from circumspect.values import Json, JsonObject, Plan, Tenant
 
-Kind = Literal["added", "changed", "removed"]
+FileChangeKind = Literal["added", "changed", "removed"]
 _LONGEST = 60
 _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 _KEYS = ("python", "http", "mcp", "question", "url")
@@ -25,8 +25,8 @@ _SHOWN = ("language", "plan", "adaptive_share", "model", "retention_days", "rate
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    kind: Kind
+class FileChange:
+    kind: FileChangeKind
     what: str
     """What it is about: `business.hours`, `tool cancel_order`, `secret crm_token`."""
     detail: str = ""
@@ -40,48 +40,50 @@ class Change:
 
 def of_tenant(
     old: Tenant | None, old_settings: JsonObject | None, new: Tenant, new_settings: JsonObject
-) -> Iterator[Change]:
+) -> Iterator[FileChange]:
     """The tenant and its settings. The plan's own mode and multiplier are not the tenant's: see `of_plan`."""
     before = {} if old is None else _document(old, old_settings or {})
-    yield from _compared(before, _document(new, new_settings), ())
+    yield from _find_changes(before, _document(new, new_settings), ())
 
 
-def of_plan(old: Plan | None, new: Plan, others: int) -> Iterator[Change]:
+def of_plan(old: Plan | None, new: Plan, others: int) -> Iterator[FileChange]:
     if old is None:
-        yield Change("added", f"plan {new.name}", f"{new.mode}, multiplier {new.multiplier:g}")
+        yield FileChange("added", f"plan {new.name}", f"{new.mode}, multiplier {new.multiplier:g}")
         return
     told = f" (for {others} other tenant{'s' if others > 1 else ''} too)" if others else ""
     if old.mode != new.mode:
-        yield Change("changed", f"plan {new.name}", f"mode {old.mode} → {new.mode}{told}")
+        yield FileChange("changed", f"plan {new.name}", f"mode {old.mode} → {new.mode}{told}")
     if old.multiplier != new.multiplier:
-        yield Change("changed", f"plan {new.name}", f"multiplier {old.multiplier:g} → {new.multiplier:g}{told}")
+        yield FileChange("changed", f"plan {new.name}", f"multiplier {old.multiplier:g} → {new.multiplier:g}{told}")
 
 
-def of_policy(old: str | None, new: str, version: int) -> Iterator[Change]:
+def of_policy(old: str | None, new: str, version: int) -> Iterator[FileChange]:
     """`version` is the one in force."""
     if old == new:
         return
     if old is None:
-        yield Change("added", "policy", "version 1")
+        yield FileChange("added", "policy", "version 1")
         return
     before, after = check(f"{old}\n")[0], check(f"{new}\n")[0]
     found = policy_changes(before, after) if before and after else []
     detail = f"version {version} → {version + 1}"
-    yield Change("changed", "policy", detail if found else f"{detail}; nothing that could change a verdict")
+    yield FileChange("changed", "policy", detail if found else f"{detail}; nothing that could change a verdict")
     for one in found:
-        yield Change("changed", f"policy of {one.where}", one.what + (f" [{one.direction}]" if one.direction else ""))
+        yield FileChange(
+            "changed", f"policy of {one.where}", one.what + (f" [{one.direction}]" if one.direction else "")
+        )
 
 
-def of_names(what: str, old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Change]:
+def of_names(what: str, old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[FileChange]:
     """Things that are told by name only: secrets, documents."""
     for name in new:
         if name not in old:
-            yield Change("added", f"{what} {name}")
+            yield FileChange("added", f"{what} {name}")
         elif old[name] != new[name]:
-            yield Change("changed", f"{what} {name}")
+            yield FileChange("changed", f"{what} {name}")
     for name in old:
         if name not in new:
-            yield Change("removed", f"{what} {name}")
+            yield FileChange("removed", f"{what} {name}")
 
 
 def _document(tenant: Tenant, settings: JsonObject) -> dict[str, Json]:
@@ -96,38 +98,38 @@ def _document(tenant: Tenant, settings: JsonObject) -> dict[str, Json]:
     }
 
 
-def _compared(old: Any, new: Any, place: tuple[str, ...]) -> Iterator[Change]:
+def _find_changes(old: Any, new: Any, place: tuple[str, ...]) -> Iterator[FileChange]:
     if old == new:
         return
     if isinstance(old, Mapping | None) and isinstance(new, Mapping | None) and len(place) < 3 and _opens(place):
         before, after = old or {}, new or {}
         for key in dict.fromkeys((*before, *after)):
-            yield from _compared(before.get(key), after.get(key), (*place, str(key)))
+            yield from _find_changes(before.get(key), after.get(key), (*place, str(key)))
     elif _are_named(old) and _are_named(new):
         before, after = _by_name(old or ()), _by_name(new or ())
         for name in dict.fromkeys((*before, *after)):
             yield from _item(before.get(name), after.get(name), f"{_singular(place[-1])} {_short(name)}")
     elif _is_empty(old) and not _is_empty(new):
-        yield Change("added", ".".join(place), _value(new, place))
+        yield FileChange("added", ".".join(place), _value(new, place))
     elif _is_empty(new):
         if not _is_empty(old):
-            yield Change("removed", ".".join(place))
+            yield FileChange("removed", ".".join(place))
     else:
-        yield Change("changed", ".".join(place), _arrow(old, new, place))
+        yield FileChange("changed", ".".join(place), _arrow(old, new, place))
 
 
 def _opens(place: tuple[str, ...]) -> bool:
     return not place or place[0] in ("business", "notify")
 
 
-def _item(old: Any, new: Any, what: str) -> Iterator[Change]:
+def _item(old: Any, new: Any, what: str) -> Iterator[FileChange]:
     if old is None:
-        yield Change("added", what)
+        yield FileChange("added", what)
     elif new is None:
-        yield Change("removed", what)
+        yield FileChange("removed", what)
     elif old != new:
         names = sorted(_paths(old, new))
-        yield Change("changed", what, ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
+        yield FileChange("changed", what, ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
 
 
 def _paths(old: Any, new: Any, place: str = "") -> Iterator[str]:
@@ -177,19 +179,19 @@ def _is_empty(value: Any) -> bool:
 
 
 def _value(value: Any, place: tuple[str, ...]) -> str:
-    return _said(value) if place[0] in _SHOWN else ""
+    return _render_value(value) if place[0] in _SHOWN else ""
 
 
 def _arrow(old: Any, new: Any, place: tuple[str, ...]) -> str:
     if place[0] not in _SHOWN:
         return ""
-    before, after = _said(old), _said(new)
+    before, after = _render_value(old), _render_value(new)
     if before and after:
         return f"{before} → {after}"
     return f"{len(old)} → {len(new)} characters" if isinstance(old, str) and isinstance(new, str) else ""
 
 
-def _said(value: Any) -> str:
+def _render_value(value: Any) -> str:
     if isinstance(value, str):
         return f"'{value}'" if len(value) <= _LONGEST and "\n" not in value else ""
     return f"{value:g}" if isinstance(value, int | float) else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.errors import ConfigError
-from circumspect.policy.lint import Finding, Place, meant
+from circumspect.policy.lint import FileFinding, Place, suggest_word
 
 Lines = Mapping[Place, int]
 
@@ -31,17 +31,17 @@ class Located:
     """A finding, and the file that it is in: the tenant file, or the policy file that it names."""
 
     file: str
-    finding: Finding
+    finding: FileFinding
 
     @property
     def is_error(self) -> bool:
         return self.finding.level == "error"
 
     def __str__(self) -> str:
-        return self.finding.said(self.file)
+        return self.finding.describe(self.file)
 
 
-def refused(name: str, findings: Iterable[Located]) -> TenantFileError:
+def make_file_error(name: str, findings: Iterable[Located]) -> TenantFileError:
     errors = tuple(str(one) for one in findings if one.is_error)
     many = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
     return TenantFileError(
@@ -56,37 +56,39 @@ def line_of(place: Place, lines: Lines) -> int:
     return next((lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in lines), 0)
 
 
-def explained(error: Any, lines: Lines, schema: dict[str, Any]) -> Finding:
+def explain_error(error: Any, lines: Lines, schema: dict[str, Any]) -> FileFinding:
     """One of pydantic's errors in our words. What was given is not repeated: it may be a secret in the wrong place."""
     place = _place(tuple(error["loc"]), lines, missing=error["type"] == "missing")
     line = line_of(place, lines)
-    said = _named(place)
+    said = _name_place(place)
     around = _section(place[:-1], schema)
-    described = _described(around, place[-1] if place else "")
+    described = _find_description(around, place[-1] if place else "")
     match error["type"]:
         case "extra_forbidden":
             allowed = tuple(around.get("properties", {}))
-            fix = meant(str(place[-1]), allowed) or f"Possible here: {', '.join(allowed)}."
-            return Finding("error", line, f"unknown key {said}", fix)
+            fix = suggest_word(str(place[-1]), allowed) or f"Possible here: {', '.join(allowed)}."
+            return FileFinding("error", line, f"unknown key {said}", fix)
         case "missing":
-            return Finding("error", line, f"{said} is missing", described)
+            return FileFinding("error", line, f"{said} is missing", described)
         case "literal_error":
             words = re.findall(r"'([^']*)'", error["ctx"]["expected"]) or [error["ctx"]["expected"]]
-            fix = meant(str(error["input"]), words) or f"Possible here: {', '.join(words)}."
-            return Finding("error", line, f"{said} cannot be this", fix)
+            fix = suggest_word(str(error["input"]), words) or f"Possible here: {', '.join(words)}."
+            return FileFinding("error", line, f"{said} cannot be this", fix)
         case "string_pattern_mismatch":
-            return Finding("error", line, f"{said} is not written as it should be", described or "See docs/tenants.md.")
+            return FileFinding(
+                "error", line, f"{said} is not written as it should be", described or "See docs/tenants.md."
+            )
         case "string_type":
-            return Finding("error", line, f"{said} must be text", "Put it in quotes.")
+            return FileFinding("error", line, f"{said} must be text", "Put it in quotes.")
         case "dict_type" | "model_type" | "mapping_type" | "model_attributes_type":
             fix = described or "Write `key: value` lines."
-            return Finding("error", line, f"{said} must have settings below it", fix)
+            return FileFinding("error", line, f"{said} must have settings below it", fix)
         case "tuple_type" | "list_type":
-            return Finding("error", line, f"{said} must be a list", described or "Start each item with a dash.")
+            return FileFinding("error", line, f"{said} must be a list", described or "Start each item with a dash.")
         case _:
             problem = error["msg"].removeprefix("Value error, ")
             fix = described or "See docs/tenants.md."
-            return Finding("error", line, f"{said}: {problem[:1].lower()}{problem[1:]}", fix)
+            return FileFinding("error", line, f"{said}: {problem[:1].lower()}{problem[1:]}", fix)
 
 
 def _place(found: Place, lines: Lines, *, missing: bool) -> Place:
@@ -98,15 +100,15 @@ def _place(found: Place, lines: Lines, *, missing: bool) -> Place:
     return (*place, found[-1]) if missing else place
 
 
-def _named(place: Place) -> str:
+def _name_place(place: Place) -> str:
     if not place:
         return "the file"
     if isinstance(place[-1], int):
-        return f"item {place[-1] + 1} of {_named(place[:-1])}"
+        return f"item {place[-1] + 1} of {_name_place(place[:-1])}"
     return f"'{place[-1]}'"
 
 
-def _described(section: Mapping[str, Any], key: str | int) -> str:
+def _find_description(section: Mapping[str, Any], key: str | int) -> str:
     found = section.get("properties", {}).get(key, {})
     return str(found.get("description", "")) if isinstance(found, Mapping) else ""
 

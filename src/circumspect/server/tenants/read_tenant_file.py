@@ -18,10 +18,10 @@ import yaml
 from pydantic import ValidationError
 
 from circumspect.errors import ConfigError
-from circumspect.policy.lint import Finding, Level, Place, meant
+from circumspect.policy.lint import FileFinding, Level, Place, suggest_word
 from circumspect.policy.load import check as check_policy
 from circumspect.policy.load import read_yaml, surface, text_of
-from circumspect.server.tenants.file_findings import Lines, Located, explained, line_of
+from circumspect.server.tenants.file_findings import Lines, Located, explain_error, line_of
 from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
 from circumspect.tools import http_definition
 from circumspect.values import ToolSpec
@@ -40,12 +40,14 @@ class PolicySource:
     def check(self, specs: Mapping[str, ToolSpec] | None) -> tuple[Any, tuple[Located, ...]]:
         """The policy, if it can be read, and every finding in the place where a person will look for it."""
         policy, found = check_policy(self.text + "\n", specs=specs)
-        moved = (Finding(one.level, one.line + self.before if one.line else 0, one.problem, one.fix) for one in found)
+        moved = (
+            FileFinding(one.level, one.line + self.before if one.line else 0, one.problem, one.fix) for one in found
+        )
         return policy, tuple(Located(self.file, one) for one in moved)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TenantFileReading:
     path: Path
     file: TenantFile | None
     policy: PolicySource | None
@@ -56,12 +58,12 @@ class Reading:
     findings: tuple[Located, ...]
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         return any(one.is_error for one in self.findings)
 
     def at(self, place: Place, problem: str, fix: str = "", level: Level = "error") -> Located:
         """What somebody else found, at its line."""
-        return Located(str(self.path), Finding(level, line_of(place, self.lines), problem.rstrip("."), fix))
+        return Located(str(self.path), FileFinding(level, line_of(place, self.lines), problem.rstrip("."), fix))
 
 
 @cache
@@ -75,13 +77,13 @@ def schema() -> dict[str, Any]:
     }
 
 
-def read(path: Path) -> Reading:
+def read(path: Path) -> TenantFileReading:
     """Everything that can be said without importing, calling or storing anything. Raises nothing."""
     name = str(path)
     try:
         text = text_of(path)
     except (OSError, ValueError) as problem:
-        return _nothing(path, [Finding("error", 0, str(problem), "Check the path and the file.")])
+        return _nothing(path, [FileFinding("error", 0, str(problem), "Check the path and the file.")])
     if found := surface(text):
         return _nothing(path, found)
     data, lines, found = read_yaml(text)
@@ -90,32 +92,32 @@ def read(path: Path) -> Reading:
         file = TenantFile.model_validate(data)
     except ValidationError as problem:
         errors = problem.errors(include_url=False)
-        found += [explained(error, lines, schema()) for error in errors]
+        found += [explain_error(error, lines, schema()) for error in errors]
         policy, more = _policy(data.get("policy"), path, text) if isinstance(data, dict) else (None, [])
-        located = [Located(name, one) for one in (*found, *(_placed(one, lines) for one in more))]
+        located = [Located(name, one) for one in (*found, *(_to_finding(one, lines) for one in more))]
         located += policy.check(None)[1] if policy else ()
-        return Reading(path, None, policy, {}, {}, lines, _sorted(located))
+        return TenantFileReading(path, None, policy, {}, {}, lines, _sort_findings(located))
     policy, more = _policy(data.get("policy"), path, text)
     documents, missing = _documents(file, path)
     secrets, unread = _secrets(file, path)
     remarks = [*more, *missing, *unread, *_http(file), *_secret_names(file)]
-    located = [Located(name, one) for one in (*found, *(_placed(one, lines) for one in remarks))]
-    return Reading(path, file, policy, documents, secrets, lines, _sorted(located))
+    located = [Located(name, one) for one in (*found, *(_to_finding(one, lines) for one in remarks))]
+    return TenantFileReading(path, file, policy, documents, secrets, lines, _sort_findings(located))
 
 
 Remark = tuple[Place, str, str]
 
 
-def _placed(remark: Remark, lines: Lines) -> Finding:
+def _to_finding(remark: Remark, lines: Lines) -> FileFinding:
     place, problem, fix = remark
-    return Finding("error", line_of(place, lines), problem, fix)
+    return FileFinding("error", line_of(place, lines), problem, fix)
 
 
-def _nothing(path: Path, found: list[Finding]) -> Reading:
-    return Reading(path, None, None, {}, {}, {}, tuple(Located(str(path), one) for one in found))
+def _nothing(path: Path, found: list[FileFinding]) -> TenantFileReading:
+    return TenantFileReading(path, None, None, {}, {}, {}, tuple(Located(str(path), one) for one in found))
 
 
-def _sorted(found: list[Located]) -> tuple[Located, ...]:
+def _sort_findings(found: list[Located]) -> tuple[Located, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.file, one.finding.line, one.finding.level)))
 
 
@@ -177,14 +179,14 @@ def _documents(file: TenantFile, path: Path) -> tuple[dict[Path, int], list[Rema
     found: dict[Path, int] = {}
     wrong: list[Remark] = []
     for at, pattern in enumerate(file.documents):
-        matches = [one for one in _globbed(path.parent, pattern) if one.is_file()]
+        matches = [one for one in _glob_files(path.parent, pattern) if one.is_file()]
         if not matches:
             wrong.append((("documents", at), f"there is no file '{pattern}'", "Write a path relative to this file."))
         found = dict.fromkeys(matches, at) | found
     return found, wrong
 
 
-def _globbed(folder: Path, pattern: str) -> Iterator[Path]:
+def _glob_files(folder: Path, pattern: str) -> Iterator[Path]:
     if not any(sign in pattern for sign in "*?["):
         yield folder / pattern
         return
@@ -251,5 +253,5 @@ def _secret_names(file: TenantFile) -> Iterator[Remark]:
     ]
     for place, name in used:
         if name not in file.secrets:
-            fix = meant(name, file.secrets) or f"Add it below `secrets`: {name}: {{env: {name.upper()}}}."
+            fix = suggest_word(name, file.secrets) or f"Add it below `secrets`: {name}: {{env: {name.upper()}}}."
             yield place, f"there is no secret '{name}'", fix

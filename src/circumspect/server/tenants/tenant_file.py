@@ -13,17 +13,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from circumspect.policy.policy_file import Section, Share
+from circumspect.policy.policy_file import FileSection, UnitShare
 from circumspect.tools.http_definition import HttpToolDefinition
 from circumspect.tools.mcp_definition import McpDefinition
 from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId
 
-Text = Annotated[str, Field(max_length=100_000)]
-Line = Annotated[str, Field(max_length=1_000)]
+LongText = Annotated[str, Field(max_length=100_000)]
+ShortText = Annotated[str, Field(max_length=1_000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+FileTenantId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 FilePath = Annotated[str, Field(pattern=r"^[^\n\x00]{1,1000}$")]
-Topic = Literal["escalation", "approval", "indeterminate", "resolved"]
+NotifyTopic = Literal["escalation", "approval", "indeterminate", "resolved"]
 
 
 def _pattern(text: str) -> str:
@@ -41,7 +41,7 @@ def _plan(value: Any) -> Any:
 Regex = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
 
 
-class PlanSection(Section):
+class PlanSection(FileSection):
     name: Name
     """What the plan is called: free, pro and enterprise are there from the start."""
     mode: Mode | None = None
@@ -50,37 +50,37 @@ class PlanSection(Section):
     """What the cost of a tenant's turns is multiplied by on its bill."""
 
 
-class FaqSection(Section):
-    q: Text
+class FaqSection(FileSection):
+    q: LongText
     """The question."""
-    a: Text
+    a: LongText
     """The answer."""
 
 
-class BusinessSection(Section):
+class BusinessSection(FileSection):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """What the business is called. The agent speaks in this name."""
-    description: Text = ""
+    description: LongText = ""
     """One or two sentences: what it is and does."""
-    hours: Line = ""
+    hours: ShortText = ""
     """When it is open, in words."""
-    phone: Line = ""
+    phone: ShortText = ""
     """A phone number to give out."""
-    email: Line = ""
+    email: ShortText = ""
     """An e-mail address to give out."""
-    about: Text = ""
+    about: LongText = ""
     """More about the business, shown to the model when it asks for it."""
-    contact: Text = ""
+    contact: LongText = ""
     """Addresses, directions, who answers where."""
-    policies: Mapping[str, Text] = Field(default_factory=dict)
+    policies: Mapping[str, LongText] = Field(default_factory=dict)
     """Texts by name, for people: returns, shipping, privacy, terms."""
     faqs: tuple[FaqSection, ...] = ()
     """Questions and answers: `- {q: ..., a: ...}`."""
-    instructions: Text = ""
+    instructions: LongText = ""
     """How the agent should behave: tone, what to say and what not."""
 
 
-class ToolSection(Section):
+class ToolSection(FileSection):
     """One source of tools: exactly one of `python`, `http` and `mcp`."""
 
     python: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
@@ -101,7 +101,7 @@ class ToolSection(Section):
         return self
 
 
-class SecretSection(Section):
+class SecretSection(FileSection):
     """Where a secret comes from, read when the file is applied: exactly one of `env` and `file`."""
 
     env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
@@ -116,33 +116,33 @@ class SecretSection(Section):
         return self
 
 
-class WebhookSection(Section):
+class WebhookSection(FileSection):
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$", max_length=2_000)]
     """Where it is sent: POST with a JSON body."""
     secret: Name
     """The name of the secret that signs it."""
-    topics: tuple[Topic, ...] = ("escalation", "approval", "indeterminate")
+    topics: tuple[NotifyTopic, ...] = ("escalation", "approval", "indeterminate")
     """What is sent: escalation, approval, indeterminate, resolved."""
 
 
-class EmailSection(Section):
+class EmailSection(FileSection):
     to: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)], ...],
         Field(min_length=1, max_length=50),
     ]
     """Addresses."""
-    topics: tuple[Topic, ...] = ("escalation", "approval", "indeterminate")
+    topics: tuple[NotifyTopic, ...] = ("escalation", "approval", "indeterminate")
     """What is sent: escalation, approval, indeterminate, resolved."""
 
 
-class NotifySection(Section):
+class NotifySection(FileSection):
     webhooks: tuple[WebhookSection, ...] = ()
     """Addresses of your own systems."""
     emails: tuple[EmailSection, ...] = ()
     """People."""
 
 
-class WidgetSection(Section):
+class WidgetSection(FileSection):
     origins: Annotated[
         tuple[Annotated[str, Field(pattern=r"^https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?$", max_length=300)], ...],
         Field(max_length=50),
@@ -150,7 +150,7 @@ class WidgetSection(Section):
     """Sites that may show the chat: `https://shop.example`, `https://*.shop.example`. Without any, none may."""
 
 
-class CustomerSection(Section):
+class CustomerSection(FileSection):
     """Where the person of a conversation is looked up before a decision."""
 
     tool: Name = "find_lead"
@@ -163,13 +163,13 @@ class CustomerSection(Section):
     """What becomes known. The agent may say it to that person."""
 
 
-class UnderstandingSection(Section):
+class UnderstandingSection(FileSection):
     """How messages are understood before anything is drafted."""
 
     profile: Literal["guided", "service"]
     """guided: safety check and analysis of the request. service: also decides one of five ways, searches only where
     decided, computes how sure it is, and hands sensitive demands to a person."""
-    guardian: Line = "rules"
+    guardian: ShortText = "rules"
     """Who makes the safety check: rules, llama-guard:MODEL@URL, moderation:MODEL, several joined by ` + `, or none."""
     fail_closed: bool = True
     """When the safety check cannot be made: hand over. false: go on, and write it down."""
@@ -189,27 +189,27 @@ class UnderstandingSection(Section):
     """service: the person of a conversation is looked up before a decision. Without it, nobody is."""
 
 
-class BrowserSection(Section):
+class BrowserSection(FileSection):
     """How the agent acts on web pages: docs/browser.md."""
 
-    search: Line | None = None
+    search: ShortText | None = None
     """Where is searched: documents (the tenant's own), tavily, searxng:URL or none; without it, the server's."""
     widening: bool = True
     """A search that finds too little on the page's own site may go beyond it."""
     searches: Annotated[int, Field(ge=0, le=3)] = 3
     """At most so many searches for one message."""
-    smart: Line | None = None
+    smart: ShortText | None = None
     """The model that thinks; without it the tenant's."""
-    smart_fallback: Line | None = None
+    smart_fallback: ShortText | None = None
     """Thinks when that one cannot be had."""
-    fast: Line | None = None
+    fast: ShortText | None = None
     """The model that words actions and summaries; without it the one that thinks."""
 
 
-class TenantSettings(Section):
+class TenantSettings(FileSection):
     """What a server does for a tenant, beside answering. This is what the store keeps as `settings`."""
 
-    model: Line | None = None
+    model: ShortText | None = None
     """The model that answers, `openai:gpt-4o`; without it the server's."""
     tools: tuple[ToolSection, ...] = ()
     """What the agent can do, from Python, HTTP and MCP."""
@@ -234,7 +234,7 @@ class TenantFile(TenantSettings):
 
     version: Literal[1] = 1
     """Version of the file's format."""
-    id: Id
+    id: FileTenantId
     """The tenant's id. It never changes; another id is another tenant."""
     language: Language = "en"
     """What the agent speaks when a message does not tell: en, he or ru."""
@@ -246,7 +246,7 @@ class TenantFile(TenantSettings):
     """What the agent may know about the business."""
     enabled_tools: tuple[Name, ...] | None = None
     """The tools that may be used, by name; without it all of them."""
-    adaptive_share: Share = 1.0
+    adaptive_share: UnitShare = 1.0
     """Share of the conversations that get the plan's adaptive mode, 0 to 1."""
     policy: FilePath | Mapping[str, Any] | None = None
     """What the tools may do: the path of a policy file, or the policy itself. Without it, what they declare holds."""

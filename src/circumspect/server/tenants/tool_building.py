@@ -91,7 +91,7 @@ async def tools_of(
 
 async def python_tools(name: str, context: ToolContext) -> Sequence[Tool]:
     """What `package.module:name` stands for: a tool, several of them, or a factory that makes them of the context."""
-    found = named(name)
+    found = import_object(name)
     if not is_factory(found):
         return _tools(found, name)
     try:
@@ -107,7 +107,7 @@ async def python_tools(name: str, context: ToolContext) -> Sequence[Tool]:
         ) from error
 
 
-def named(name: str) -> Any:
+def import_object(name: str) -> Any:
     """Import it. A module that cannot be imported, or has no such name, is a `ConfigError`.
 
     Modules in the working directory are found too, after all others, as a command's script would not find them.
@@ -166,9 +166,11 @@ def _tools(found: Any, name: str) -> Sequence[Tool]:
 
 
 def _near(word: str, found: Any) -> str:
-    from circumspect.policy.lint import meant
+    from circumspect.policy.lint import suggest_word
 
-    return meant(word, [name for name in dir(found) if not name.startswith("_")]) or "Check the name; case matters."
+    return (
+        suggest_word(word, [name for name in dir(found) if not name.startswith("_")]) or "Check the name; case matters."
+    )
 
 
 def _where(error: BaseException) -> str:

@@ -9,10 +9,10 @@ from circumspect.knowledge.business_texts import BusinessTexts
 from circumspect.knowledge.search import Library
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
-from circumspect.policy.understanding.customer import Customer
+from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.server.tenants.tenant_file import UnderstandingSection
-from circumspect.steps.retrieve import Search
+from circumspect.steps.retrieve import PassageSearch
 from circumspect.values import Business
 
 NOBODY = "none"
@@ -22,10 +22,10 @@ NOBODY = "none"
 class Configured:
     understanding: Understanding
     guardian: Guardian | None
-    searches: tuple[Search, ...]
+    searches: tuple[PassageSearch, ...]
 
 
-def configured(section: UnderstandingSection, business: Business, library: Library) -> Configured:
+def configure_understanding(section: UnderstandingSection, business: Business, library: Library) -> Configured:
     """Raises `ConfigError` for a guardian that cannot be had."""
     understanding = Understanding(
         decide=section.profile == "service",
@@ -34,7 +34,7 @@ def configured(section: UnderstandingSection, business: Business, library: Libra
         fail_closed=section.fail_closed,
         synthetic_share=section.synthetic_share,
         shown=section.shown,
-        customer=Customer(**section.customer.model_dump()) if section.customer else None,
+        customer=CustomerLookup(**section.customer.model_dump()) if section.customer else None,
     )
     guardian = None if section.guardian == NOBODY else open_guardian(section.guardian)
     return Configured(understanding, guardian, (library, BusinessTexts(business)))

@@ -19,7 +19,7 @@ def split(url: str) -> SplitResult:
         return SplitResult("", "", "", "", "")
 
 
-def bare(url: str) -> str:
+def strip_secrets(url: str) -> str:
     """Without what may be secret in it: the query, and a name and a password."""
     parts = split(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))[:200]
@@ -36,12 +36,12 @@ def leaves_the_browser(href: str) -> bool:
 
 def same_place(one: str, other: str) -> bool:
     """The same address, in every part that a person would call part of it, `#` included."""
-    return arrived(one, other) and arrived(other, one)
+    return has_arrived(one, other) and has_arrived(other, one)
 
 
-def arrived(wanted: str, reached: str) -> bool:
+def has_arrived(wanted: str, reached: str) -> bool:
     """Is this the address that was wanted? More in the query than was asked for is no harm."""
-    want, got = split(_joined(reached, wanted)), split(reached)
+    want, got = split(_join_address(reached, wanted)), split(reached)
     return (
         bool(wanted)
         and _site(want) == _site(got)
@@ -67,7 +67,7 @@ def is_front(url: str) -> bool:
     return bool(parts.hostname) and _path(parts) == "/" and not parts.query and not parts.fragment
 
 
-def _joined(base: str, url: str) -> str:
+def _join_address(base: str, url: str) -> str:
     try:
         return urljoin(base, url)
     except ValueError:

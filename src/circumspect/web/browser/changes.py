@@ -13,7 +13,7 @@ from functools import cached_property
 
 from circumspect.web.browser.addresses import same_place
 from circumspect.web.browser.commit_clicks import around
-from circumspect.web.browser.page_words import complains, is_wholly, mentions, tied
+from circumspect.web.browser.page_words import complains, has_common_word, is_wholly, mentions
 from circumspect.web.page import Element, Page
 
 _SELF_MOVING = frozenset(("timer", "marquee", "log", "progressbar", "meter"))
@@ -34,20 +34,20 @@ class Changes:
     after: Page
 
     @cached_property
-    def moved(self) -> bool:
+    def has_new_address(self) -> bool:
         """The address changed."""
         return not same_place(self.before.url, self.after.url)
 
     @cached_property
-    def appeared(self) -> tuple[Element, ...]:
+    def new_elements(self) -> tuple[Element, ...]:
         return tuple(one for one in self.after.elements if one.id not in self.before.by_id and not _by_itself(one))
 
     @cached_property
-    def gone(self) -> tuple[Element, ...]:
+    def removed_elements(self) -> tuple[Element, ...]:
         return tuple(one for one in self.before.elements if one.id not in self.after.by_id and not _by_itself(one))
 
     @cached_property
-    def altered(self) -> tuple[tuple[Element, Element], ...]:
+    def changed_elements(self) -> tuple[tuple[Element, Element], ...]:
         """Elements that are in both, and not the same in both."""
         both = ((one, self.after.by_id.get(one.id)) for one in self.before.elements)
         changed = ((one, now) for one, now in both if now is not None and one != now and _steady(one) != _steady(now))
@@ -59,7 +59,7 @@ class Changes:
         return _lines_beyond(self.after, self.before)
 
     @cached_property
-    def lost_lines(self) -> tuple[str, ...]:
+    def removed_lines(self) -> tuple[str, ...]:
         return _lines_beyond(self.before, self.after)
 
     @property
@@ -67,13 +67,13 @@ class Changes:
         return " ".join(self.new_lines)
 
     @cached_property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Nothing changed that a person would notice. A cursor that moved is not noticed."""
         return not (
-            self.moved
-            or self.appeared
-            or self.gone
-            or any(_still(one) != _still(now) for one, now in self.altered)
+            self.has_new_address
+            or self.new_elements
+            or self.removed_elements
+            or any(_still(one) != _still(now) for one, now in self.changed_elements)
             or self.before.title != self.after.title
             or _without_digits(self.before.text) != _without_digits(self.after.text)
             or self.before.scroll != self.after.scroll
@@ -88,7 +88,7 @@ class Changes:
         was = self.before.by_id.get(message.id)
         return bool(text_of(message)) and (was is None or text_of(was) != text_of(message)) and not _by_itself(message)
 
-    def now(self, element: str) -> Element | None:
+    def find_after(self, element: str) -> Element | None:
         """The element as it is after: by its id, else the only one with its role and name."""
         was = self.before.by_id.get(element)
         if element in self.after.by_id or was is None:
@@ -96,51 +96,54 @@ class Changes:
         alike = [one for one in self.after.elements if (one.role, one.name) == (was.role, was.name)]
         return alike[0] if len(alike) == 1 else None
 
-    def related(self, element: str) -> list[str]:
+    def describe_related(self, element: str) -> list[str]:
         """What changed and has to do with the element: in words. Anything else may have changed by itself."""
-        return list(dict.fromkeys(self._related(element)))
+        return list(dict.fromkeys(self._find_related(element)))
 
-    def _related(self, element: str) -> Iterator[str]:
+    def _find_related(self, element: str) -> Iterator[str]:
         was = self.before.by_id.get(element)
         name = was.name if was else ""
         near = self._near(element)
-        appeared, gone = self._mine(element, self.appeared, self.after), self._mine(element, self.gone, self.before)
-        altered = [(old, now) for old, now in self.altered if self._mine(element, (old,), self.before)]
+        appeared, gone = (
+            self._mine(element, self.new_elements, self.after),
+            self._mine(element, self.removed_elements, self.before),
+        )
+        altered = [(old, now) for old, now in self.changed_elements if self._mine(element, (old,), self.before)]
         for one in appeared:
             if one.role in ("dialog", "alertdialog"):
                 yield f'the {one.role} "{one.name}" opened'
-            elif one.id in near or tied(text_of(one), name):
-                yield f"{_told(one)} appeared"
+            elif one.id in near or has_common_word(text_of(one), name):
+                yield f"{_describe_element(one)} appeared"
         for one in gone:
-            if one.id != element and (one.id in near or tied(one.name, name)):
-                yield f"{_told(one)} is gone"
+            if one.id != element and (one.id in near or has_common_word(one.name, name)):
+                yield f"{_describe_element(one)} is gone"
         for old, now in altered:
             # A field that was only emptied says nothing: what was in it may be lost.
             emptied = old.value and replace(old, value="") == _as_before(now, old) and not is_wholly("looks", name)
-            if not emptied and (old.id == element or old.id in near or tied(text_of(now), name)):
-                yield f"{_told(old)} changed"
+            if not emptied and (old.id == element or old.id in near or has_common_word(text_of(now), name)):
+                yield f"{_describe_element(old)} changed"
         for line in (*(text_of(one) for one in self.messages), *self.new_lines):
             if mentions("turns over", name) or (
-                len(line) < MESSAGE and (mentions("succeeded", line) or tied(line, name))
+                len(line) < MESSAGE and (mentions("succeeded", line) or has_common_word(line, name))
             ):
                 yield f'the page says "{line[:MESSAGE]}"'
-        yield from (f'"{text}" is now on the page' for text in self._entered(near))
+        yield from (f'"{text}" is now on the page' for text in self._find_entered_text(near))
         if self.before.title != self.after.title:
             yield f'the page is now called "{self.after.title[:80]}"'
         for group, word in ((appeared, "appeared"), (gone, "are gone")):
             if len(group) >= _MANY:
                 yield f"{len(group)} elements {word}"
-        if self._reordered:
+        if self._is_reordered:
             yield "the same things are in another order"
 
-    def _entered(self, near: frozenset[str]) -> Iterator[str]:
+    def _find_entered_text(self, near: frozenset[str]) -> Iterator[str]:
         """What a field beside the element held, and what can now be read elsewhere."""
         held = [one.value for one in self.before.elements if one.id in near and len(one.value) > 2]
-        shown = [text_of(one) for one in self.appeared] + list(self.new_lines)
+        shown = [text_of(one) for one in self.new_elements] + list(self.new_lines)
         yield from (value for value in held if any(value in text for text in shown))
 
     @property
-    def _reordered(self) -> bool:
+    def _is_reordered(self) -> bool:
         lines = [[" ".join(one.split()) for one in page.text.splitlines()] for page in (self.before, self.after)]
         ids = [[one.id for one in page.elements] for page in (self.before, self.after)]
         return any(old != new and sorted(old) == sorted(new) for old, new in (lines, ids))
@@ -233,6 +236,6 @@ def _without_digits(text: str) -> str:
     return _DIGITS.sub("0", " ".join(text.split()))
 
 
-def _told(element: Element) -> str:
+def _describe_element(element: Element) -> str:
     name = " ".join((element.name or element.value).split())[:60].replace('"', "'")
     return f'the {element.role} "{name}"' if name else f"the {element.role} {element.id}"

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Self
 
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.values import ToolCall
-from circumspect.web.browser.addresses import bare, leads_nowhere, split
+from circumspect.web.browser.addresses import leads_nowhere, split, strip_secrets
 from circumspect.web.browser.commit_clicks import is_holder
 from circumspect.web.browser.page_problems import first_line, not_opened, sentence_of
-from circumspect.web.browser.settling import MOST, Requests, settled
+from circumspect.web.browser.settling import MOST, Requests, wait_until_settled
 from circumspect.web.page import Element, Page
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class PageUnreachable(CircumspectError):
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
+class ChromiumAttempt:
     error: str = ""
     """Why the action could not be tried or finished; empty when it was. What it brought about, verification says."""
 
@@ -160,19 +160,19 @@ class Chromium:
         if not self._started:
             self._schemes.add(split(url).scheme.lower())
             self._started = True
-        if refused := self._refused(url):
+        if refused := self._explain_refusal(url):
             raise PageUnreachable(refused, fix="Give an address that begins with https:// or http://.")
         if failed := await self._go(url):
             raise PageUnreachable(failed, fix="Check the address, and whether the page opens in another browser.")
         return await self.snapshot()
 
-    async def settled(self) -> bool:
+    async def settle(self) -> bool:
         """Wait until the page has come to rest; False when it did not in time."""
         front, rested = None, False
         while front is not self.tab:
             # A new tab may come to the front meanwhile.
             front = self.tab
-            rested = await settled(front, self._requests, self.patience)
+            rested = await wait_until_settled(front, self._requests, self.patience)
         return rested
 
     async def snapshot(self) -> Page:
@@ -183,7 +183,7 @@ class Chromium:
 
         for left in (2, 1, 0):
             # An action has just been waited for; another wait would only cost time.
-            rested = await self.settled() if self._rested is None else self._rested
+            rested = await self.settle() if self._rested is None else self._rested
             self._rested, front = None, self.tab
             try:
                 taken = await asyncio.wait_for(snapshot(front), _FROZEN)
@@ -209,14 +209,14 @@ class Chromium:
             self._scrolled = None
             return 0
 
-    async def perform(self, call: ToolCall, page: Page) -> Performed:
+    async def perform(self, call: ToolCall, page: Page) -> ChromiumAttempt:
         """Try the action on the page as it was shown. Something else in its place is not touched."""
         from playwright.async_api import Error
 
         self._said.clear()
         try:
             error = await asyncio.wait_for(self._perform(call, page), _LOADING / 1000 + _FROZEN)
-            self._rested = await self.settled()
+            self._rested = await self.settle()
         except Error as failure:
             error = sentence_of(failure)
         except TimeoutError:
@@ -228,14 +228,14 @@ class Chromium:
             with suppress(Error):
                 await self.tab.go_back()
             error = error or f"The page tried to open an address of the kind {scheme}:, which is not allowed."
-        return Performed(error)
+        return ChromiumAttempt(error)
 
     async def _perform(self, call: ToolCall, page: Page) -> str:
         said = {name: str(value) for name, value in call.arguments.items() if value is not None}
         handle: ElementHandle | None = None
         element = page.by_id.get(said.get("element", ""))
         if said.get("element"):
-            found = await self._found(said["element"], element, exactly=call.tool == "submit")
+            found = await self._find_element(said["element"], element, exactly=call.tool == "submit")
             if isinstance(found, str):
                 return found
             handle = found
@@ -246,7 +246,7 @@ class Chromium:
                 return await self._use(call.tool, handle, element, said)
             case "navigate":
                 url = said.get("url", "")
-                return self._refused(url) or await self._go(url)
+                return self._explain_refusal(url) or await self._go(url)
             case "press":
                 await (handle.press if handle else self.tab.keyboard.press)(_key(said.get("key", "")))
             case "scroll":
@@ -291,7 +291,7 @@ class Chromium:
             case "submit" if said.get("key"):
                 await handle.press(_key(said["key"]))
             case _:
-                if not leads_nowhere(element.href) and (refused := self._refused(element.href)):
+                if not leads_nowhere(element.href) and (refused := self._explain_refusal(element.href)):
                     return refused
                 if is_holder(element) and (hit := await handle.evaluate(_HIT)):
                     return f'A click on the {element.role} "{element.name}" would land on {hit}. Name that instead.'
@@ -315,7 +315,7 @@ class Chromium:
             if not clicked:
                 raise
 
-    async def _found(self, wanted: str, shown: Element | None, *, exactly: bool) -> ElementHandle | str:
+    async def _find_element(self, wanted: str, shown: Element | None, *, exactly: bool) -> ElementHandle | str:
         """The element, if it is still what was shown: a button that says something else by now is another button."""
         from circumspect.web.browser.live_page import locate, snapshot
 
@@ -339,7 +339,7 @@ class Chromium:
             return ""
         if element.role != "listbox" and not element.expanded:
             await handle.click()
-            await self.settled()
+            await self.settle()
         return await self._choose(element, option)
 
     async def _choose(self, element: Element, option: str) -> str:
@@ -365,17 +365,17 @@ class Chromium:
         try:
             await self.tab.goto(url, wait_until="domcontentloaded", timeout=_LOADING)
         except TooSlow:
-            return f"{bare(url)} did not answer within {_LOADING // 1000} seconds."
+            return f"{strip_secrets(url)} did not answer within {_LOADING // 1000} seconds."
         except Error as failure:
             return not_opened(url, failure)
         return ""
 
-    def _refused(self, url: str) -> str:
+    def _explain_refusal(self, url: str) -> str:
         scheme = split(url).scheme.lower()
         if scheme in self._schemes:
             return ""
         if not scheme:
-            return f"{bare(url) or 'Nothing'} is not a whole address: it begins with https:// or http://."
+            return f"{strip_secrets(url) or 'Nothing'} is not a whole address: it begins with https:// or http://."
         return f"Addresses of the kind {scheme}: are not opened."
 
     def _watch(self, tab: Tab) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
-from circumspect.web.browser.markup import Node
+from circumspect.web.browser.markup import HtmlNode
 from circumspect.web.browser.roles import FACTS, MOST, SETS
 from circumspect.web.page import Popup
 
@@ -19,78 +19,80 @@ _NEAR = 500
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
-def flat(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
 @dataclass(frozen=True)
-class Document:
+class HtmlDocument:
     """A page's tree with what must be looked up across it."""
 
-    root: Node
+    root: HtmlNode
     left: list[int] = field(default_factory=lambda: [_STEPS])
     """How many steps may still be taken to put names together. Nested containers each read all that is in them, so
     that a page could be built to take hours; when nothing is left, names stay short."""
 
     @cached_property
-    def by_id(self) -> dict[str, Node]:
-        found: dict[str, Node] = {}
-        for one in self.root.under:
+    def by_id(self) -> dict[str, HtmlNode]:
+        found: dict[str, HtmlNode] = {}
+        for one in self.root.descendants:
             if one.get("id"):
                 found.setdefault(one.get("id"), one)
         return found
 
     @cached_property
-    def labels(self) -> dict[Node, list[Node]]:
+    def labels(self) -> dict[HtmlNode, list[HtmlNode]]:
         """The labels of each field."""
-        found: dict[Node, list[Node]] = {}
-        for one in self.root.under:
+        found: dict[HtmlNode, list[HtmlNode]] = {}
+        for one in self.root.descendants:
             if one.tag == "label" and (field := self.field_of(one)) is not None:
                 found.setdefault(field, []).append(one)
         return found
 
     @cached_property
-    def told(self) -> frozenset[Node]:
+    def describing_nodes(self) -> frozenset[HtmlNode]:
         """What is read out as the name or description of something else."""
         return frozenset(
             other
-            for one in self.root.under
+            for one in self.root.descendants
             for name in ("aria-labelledby", "aria-describedby")
             if name in one.attributes
-            for other in self.referenced(one, name)
+            for other in self.resolve_references(one, name)
         )
 
-    def field_of(self, label: Node) -> Node | None:
+    def field_of(self, label: HtmlNode) -> HtmlNode | None:
         if "for" in label.attributes:
             return self.by_id.get(label.get("for"))
-        near = islice(label.under, _NEAR)
+        near = islice(label.descendants, _NEAR)
         return next((one for one in near if one.tag in SETS["labelled"] or one.tag == "button"), None)
 
-    def form_of(self, node: Node) -> Node | None:
+    def form_of(self, node: HtmlNode) -> HtmlNode | None:
         if "form" in node.attributes:
             return self.by_id.get(node.get("form"))
-        return None if node.tag == "form" else next((one for one in node.over if one.tag == "form"), None)
+        return None if node.tag == "form" else next((one for one in node.ancestors if one.tag == "form"), None)
 
-    def referenced(self, node: Node, name: str) -> list[Node]:
+    def resolve_references(self, node: HtmlNode, name: str) -> list[HtmlNode]:
         return [self.by_id[one] for one in node.get(name).split()[:20] if one in self.by_id]
 
-    def said(self, nodes: list[Node]) -> str:
-        return flat(" ".join(flat(one.get("aria-label")) or self.text_of(one, whole=True) for one in nodes))
+    def join_texts(self, nodes: list[HtmlNode]) -> str:
+        return collapse_spaces(
+            " ".join(collapse_spaces(one.get("aria-label")) or self.text_of(one, whole=True) for one in nodes)
+        )
 
-    def type_of(self, node: Node) -> str:
-        said = flat(node.get("type")).lower()
+    def type_of(self, node: HtmlNode) -> str:
+        said = collapse_spaces(node.get("type")).lower()
         if node.tag == "input":
             return said or "text"
         if node.tag != "button":
             return ""
         return said if said in _BUTTONS else "submit" if self.form_of(node) else "button"
 
-    def text_of(self, node: Node, whole: bool = False, skipped: Node | None = None) -> str:
+    def text_of(self, node: HtmlNode, whole: bool = False, skipped: HtmlNode | None = None) -> str:
         """What is read in it, up to a length that no name needs; with `whole`, also what is hidden."""
         said: list[str] = []
         length = 0
 
-        def within(one: Node | str) -> None:
+        def within(one: HtmlNode | str) -> None:
             nonlocal length
             self.left[0] -= 1
             if one is skipped or length > _WORDS or self.left[0] < 0:
@@ -99,7 +101,7 @@ class Document:
                 said.append(one[:_WORDS])
                 length += len(one.strip())
                 return
-            if one is not node and not whole and one.gone:
+            if one is not node and not whole and one.is_hidden:
                 return
             alone = _alone(one) if one is not node or one.tag == "svg" else None
             if alone is not None:
@@ -112,11 +114,11 @@ class Document:
             said.append(space)
 
         within(node)
-        return flat("".join(said))
+        return collapse_spaces("".join(said))
 
-    def holds_controls(self, node: Node) -> bool:
+    def holds_controls(self, node: HtmlNode) -> bool:
         """Something in it can be used by itself."""
-        for one in node.under:
+        for one in node.descendants:
             self.left[0] -= 1
             role = role_of(one)
             if (role in SETS["interactive"] and role != "gridcell") or (role != "none" and activatable(one)):
@@ -125,45 +127,53 @@ class Document:
                 break
         return False
 
-    def label_of(self, node: Node) -> str:
-        return self.said(self.referenced(node, "aria-labelledby")) or flat(node.get("aria-label"))
+    def label_of(self, node: HtmlNode) -> str:
+        return self.join_texts(self.resolve_references(node, "aria-labelledby")) or collapse_spaces(
+            node.get("aria-label")
+        )
 
-    def name_of(self, node: Node, role: str) -> str:
+    def name_of(self, node: HtmlNode, role: str) -> str:
         kind = self.type_of(node)
         if label := self.label_of(node):
             return label
         if node.tag == "input" and kind in _BUTTONS:
-            if value := flat(node.get("value")):
+            if value := collapse_spaces(node.get("value")):
                 return value
             if kind != "button":
                 return kind.capitalize()
-        if (node.tag in ("img", "area") or (node.tag == "input" and kind == "image")) and flat(node.get("alt")):
-            return flat(node.get("alt"))
+        if (node.tag in ("img", "area") or (node.tag == "input" and kind == "image")) and collapse_spaces(
+            node.get("alt")
+        ):
+            return collapse_spaces(node.get("alt"))
         if node.tag in SETS["labelled"] and node in self.labels:
-            labels = flat(" ".join(self.text_of(one, skipped=node) for one in self.labels[node]))
+            labels = collapse_spaces(" ".join(self.text_of(one, skipped=node) for one in self.labels[node]))
             if labels:
                 return labels
         if node.tag == "fieldset" and (legend := next((one for one in node.nodes if one.tag == "legend"), None)):
             return self.text_of(legend)
         if (role in SETS["by_content"] or node.tag == "summary") and (content := self.text_of(node)):
             return content
-        if hint := flat(node.get("title")) or flat(node.get("placeholder")) or flat(node.get("aria-placeholder")):
+        if (
+            hint := collapse_spaces(node.get("title"))
+            or collapse_spaces(node.get("placeholder"))
+            or collapse_spaces(node.get("aria-placeholder"))
+        ):
             return hint
         if role in ("dialog", "alertdialog"):
-            near = islice(node.under, _NEAR)
-            return next((self.text_of(one) for one in near if one.tag in _HEADINGS and not one.gone), "")
+            near = islice(node.descendants, _NEAR)
+            return next((self.text_of(one) for one in near if one.tag in _HEADINGS and not one.is_hidden), "")
         return ""
 
-    def description_of(self, node: Node, name: str) -> str:
-        by = self.said([one for one in self.referenced(node, "aria-describedby") if not one.gone])
-        if text := by or flat(node.get("aria-description")):
+    def description_of(self, node: HtmlNode, name: str) -> str:
+        by = self.join_texts([one for one in self.resolve_references(node, "aria-describedby") if not one.is_hidden])
+        if text := by or collapse_spaces(node.get("aria-description")):
             return text
-        if (title := flat(node.get("title"))) and title != name:
+        if (title := collapse_spaces(node.get("title"))) and title != name:
             return title
-        hint = flat(node.get("placeholder"))
+        hint = collapse_spaces(node.get("placeholder"))
         return hint if hint != name else ""
 
-    def value_of(self, node: Node, role: str, name: str) -> str:
+    def value_of(self, node: HtmlNode, role: str, name: str) -> str:
         match node.tag:
             case "input":
                 if self.type_of(node) in ("checkbox", "radio", "file", "image", "hidden", *_BUTTONS):
@@ -172,7 +182,7 @@ class Document:
             case "textarea":
                 return "".join(one for one in node.children if isinstance(one, str))
             case "select":
-                return ", ".join(_caption(one) for one in _chosen(node))
+                return ", ".join(_caption(one) for one in _find_selected(node))
             case "progress" | "meter":
                 return node.get("value")
         if role in ("combobox", "textbox", "searchbox"):
@@ -184,16 +194,16 @@ class Document:
             return node.get("aria-valuetext") or node.get("aria-valuenow")
         return ""
 
-    def options_of(self, node: Node) -> tuple[str, ...]:
+    def options_of(self, node: HtmlNode) -> tuple[str, ...]:
         holder = node if node.tag == "select" else self.by_id.get(node.get("list")) if node.tag == "input" else None
         if holder is None:
             return ()
-        options = [one for one in holder.under if one.tag == "option"][: MOST["options"]]
+        options = [one for one in holder.descendants if one.tag == "option"][: MOST["options"]]
         captions = (_caption(one)[: MOST["name"]] for one in options if "hidden" not in one.attributes)
         return tuple(filter(None, captions))
 
 
-def role_of(node: Node) -> str:
+def role_of(node: HtmlNode) -> str:
     for said in node.get("role").lower().split():
         if said in ("none", "presentation"):
             if "tabindex" not in node.attributes:
@@ -204,7 +214,7 @@ def role_of(node: Node) -> str:
         case "a" | "area" if "href" in node.attributes:
             return "link"
         case "input":
-            kind = flat(node.get("type")).lower() or "text"
+            kind = collapse_spaces(node.get("type")).lower() or "text"
             if kind == "hidden":
                 return "none"
             inputs: dict[str, str] = FACTS["inputs"]
@@ -213,31 +223,31 @@ def role_of(node: Node) -> str:
             return "listbox" if "multiple" in node.attributes or _number(node.get("size"), 0) > 1 else "combobox"
     if node.attributes.get("contenteditable", "false") != "false":
         return "textbox"
-    if node.tag == "td" and any(one.get("role") in ("grid", "treegrid") for one in node.over):
+    if node.tag == "td" and any(one.get("role") in ("grid", "treegrid") for one in node.ancestors):
         return "gridcell"
     tags: dict[str, str] = FACTS["tags"]
     return tags.get(node.tag, "")
 
 
-def activatable(node: Node) -> bool:
+def activatable(node: HtmlNode) -> bool:
     return ("tabindex" in node.attributes and _number(node.get("tabindex"), -1) >= 0) or "onclick" in node.attributes
 
 
-def _alone(node: Node) -> str | None:
+def _alone(node: HtmlNode) -> str | None:
     """What stands for an element within a longer text, where that is not simply its content."""
     if node.tag == "svg":
-        titles = (_own_text(one) for one in islice(node.under, _NEAR) if one.tag == "title")
+        titles = (_own_text(one) for one in islice(node.descendants, _NEAR) if one.tag == "title")
         return next(titles, "") or node.get("aria-label")
     if node.tag in SETS["dropped"] or node.get("role") == "group":
         return ""
-    if label := flat(node.get("aria-label")):
+    if label := collapse_spaces(node.get("aria-label")):
         return label
     if node.tag == "img":
         return node.get("alt")
     return "" if node.tag in SETS["labelled"] or node.tag == "iframe" else None
 
 
-def popup_of(node: Node, role: str) -> Popup:
+def popup_of(node: HtmlNode, role: str) -> Popup:
     raw = node.attributes.get("aria-haspopup", node.get("data-has-popup")).strip().lower()
     for known in ("menu", "listbox", "tree", "grid", "dialog", "true"):
         if raw == known:
@@ -249,10 +259,10 @@ def truth(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text)
 
 
-def is_disabled(node: Node) -> bool:
+def is_disabled(node: HtmlNode) -> bool:
     if node.tag in ("button", "input", "select", "textarea", "fieldset", "option") and "disabled" in node.attributes:
         return True
-    around = [node, *node.over]
+    around = [node, *node.ancestors]
     if any(one.get("aria-disabled") == "true" or "inert" in one.attributes for one in around):
         return True
     return node.tag in ("button", "input", "select", "textarea") and any(
@@ -260,14 +270,14 @@ def is_disabled(node: Node) -> bool:
     )
 
 
-def _is_secret(node: Node) -> bool:
-    if flat(node.get("type")).lower() == "password":
+def _is_secret(node: HtmlNode) -> bool:
+    if collapse_spaces(node.get("type")).lower() == "password":
         return True
     return any(_SECRET.search(node.get(one)) for one in ("name", "id", "autocomplete"))
 
 
-def _chosen(select: Node) -> list[Node]:
-    options = [one for one in select.under if one.tag == "option"]
+def _find_selected(select: HtmlNode) -> list[HtmlNode]:
+    options = [one for one in select.descendants if one.tag == "option"]
     chosen = [one for one in options if "selected" in one.attributes]
     if "multiple" in select.attributes:
         return chosen
@@ -276,11 +286,11 @@ def _chosen(select: Node) -> list[Node]:
     return [one for one in options if "disabled" not in one.attributes][:1]
 
 
-def _caption(option: Node) -> str:
-    return flat(option.get("label")) or flat(_own_text(option))
+def _caption(option: HtmlNode) -> str:
+    return collapse_spaces(option.get("label")) or collapse_spaces(_own_text(option))
 
 
-def _own_text(node: Node) -> str:
+def _own_text(node: HtmlNode) -> str:
     return "".join(one if isinstance(one, str) else _own_text(one) for one in node.children)
 
 

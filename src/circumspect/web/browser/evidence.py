@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from circumspect.web.browser.changes import MESSAGE, Changes, text_of
 from circumspect.web.browser.commit_clicks import around, form_of
 from circumspect.web.browser.expectations import DIALOGS, FIELDS
-from circumspect.web.browser.page_words import complains, mentions, tied
+from circumspect.web.browser.page_words import complains, has_common_word, mentions
 from circumspect.web.page import Element, Expected, Page
 
 USABLE = FIELDS | {
@@ -43,11 +43,11 @@ def _complaints(expected: Expected, changes: Changes) -> Iterator[str]:
         if complains(text_of(one)):
             yield text_of(one)
     yield from (text for text in map(_words_of(changes), _new_dialogs(changes)) if complains(text))
-    if submitted and (came_back or not changes.moved):
+    if submitted and (came_back or not changes.has_new_address):
         yield from filter(complains, changes.new_lines)
-    elif expected.kind in ("effect", "choice") and not changes.moved:
+    elif expected.kind in ("effect", "choice") and not changes.has_new_address:
         # What such a click brings to light may speak of anything: there only what can hardly be meant otherwise counts.
-        only_words = not (changes.appeared or changes.gone or changes.altered)
+        only_words = not (changes.new_elements or changes.removed_elements or changes.changed_elements)
         for line in changes.new_lines:
             told = complains(line) if only_words else mentions("refused", line) or mentions("not loaded", line)
             if told and len(line) < MESSAGE:
@@ -57,18 +57,18 @@ def _complaints(expected: Expected, changes: Changes) -> Iterator[str]:
 
 
 def _new_dialogs(changes: Changes) -> list[Element]:
-    return [one for one in changes.appeared if one.role in DIALOGS]
+    return [one for one in changes.new_elements if one.role in DIALOGS]
 
 
 def _words_of(changes: Changes) -> Callable[[Element], str]:
     """What a dialog says: its name and description, and the headings and messages in it."""
 
-    def said(dialog: Element) -> str:
+    def describe_dialog(dialog: Element) -> str:
         after = changes.after
         inside = [one for one in after.elements if dialog in around(one, after) and one.role not in USABLE]
         return ". ".join(dict.fromkeys(text_of(one) for one in (dialog, *inside)))
 
-    return said
+    return describe_dialog
 
 
 def choices_of(items: Iterable[Element], changes: Changes) -> tuple[str, ...]:
@@ -83,21 +83,21 @@ def choices_of(items: Iterable[Element], changes: Changes) -> tuple[str, ...]:
     return tuple(one.id for one in cells or shown)
 
 
-def opened_instead(element: str, changes: Changes) -> Element | None:
+def find_opened_instead(element: str, changes: Changes) -> Element | None:
     """Something else that opened at the same time."""
-    flipped = (now for was, now in changes.altered if now.expanded and not was.expanded and now.id != element)
+    flipped = (now for was, now in changes.changed_elements if now.expanded and not was.expanded and now.id != element)
     return next(flipped, None)
 
 
-def brought_another(element: Element, changes: Changes) -> bool:
+def has_opened_other(element: Element, changes: Changes) -> bool:
     """It says that it is open, and what opened belongs to something else."""
-    panels = [one for one in changes.appeared if one.role == "tabpanel"]
+    panels = [one for one in changes.new_elements if one.role == "tabpanel"]
     if element.role == "tab" and panels:
         return all(one.id != element.controls and one.name != element.name for one in panels)
-    return opened_instead(element.id, changes) is not None
+    return find_opened_instead(element.id, changes) is not None
 
 
-def beyond_closing(chosen: Element, popup: Element, holders: Iterable[Element], changes: Changes) -> str:
+def describe_other_changes(chosen: Element, popup: Element, holders: Iterable[Element], changes: Changes) -> str:
     """What changed besides the popup's closing, in words; nothing where that was all."""
     before = changes.before
     own = {one.id for one in holders}
@@ -106,9 +106,9 @@ def beyond_closing(chosen: Element, popup: Element, holders: Iterable[Element], 
     last = max(place for place, one in enumerate(before.elements) if one is popup or popup in around(one, before))
     beside |= {one.id for one in before.elements[last + 1 : last + 1 + _NEAR] if one.inside == popup.inside}
     for one in changes.messages:
-        if mentions("succeeded", text_of(one)) or tied(text_of(one), chosen.name):
+        if mentions("succeeded", text_of(one)) or has_common_word(text_of(one), chosen.name):
             return f'the page says "{short(text_of(one))}"'
-    for was, now in changes.altered:
+    for was, now in changes.changed_elements:
         if now in changes.messages:
             continue
         held = (was.name, was.value, was.checked, was.selected, was.pressed)
@@ -116,11 +116,11 @@ def beyond_closing(chosen: Element, popup: Element, holders: Iterable[Element], 
             return f'the {now.role} "{short(now.name)}" changed'
         if now.id not in own and (was.expanded, was.disabled) != (now.expanded, now.disabled):
             return f'the {now.role} "{short(now.name)}" changed'
-    for one in changes.appeared:
+    for one in changes.new_elements:
         if one in changes.messages:
             continue
         return f'the {one.role} "{short(one.name)}" appeared'
-    for one in changes.gone:
+    for one in changes.removed_elements:
         if one.id not in beside and one is not popup and popup not in around(one, before):
             return f'the {one.role} "{short(one.name)}" is gone'
     return f'the page says "{short(changes.new_text)}"' if changes.new_text else ""
@@ -129,7 +129,7 @@ def beyond_closing(chosen: Element, popup: Element, holders: Iterable[Element], 
 def looks_different(changes: Changes) -> bool:
     """Other things can be seen than before. A link that is marked as the current one is not enough."""
     titled = changes.before.title != changes.after.title
-    return bool(changes.appeared or changes.gone or changes.new_text or changes.messages) or titled
+    return bool(changes.new_elements or changes.removed_elements or changes.new_text or changes.messages) or titled
 
 
 def asks_to_sign_in(changes: Changes) -> bool:
@@ -138,9 +138,9 @@ def asks_to_sign_in(changes: Changes) -> bool:
     return wanted == [False, True]
 
 
-def still_at_it(element: str, changes: Changes) -> bool:
+def is_still_working(element: str, changes: Changes) -> bool:
     """The button says that it has not finished: "Saving…"."""
-    was, now = changes.before.by_id.get(element), changes.now(element)
+    was, now = changes.before.by_id.get(element), changes.find_after(element)
     return bool(was and now and was.name != now.name and mentions("still working", now.name))
 
 
@@ -151,11 +151,11 @@ def fields_of(form: Element | None, page: Page) -> list[Element]:
 def shows_what_was_entered(form: Element | None, changes: Changes) -> bool:
     """Something that was typed into the form can now be read elsewhere on the page."""
     typed = [one.value for one in fields_of(form, changes.before) if one.role in FIELDS and len(one.value) > 2]
-    shown = [text_of(one) for one in changes.appeared if one.role not in FIELDS] + [changes.new_text]
+    shown = [text_of(one) for one in changes.new_elements if one.role not in FIELDS] + [changes.new_text]
     return any(value in text for value in typed for text in shown if value != _HIDDEN)
 
 
-def kept_what_was_entered(form: Element | None, changes: Changes) -> bool:
+def has_kept_entries(form: Element | None, changes: Changes) -> bool:
     """A form that was sent off and came back with all that was typed into it: it was not taken."""
     if form is None or form.method.lower() != "post" or form.id not in changes.after.by_id:
         return False
@@ -195,12 +195,12 @@ def holds(value: str, wanted: str) -> float:
     return 0.85 if _same_digits(value, wanted) else 0.0
 
 
-def shown_by(holders: Iterable[Element], changes: Changes) -> str:
+def read_field_value(holders: Iterable[Element], changes: Changes) -> str:
     """What the field that opened the list holds now: its value, or its name where that is new."""
     for holder in holders:
-        now = changes.now(holder.id)
+        now = changes.find_after(holder.id)
         if now is None:
-            alike = (one for one in changes.appeared if (one.role, one.haspopup) == (holder.role, holder.haspopup))
+            alike = (one for one in changes.new_elements if (one.role, one.haspopup) == (holder.role, holder.haspopup))
             return next((one.value or one.name for one in alike), "")
         if now.value:
             return now.value

@@ -37,18 +37,18 @@ def expect(call: ToolCall, page: Page) -> Expected:
         return Expected(action, "effect", why, element=said["element"], url_changes=False)
     match action, element:
         case "click" | "submit", Element():
-            return _clicked(action, element, page)
+            return _expect_click(action, element, page)
         case "type", Element():
-            return _valued(action, element, said.get("text", ""), "hold")
+            return _expect_value(action, element, said.get("text", ""), "hold")
         case "select", Element():
-            return _valued(action, element, said.get("option", ""), "show")
+            return _expect_value(action, element, said.get("option", ""), "show")
         case "press", _:
-            return _pressed(said.get("key", ""), element or page.by_id.get(page.focused), page)
+            return _expect_press(said.get("key", ""), element or page.by_id.get(page.focused), page)
         case "navigate", _:
-            return _led(action, said.get("url", ""), "Opening an address should lead to it", page)
+            return _expect_navigation(action, said.get("url", ""), "Opening an address should lead to it", page)
         case "scroll", _:
             way = said.get("direction", "down")
-            why = f"Scrolling {way} should move {_named(element) if element else 'the page'} {way}."
+            why = f"Scrolling {way} should move {_describe_element(element) if element else 'the page'} {way}."
             return Expected(action, "scroll", why, element=element.id if element else "", attributes={"direction": way})
         case "wait", _:
             return Expected(action, "wait", "After the wait the page should have finished working.")
@@ -58,13 +58,13 @@ def expect(call: ToolCall, page: Page) -> Expected:
             return Expected(action, "effect", f"A {action} that names no element: nothing can come of it.")
 
 
-def _clicked(action: ActionKind, element: Element, page: Page) -> Expected:
+def _expect_click(action: ActionKind, element: Element, page: Page) -> Expected:
     """The first line that fits. Containers come before what they contain, states before names."""
-    clicking, here = f"Clicking {_named(element)} should", element.id
+    clicking, here = f"Clicking {_describe_element(element)} should", element.id
     popup = popup_around(element, page)
     match element:
         case Element(haspopup=kind, expanded=True) if kind and element.role not in FIELDS:
-            opened = tuple(one.id for one in opened_by(element, page))
+            opened = tuple(one.id for one in find_opened_popups(element, page))
             why = f"{clicking} close its {_popup(kind)}; the address stays."
             return Expected(action, "dismissal", why, here, False, attributes={"expanded": "false"}, disappear=opened)
         case Element(haspopup=kind) if kind:
@@ -81,35 +81,39 @@ def _clicked(action: ActionKind, element: Element, page: Page) -> Expected:
                 action, "state", f"{clicking} bring its tab to the front.", here, attributes={"selected": "true"}
             )
         case Element(href=href) if not leads_nowhere(href):
-            return _led(action, href, f"{clicking} lead to its address", page, element)
+            return _expect_navigation(action, href, f"{clicking} lead to its address", page, element)
         case Element(role=role) if role in _CHOSEN and popup is not None:
-            why = f"{clicking} choose it: {_named(popup)} closes and something changes."
-            return Expected(action, "choice", why, here, attributes=_chosen(element), disappear=(popup.id,))
+            why = f"{clicking} choose it: {_describe_element(popup)} closes and something changes."
+            return Expected(
+                action, "choice", why, here, attributes=_find_choice_attributes(element), disappear=(popup.id,)
+            )
         case Element(role="radio" | "menuitemradio"):
             return Expected(action, "state", f"{clicking} choose it.", here, attributes={"checked": "true"})
         case Element(checked=bool(state)):
             word = "clear" if state else "tick"
-            return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"checked": _flipped(state)})
+            return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"checked": _flip(state)})
         case Element(pressed=bool()) if submits(element):
             return Expected(action, "state", f"{clicking} choose it.", here, attributes={"pressed": "true"})
         case Element(pressed=bool(state)):
             word = "release" if state else "press"
-            return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"pressed": _flipped(state)})
+            return Expected(action, "state", f"{clicking} {word} it.", here, attributes={"pressed": _flip(state)})
         case Element(expanded=bool(state)):
             word = "fold it up" if state else "unfold it"
-            return Expected(action, "state", f"{clicking} {word}.", here, attributes={"expanded": _flipped(state)})
+            return Expected(action, "state", f"{clicking} {word}.", here, attributes={"expanded": _flip(state)})
         case Element(role=role) if role in _CHOSEN and element.selected is not None:
             return Expected(action, "state", f"{clicking} select it.", here, attributes={"selected": "true"})
         case Element(name=name) if (dialog := dialog_around(element, page)) and is_wholly("dismisses", name):
-            return Expected(action, "dismissal", f"{clicking} close {_named(dialog)}.", here, disappear=(dialog.id,))
+            return Expected(
+                action, "dismissal", f"{clicking} close {_describe_element(dialog)}.", here, disappear=(dialog.id,)
+            )
         case _ if action == "submit" or submits(element):
-            return _submitted(action, element, page, clicking)
+            return _expect_submission(action, element, page, clicking)
         case _:
             return Expected(action, "effect", f"{clicking} have an effect that can be seen.", here)
 
 
-def _pressed(key: str, target: Element | None, page: Page) -> Expected:
-    pressing = f"Pressing {key} on {_named(target)} should" if target else f"Pressing {key} should"
+def _expect_press(key: str, target: Element | None, page: Page) -> Expected:
+    pressing = f"Pressing {key} on {_describe_element(target)} should" if target else f"Pressing {key} should"
     here = target.id if target else ""
     match key.rpartition("+")[2].strip().lower() or key:
         case "escape" | "esc":
@@ -118,9 +122,9 @@ def _pressed(key: str, target: Element | None, page: Page) -> Expected:
                 return Expected("press", "dismissal", f"{pressing} close what is open.", here, False, disappear=opened)
             return Expected("press", "key", f"{pressing} do nothing: nothing is open.", here, False)
         case "enter" | "numpadenter" | "return" if target is not None and target.role in FIELDS:
-            return _entered(target, page, pressing)
+            return _expect_enter(target, page, pressing)
         case "enter" | "numpadenter" | "return" | "space" | " " if target is not None and target.role not in FIELDS:
-            return replace(_clicked("click", target, page), action="press")
+            return replace(_expect_click("click", target, page), action="press")
         case "tab":
             why = f"{pressing} move the cursor to another element."
             return Expected("press", "key", why, here, False, attributes={"focused": "false"})
@@ -136,9 +140,9 @@ def _pressed(key: str, target: Element | None, page: Page) -> Expected:
             return Expected("press", "key", f"{pressing} have an effect that can be seen.", here)
 
 
-def _entered(field: Element, page: Page, pressing: str) -> Expected:
+def _expect_enter(field: Element, page: Page, pressing: str) -> Expected:
     """Enter in a field: chooses from its open list, breaks the line, or submits its form."""
-    opened = tuple(one.id for one in opened_by(field, page)) if field.expanded else ()
+    opened = tuple(one.id for one in find_opened_popups(field, page)) if field.expanded else ()
     if opened:
         why = f"{pressing} choose from its list, which closes."
         return Expected("press", "choice", why, field.id, attributes={}, disappear=opened)
@@ -147,11 +151,11 @@ def _entered(field: Element, page: Page, pressing: str) -> Expected:
             "press", "key", f"{pressing} start a new line.", field.id, False, attributes={"value": "another"}
         )
     if form_of(field, page) is not None:
-        return _submitted("press", field, page, pressing)
+        return _expect_submission("press", field, page, pressing)
     return Expected("press", "effect", f"{pressing} have an effect that can be seen.", field.id)
 
 
-def _submitted(action: ActionKind, element: Element, page: Page, doing: str) -> Expected:
+def _expect_submission(action: ActionKind, element: Element, page: Page, doing: str) -> Expected:
     why = f"{doing} lead to another page or to a message that it worked."
     dialog = dialog_around(element, page)
     form = form_of(element, page)
@@ -160,22 +164,24 @@ def _submitted(action: ActionKind, element: Element, page: Page, doing: str) -> 
     return Expected(action, "submission", why, element.id, appear=MESSAGES, disappear=gone)
 
 
-def _led(action: ActionKind, url: str, doing: str, page: Page, element: Element | None = None) -> Expected:
+def _expect_navigation(
+    action: ActionKind, url: str, doing: str, page: Page, element: Element | None = None
+) -> Expected:
     there = same_place(url, page.url)
-    why = f"{doing}, {_shown(url)}{', which is open already' if there else ''}."
+    why = f"{doing}, {_shorten(url)}{', which is open already' if there else ''}."
     return Expected(action, "navigation", why, element.id if element else "", None if there else True, url)
 
 
-def _valued(action: ActionKind, element: Element, value: str, word: str) -> Expected:
-    shown = "what was typed" if element.type == "password" else f'"{_shown(value)}"' if value else "nothing"
-    why = f"{_named(element)[:1].upper()}{_named(element)[1:]} should {word} {shown}."
+def _expect_value(action: ActionKind, element: Element, value: str, word: str) -> Expected:
+    shown = "what was typed" if element.type == "password" else f'"{_shorten(value)}"' if value else "nothing"
+    why = f"{_describe_element(element)[:1].upper()}{_describe_element(element)[1:]} should {word} {shown}."
     return Expected(action, "value", why, element.id, attributes={"value": value})
 
 
-def _chosen(element: Element) -> dict[str, str]:
+def _find_choice_attributes(element: Element) -> dict[str, str]:
     """What would show the choice if its popup stayed open, as that of several choices does."""
     if element.role == "menuitemcheckbox" and element.checked is not None:
-        return {"checked": _flipped(element.checked)}
+        return {"checked": _flip(element.checked)}
     if element.role == "menuitemradio":
         return {"checked": "true"}
     return {"selected": "true"} if element.selected is not None else {}
@@ -205,7 +211,7 @@ def owners(popup: Element, page: Page) -> Iterator[Element]:
     yield from (one for one in page.elements if one.expanded and (one.haspopup in kinds or one.role == "combobox"))
 
 
-def opened_by(element: Element, page: Page) -> list[Element]:
+def find_opened_popups(element: Element, page: Page) -> list[Element]:
     """The popups that it has opened, as far as the page tells."""
     if element.controls in page.by_id:
         return [page.by_id[element.controls]]
@@ -223,8 +229,8 @@ def open_over(page: Page) -> list[Element]:
     ]
 
 
-def _named(element: Element) -> str:
-    name = _shown(element.name or element.description)
+def _describe_element(element: Element) -> str:
+    name = _shorten(element.name or element.description)
     return f'the {element.role or "element"} "{name}"' if name else f"the {element.role or 'element'} {element.id}"
 
 
@@ -232,10 +238,10 @@ def _popup(kind: str) -> str:
     return {"true": "menu", "listbox": "list", "grid": "table"}.get(kind, kind)
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split()).replace('"', "'")
     return flat if len(flat) <= 80 else flat[:79] + "…"
 
 
-def _flipped(state: bool) -> str:
+def _flip(state: bool) -> str:
     return str(not state).lower()

@@ -13,15 +13,15 @@ from itertools import islice
 from urllib.parse import quote, urljoin, urlsplit
 
 from circumspect.web.browser.element_names import (
-    Document,
+    HtmlDocument,
     activatable,
-    flat,
+    collapse_spaces,
     is_disabled,
     popup_of,
     role_of,
     truth,
 )
-from circumspect.web.browser.markup import Node, parsed
+from circumspect.web.browser.markup import HtmlNode, parse_html
 from circumspect.web.browser.roles import FACTS, MOST, SETS
 from circumspect.web.page import Element, Page
 
@@ -32,9 +32,9 @@ _QUIET = ("row", "gridcell", "treeitem")
 
 def page_of_html(html: str, url: str) -> Page:
     """What a person would see of it, as far as markup alone tells."""
-    root = parsed(html)
-    writer = _Writer(Document(root), url)
-    body = next((one for one in root.under if one.tag == "body"), root)
+    root = parse_html(html)
+    writer = _Writer(HtmlDocument(root), url)
+    body = next((one for one in root.descendants if one.tag == "body"), root)
     writer.walk(body, _Place(silent=False))
     return writer.page()
 
@@ -50,42 +50,42 @@ class _Place:
 
 
 class _Writer:
-    def __init__(self, document: Document, url: str) -> None:
+    def __init__(self, document: HtmlDocument, url: str) -> None:
         self._document = document
-        base = next((one for one in document.root.under if one.tag == "base" and one.get("href")), None)
+        base = next((one for one in document.root.descendants if one.tag == "base" and one.get("href")), None)
         self._url = url
-        self._base = _joined(url, base.get("href")) if base else url
+        self._base = _make_absolute(url, base.get("href")) if base else url
         self._elements: list[Element] = []
-        self._nodes: list[Node] = []
-        self._ids: dict[Node, str] = {}
-        self._targets: dict[Node, str] = {}
+        self._nodes: list[HtmlNode] = []
+        self._ids: dict[HtmlNode, str] = {}
+        self._targets: dict[HtmlNode, str] = {}
         self._taken: set[str] = set()
         self._equals: Counter[str] = Counter()
-        self._counts = {name: self._counted(name) for name in (*FACTS["test_ids"], "id")}
+        self._counts = {name: self._count_values(name) for name in (*FACTS["test_ids"], "id")}
         self._text: list[str] = []
         self._length = 0
         self._dropped = 0
         self._busy = False
 
     def page(self) -> Page:
-        title = next((one for one in self._document.root.under if one.tag == "title"), None)
-        lines = (flat(line) for line in "".join(self._text).split("\n"))
+        title = next((one for one in self._document.root.descendants if one.tag == "title"), None)
+        lines = (collapse_spaces(line) for line in "".join(self._text).split("\n"))
         return Page(
             url=self._url,
             title=self._document.text_of(title)[: MOST["name"]] if title else "",
-            elements=tuple(map(self._linked, self._elements, self._nodes)),
+            elements=tuple(map(self._link, self._elements, self._nodes)),
             text="\n".join(filter(None, lines))[: MOST["text"]],
             dropped=self._dropped,
             busy=self._busy,
             status=0,
         )
 
-    def walk(self, node: Node | str, place: _Place) -> None:
+    def walk(self, node: HtmlNode | str, place: _Place) -> None:
         if isinstance(node, str):
             if not place.silent:
                 self._write(node)
             return
-        if node.gone:
+        if node.is_hidden:
             return
         self._busy = self._busy or node.get("aria-busy") == "true"
         role = role_of(node)
@@ -97,7 +97,7 @@ class _Writer:
                 self.walk(child, inner)
         self._text.append(block)
 
-    def _inside(self, node: Node, role: str, place: _Place) -> _Place:
+    def _inside(self, node: HtmlNode, role: str, place: _Place) -> _Place:
         """Lists the node where it is worth listing, and says where its children are."""
         document = self._document
         generic = role in ("", "generic")
@@ -122,9 +122,13 @@ class _Writer:
             if node.tag == "img" and not place.silent:
                 self._write(f" {node.get('alt')} ")
         labels = node.tag == "label" and document.field_of(node) is not None
-        return replace(inner, silent=True) if node in document.told or labels or node.tag == "legend" else inner
+        return (
+            replace(inner, silent=True)
+            if node in document.describing_nodes or labels or node.tag == "legend"
+            else inner
+        )
 
-    def _is_listed(self, node: Node, role: str, name: str) -> bool:
+    def _is_listed(self, node: HtmlNode, role: str, name: str) -> bool:
         given = node.attributes
         if role == "none":
             return False
@@ -143,17 +147,17 @@ class _Writer:
             return True
         return role in ("", "generic") and name != ""
 
-    def _generic_name(self, node: Node) -> str:
+    def _generic_name(self, node: HtmlNode) -> str:
         if not activatable(node):
             return ""
         document = self._document
         return document.label_of(node) or ("" if document.holds_controls(node) else document.text_of(node))
 
-    def _list(self, node: Node, role: str, name: str, place: _Place) -> tuple[str, str]:
+    def _list(self, node: HtmlNode, role: str, name: str, place: _Place) -> tuple[str, str]:
         key = self._key(node, role, name, place)
-        made, again = hashed(key), 2
+        made, again = hash_text(key), 2
         while made in self._taken:
-            made, again = hashed(f"{key}#{again}"), again + 1
+            made, again = hash_text(f"{key}#{again}"), again + 1
         self._taken.add(made)
         self._ids[node] = made
         if len(self._elements) >= MOST["elements"]:
@@ -170,7 +174,7 @@ class _Writer:
             id=made,
             role=role,
             name=name[:most],
-            value=flat(document.value_of(node, role, name))[:most],
+            value=collapse_spaces(document.value_of(node, role, name))[:most],
             description=document.description_of(node, name)[:most],
             haspopup=popup_of(node, role),
             expanded="open" in folds.attributes if folds else truth(node.get("aria-expanded")),
@@ -180,7 +184,7 @@ class _Writer:
             disabled=is_disabled(node),
             required="required" in node.attributes or node.get("aria-required") == "true",
             invalid=node.get("aria-invalid") not in ("", "false"),
-            href=_joined(self._base, node.get("href")) if leads else "",
+            href=_make_absolute(self._base, node.get("href")) if leads else "",
             type=kind,
             options=document.options_of(node),
             inside=place.inside,
@@ -190,41 +194,45 @@ class _Writer:
         self._nodes.append(node)
         return made, key
 
-    def _linked(self, element: Element, node: Node) -> Element:
+    def _link(self, element: Element, node: HtmlNode) -> Element:
         form = self._document.form_of(node)
-        targets = [one for name in ("aria-controls", "aria-owns") for one in self._document.referenced(node, name)]
+        targets = [
+            one for name in ("aria-controls", "aria-owns") for one in self._document.resolve_references(node, name)
+        ]
         return replace(
             element,
             form=self._ids.get(form, "") if form else "",
             controls=self._target(targets[0]) if targets else "",
         )
 
-    def _target(self, node: Node) -> str:
+    def _target(self, node: HtmlNode) -> str:
         """Its id, or that of the first container in it."""
         if node not in self._targets:
-            inner = (one for one in islice(node.under, 500) if one in self._ids and role_of(one) in SETS["containers"])
+            inner = (
+                one for one in islice(node.descendants, 500) if one in self._ids and role_of(one) in SETS["containers"]
+            )
             found = node if node in self._ids else next(inner, None)
             self._targets[node] = self._ids[found] if found else ""
         return self._targets[node]
 
-    def _counted(self, name: str) -> Counter[str]:
-        return Counter(one.get(name) for one in self._document.root.under if name in one.attributes)
+    def _count_values(self, name: str) -> Counter[str]:
+        return Counter(one.get(name) for one in self._document.root.descendants if name in one.attributes)
 
-    def _own_key(self, node: Node) -> str:
+    def _own_key(self, node: HtmlNode) -> str:
         for name in FACTS["test_ids"]:
             if (value := node.get(name)) and self._counts[name][value] == 1:
                 return f"t:{value}"
         given = node.get("id")
         return f"i:{given}" if given and not _GENERATED.search(given) and self._counts["id"][given] == 1 else ""
 
-    def _key(self, node: Node, role: str, name: str, place: _Place) -> str:
+    def _key(self, node: HtmlNode, role: str, name: str, place: _Place) -> str:
         if own := self._own_key(node):
             return f"/{own}"
         if node.tag in SETS["labelled"] and (field := node.get("name")):
             kinds = ("radio", "checkbox")
             value = f"={node.get('value')}" if self._document.type_of(node) in kinds else ""
-            return self._numbered(f"{place.form}/n:{field}{value}")
-        told = flat(_COUNT.sub("", name))[:80]
+            return self._number_key(f"{place.form}/n:{field}{value}")
+        told = collapse_spaces(_COUNT.sub("", name))[:80]
         if role in SETS["messages"] or role == "tabpanel":
             told = ""
         if role == "row":
@@ -235,9 +243,9 @@ class _Writer:
             told += f">{self._path(node.get('action'))}"
         if role == "iframe":
             told += f">{node.get('name') or self._path(node.get('src'))}"
-        return self._numbered(f"{place.anchor}/{role}:{told}")
+        return self._number_key(f"{place.anchor}/{role}:{told}")
 
-    def _numbered(self, key: str) -> str:
+    def _number_key(self, key: str) -> str:
         before = self._equals[key]
         self._equals[key] += 1
         return f"{key}~{before}" if before else key
@@ -245,7 +253,7 @@ class _Writer:
     def _path(self, address: str) -> str:
         if not address or address.startswith("#"):
             return address
-        return urlsplit(_joined(self._base, address)).path
+        return urlsplit(_make_absolute(self._base, address)).path
 
     def _write(self, words: str) -> None:
         if words.strip() and self._length <= MOST["text"]:
@@ -253,7 +261,7 @@ class _Writer:
             self._length += len(words)
 
 
-def hashed(text: str) -> str:
+def hash_text(text: str) -> str:
     """FNV-1a, mixed, in an alphabet without vowels so that no words come out; the script in the page does the same."""
     value = 0x811C9DC5
     for byte in text.encode("utf-8", "replace"):
@@ -269,7 +277,7 @@ def hashed(text: str) -> str:
     return said
 
 
-def _joined(base: str, address: str) -> str:
+def _make_absolute(base: str, address: str) -> str:
     """Absolute, and written as a browser writes it."""
     try:
         return quote(urljoin(base, address.strip()), safe="!#$%&'()*+,/:;=?@[]~")

@@ -54,14 +54,14 @@ def page_of(document: Mapping[str, object]) -> Page:
 
 async def snapshot(page: Tab) -> Page:
     """What is on the screen now. Frames of other origins are read each by themselves and put in their place."""
-    taken = replace(await _taken(page.main_frame, ""), url=page.url)
+    taken = replace(await _take_snapshot(page.main_frame, ""), url=page.url)
     for held in await _frames(page.main_frame, ""):
         if held.foreign:
-            taken = _with_frame(taken, await _taken(held.frame, held.path), held.path)
+            taken = _with_frame(taken, await _take_snapshot(held.frame, held.path), held.path)
     return taken
 
 
-async def _taken(frame: Frame, path: str) -> Page:
+async def _take_snapshot(frame: Frame, path: str) -> Page:
     """As one text: Playwright takes seconds to carry a long list of objects across. What a page that meddles with our
     script returns instead is an empty page."""
     said = await frame.evaluate(_AS_TEXT, {"path": path})

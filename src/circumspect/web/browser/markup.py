@@ -30,22 +30,22 @@ _HIDING = re.compile(
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class HtmlNode:
     tag: str
     attributes: Mapping[str, str]
-    parent: Node | None = None
-    children: list[Node | str] = field(default_factory=list)
+    parent: HtmlNode | None = None
+    children: list[HtmlNode | str] = field(default_factory=list)
 
     def get(self, name: str) -> str:
         return self.attributes.get(name, "")
 
     @property
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[HtmlNode]:
         """The elements among its children."""
-        return (one for one in self.children if isinstance(one, Node))
+        return (one for one in self.children if isinstance(one, HtmlNode))
 
     @property
-    def over(self) -> Iterator[Node]:
+    def ancestors(self) -> Iterator[HtmlNode]:
         """Those that it is in, the nearest first."""
         one = self.parent
         while one is not None:
@@ -53,7 +53,7 @@ class Node:
             one = one.parent
 
     @property
-    def under(self) -> Iterator[Node]:
+    def descendants(self) -> Iterator[HtmlNode]:
         """All that is in it, in reading order."""
         stack = list(reversed(list(self.nodes)))
         while stack:
@@ -62,7 +62,7 @@ class Node:
             stack.extend(reversed(list(one.nodes)))
 
     @property
-    def gone(self) -> bool:
+    def is_hidden(self) -> bool:
         """Neither it nor anything in it is shown. Style sheets are not asked: plain HTML does not have them all."""
         given = self.attributes
         if self.tag in SETS["dropped"] or "hidden" in given or "popover" in given or given.get("aria-hidden") == "true":
@@ -74,17 +74,17 @@ class Node:
         return "style" in given and _HIDING.search(given["style"]) is not None
 
 
-def parsed(html: str) -> Node:
+def parse_html(html: str) -> HtmlNode:
     """Beyond the bounds it simply ends: an element too deep is left out with all that is in it."""
-    document = LexborHTMLParser(_bounded(html[:MOST_CHARACTERS]).encode("utf-8", "replace"))
-    root = Node("html", {})
+    document = LexborHTMLParser(_cut_excess(html[:MOST_CHARACTERS]).encode("utf-8", "replace"))
+    root = HtmlNode("html", {})
     if document.root is None:
         return root
     left = MOST["nodes"]
-    stack: list[tuple[LexborNode, Node, int]] = [(document.root, root, 0)]
+    stack: list[tuple[LexborNode, HtmlNode, int]] = [(document.root, root, 0)]
     while stack and left > 0:
         found, made, depth = stack.pop()
-        deeper: list[tuple[LexborNode, Node, int]] = []
+        deeper: list[tuple[LexborNode, HtmlNode, int]] = []
         child = found.child
         while child is not None and left > 0:
             left -= 1
@@ -92,7 +92,7 @@ def parsed(html: str) -> Node:
                 made.children.append(child.text_content or "")
             elif depth < MOST["depth"] and child.tag and child.tag[0] not in "-!":
                 given = {name.lower(): value or "" for name, value in child.attributes.items()}
-                inner = Node(child.tag, given, made)
+                inner = HtmlNode(child.tag, given, made)
                 made.children.append(inner)
                 deeper.append((child, inner, depth + 1))
             child = child.next
@@ -100,13 +100,13 @@ def parsed(html: str) -> Node:
     return root
 
 
-def _bounded(html: str) -> str:
+def _cut_excess(html: str) -> str:
     """Cut where it nests too deeply, or where a tag has too many attributes or a select too many options: the parser
     looks through all of them at each new one, so that a megabyte of `<div>` would take it minutes."""
     lowered = html.lower()
     depth = steps = place = choices = 0
     while (tag := _TAG.search(lowered, place)) is not None:
-        if tag.start() - place > _LONG_TAG and _crowded(lowered[place : tag.start()]):
+        if tag.start() - place > _LONG_TAG and _is_crowded(lowered[place : tag.start()]):
             return html[:place]
         place = tag.end()
         comment, closing, name = tag.groups()
@@ -122,9 +122,9 @@ def _bounded(html: str) -> str:
         steps += depth + (choices if name == "option" else 0)
         if depth > _DEEPEST or steps > _STEPS:
             return html[: tag.start()]
-    return html[:place] if _crowded(lowered[place:]) else html
+    return html[:place] if _is_crowded(lowered[place:]) else html
 
 
-def _crowded(after: str) -> bool:
+def _is_crowded(after: str) -> bool:
     """Whether what follows a tag's name holds more attributes than anybody writes."""
     return len(_QUOTED.sub("", after).partition(">")[0].split()) > _ATTRIBUTES

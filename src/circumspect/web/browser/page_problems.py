@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from circumspect.web.browser.addresses import bare
+from circumspect.web.browser.addresses import strip_secrets
 
 _NET = {
     "ERR_CONNECTION_REFUSED": "Nothing answers at {}.",
@@ -42,7 +42,7 @@ def not_opened(url: str, failure: Exception) -> str:
     if known is None and code and "CERT" in code[0]:
         known = "The certificate of {} is not valid, so it was not opened."
     why = code[0] if code else first_line(failure)
-    return known.format(bare(url)) if known else f"{bare(url)} could not be opened: {why}"
+    return known.format(strip_secrets(url)) if known else f"{strip_secrets(url)} could not be opened: {why}"
 
 
 def sentence_of(failure: Exception) -> str:

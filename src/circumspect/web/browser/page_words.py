@@ -11,10 +11,10 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from circumspect.language.phrases import BREAK, alike
-from circumspect.language.word_lists import compiled, said
+from circumspect.language.phrases import BREAK, normalise_text
+from circumspect.language.word_lists import as_matchable, compile_phrases
 
-Heading = Literal[
+WordListName = Literal[
     "commits",
     "saves",
     "affirms",
@@ -40,29 +40,29 @@ _STEM = 4
 _JOINED = re.compile(r"[&+]|\b(?:and|then)\b|\bи\b")
 
 
-def mentions(heading: Heading, text: str) -> bool:
+def mentions(heading: WordListName, text: str) -> bool:
     """Does one of the phrases occur in it?"""
-    return bool(text) and _patterns()[heading].search(said(text[:_LONGEST])) is not None
+    return bool(text) and _patterns()[heading].search(as_matchable(text[:_LONGEST])) is not None
 
 
 def complains(text: str) -> bool:
     """Does a message say that something did not work? "This cannot be undone" does not."""
-    sentence = said(text[:_LONGEST]) if text else ""
+    sentence = as_matchable(text[:_LONGEST]) if text else ""
     return _patterns()["failed"].search(_patterns()["no failures"].sub("| ", sentence)) is not None
 
 
-def is_wholly(heading: Heading, text: str) -> bool:
+def is_wholly(heading: WordListName, text: str) -> bool:
     """Is it one of the phrases, and nothing else, in each of its clauses ("No, keep it")?
 
     "View and pay" is two things: an open-ended "view ..." does not cover it.
     """
     if not text or len(text) > 100:
         return False
-    clauses = [clause.strip() for clause in said(text).split(BREAK) if clause.strip()]
+    clauses = [clause.strip() for clause in as_matchable(text).split(BREAK) if clause.strip()]
     return bool(clauses) and all(_is(heading, clause, text) for clause in clauses)
 
 
-def _is(heading: Heading, clause: str, text: str) -> bool:
+def _is(heading: WordListName, clause: str, text: str) -> bool:
     # The patterns look back at the space before a word, and take the one after it along.
     if _patterns()[heading].fullmatch(f" {clause} ", 1) is None:
         return False
@@ -71,10 +71,12 @@ def _is(heading: Heading, clause: str, text: str) -> bool:
 
 def content(text: str) -> frozenset[str]:
     """The words of a name that could tie it to another: no numbers, and none of the smallest."""
-    return frozenset(word for word in said(text).split() if len(word) > 2 and word.isalpha() and word not in _small())
+    return frozenset(
+        word for word in as_matchable(text).split() if len(word) > 2 and word.isalpha() and word not in _small()
+    )
 
 
-def tied(one: str, other: str) -> bool:
+def has_common_word(one: str, other: str) -> bool:
     """Do two texts share a word, in whatever form: "Rate 5" and "You rated this"?"""
     return any(_akin(mine, theirs) for mine in content(one) for theirs in content(other))
 
@@ -91,7 +93,7 @@ def _small() -> frozenset[str]:
 
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    return {heading: compiled(lines) for heading, lines in _lines().items()}
+    return {heading: compile_phrases(lines) for heading, lines in _lines().items()}
 
 
 @cache
@@ -105,5 +107,5 @@ def _lines() -> Mapping[str, tuple[str, ...]]:
             found[heading] = []
         elif line and not line.startswith("#"):
             # Read like a name on a page, so that the list may be written as people write.
-            found[heading].append(" ".join(word if word == "..." else alike(word) for word in line.split()))
+            found[heading].append(" ".join(word if word == "..." else normalise_text(word) for word in line.split()))
     return {name: tuple(lines) for name, lines in found.items()}

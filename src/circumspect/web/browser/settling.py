@@ -52,7 +52,7 @@ class Requests:
         self._open: dict[Request, float] = {}
         self.asked = 0
         window.on("request", self._start)
-        window.on("response", self._answered)
+        window.on("response", self._mark_answered)
         window.on("requestfinished", self._end)
         window.on("requestfailed", self._end)
 
@@ -61,7 +61,7 @@ class Requests:
             self.asked += 1
             self._open[request] = math.inf
 
-    def _answered(self, response: Response) -> None:
+    def _mark_answered(self, response: Response) -> None:
         if response.request in self._open:
             self._open[response.request] = time.monotonic() + UNREAD
 
@@ -73,7 +73,7 @@ class Requests:
         return any(until > time.monotonic() for until in self._open.values())
 
 
-async def settled(tab: Tab, requests: Requests, most: float = MOST) -> bool:
+async def wait_until_settled(tab: Tab, requests: Requests, most: float = MOST) -> bool:
     """Wait for the page to come to rest; False when it did not in time."""
     from playwright.async_api import Error
 

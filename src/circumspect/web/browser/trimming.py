@@ -26,7 +26,7 @@ _FIELDS = ("textbox", "searchbox", "combobox", "checkbox", "radio", "switch", "s
 _PRESSED = ("button", "tab", "heading", "menuitem", "switch")
 
 
-def trimmed(page: Page, query: str, most: int = 200) -> Page:
+def trim_page(page: Page, query: str, most: int = 200) -> Page:
     """At most so many elements; what an element is inside of stays with it. `dropped` counts the rest."""
     text = _relevant(page.text, query)
     if len(page.elements) <= most:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from circumspect import wording
-from circumspect.web.browsing.drive import Step
+from circumspect.web.browsing.drive import DriveStep
 from circumspect.web.browsing.page_actions import page_tools
 from circumspect.web.page import Verified
 
@@ -31,18 +31,18 @@ code { font-size: .85em; }
 
 
 @dataclass
-class Report:
+class DriveReport:
     """Collects steps; `add` writes the page."""
 
     folder: Path
     task: str
     url: str
-    steps: list[tuple[Step, str]] = field(default_factory=list)
+    steps: list[tuple[DriveStep, str]] = field(default_factory=list)
 
     def picture(self, number: int) -> Path:
         return self.folder / f"step-{number:03}.png"
 
-    def add(self, step: Step, picture: str = "") -> None:
+    def add(self, step: DriveStep, picture: str = "") -> None:
         self.steps.append((step, picture))
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / "report.html.part"
@@ -62,7 +62,7 @@ class Report:
         )
 
 
-def said(step: Step) -> str:
+def describe_step(step: DriveStep) -> str:
     """The step in a line: what is done, asked or answered."""
     made = step.interaction
     if made.action is None:
@@ -73,11 +73,11 @@ def said(step: Step) -> str:
     spec = page_tools().get(call.tool)
     template = spec.phrases["en"].replace(" on {on}", "") if spec else call.tool
     for name, value in shown.items():
-        template = template.replace(f"{{{name}}}", wording.shown(value))
+        template = template.replace(f"{{{name}}}", wording.render_value(value))
     return template
 
 
-def _section(step: Step, picture: str, after: Verified | None) -> str:
+def _section(step: DriveStep, picture: str, after: Verified | None) -> str:
     made = step.interaction
     rows: list[tuple[str, str]] = []
     if step.query:
@@ -98,4 +98,6 @@ def _section(step: Step, picture: str, after: Verified | None) -> str:
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
     image = f'<img src="{html.escape(picture)}" alt="The page before this step" loading="lazy">' if picture else ""
     kind = {"next_action": "Action", "answer": "Answer", "needs_user_input": "Question"}[made.status]
-    return f"<section><h2>{step.number}. {kind}: {html.escape(said(step))}</h2><dl>{listed}</dl>{image}</section>"
+    return (
+        f"<section><h2>{step.number}. {kind}: {html.escape(describe_step(step))}</h2><dl>{listed}</dl>{image}</section>"
+    )

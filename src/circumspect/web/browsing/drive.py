@@ -12,14 +12,14 @@ from typing import Protocol
 
 from circumspect.reasons import ReasonCode
 from circumspect.values import Language, ToolCall
-from circumspect.web.browsing.interaction import Asked, Interaction, interact
+from circumspect.web.browsing.interaction import Interaction, PageRequest, interact
 from circumspect.web.page import Page
-from circumspect.work import Setup
+from circumspect.work import TurnSetup
 
 MOST_STEPS = 40
 
 
-class Performed(Protocol):
+class ActionAttempt(Protocol):
     @property
     def error(self) -> str: ...
 
@@ -31,11 +31,11 @@ class Browser(Protocol):
 
     async def snapshot(self) -> Page: ...
 
-    async def perform(self, call: ToolCall, page: Page) -> Performed: ...
+    async def perform(self, call: ToolCall, page: Page) -> ActionAttempt: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DriveStep:
     """One round: the page, the words of the user if any, and what was decided about them."""
 
     number: int
@@ -55,23 +55,23 @@ class Step:
 
 async def drive(
     browser: Browser,
-    setup: Setup,
+    setup: TurnSetup,
     url: str,
     task: str,
     *,
-    ask: Callable[[Step], Awaitable[str | None]],
-    watch: Callable[[Step], Awaitable[None]],
+    ask: Callable[[DriveStep], Awaitable[str | None]],
+    watch: Callable[[DriveStep], Awaitable[None]],
     language: Language | None = None,
     most: int = MOST_STEPS,
-) -> Step:
+) -> DriveStep:
     """The last step: its interaction is an answer, a question that nobody answered, or an action too many."""
     page, query, session, error = await browser.goto(url), task, None, ""
     number = 1
     while True:
-        asked = Asked(page, query=query, session=session, error=error, language=language)
+        asked = PageRequest(page, query=query, session=session, error=error, language=language)
         made = await interact(setup, asked)
         session, error = made.session, ""
-        step = Step(number, page, query, made)
+        step = DriveStep(number, page, query, made)
         await watch(step)
         if made.status == "answer" or number >= most:
             return step

@@ -20,30 +20,30 @@ from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
 from circumspect.profiles import BROWSER
 from circumspect.values import (
+    ChatMessage,
+    ClientResult,
+    ClientResults,
     ConversationId,
     Execution,
     Incoming,
     Json,
     Language,
     Message,
-    Results,
-    Returned,
-    Said,
     ToolCall,
     TurnId,
     TurnResult,
 )
 from circumspect.web.browser.expectations import expect
-from circumspect.web.browser.trimming import trimmed
+from circumspect.web.browser.trimming import trim_page
 from circumspect.web.browser.verification import verify
-from circumspect.web.browsing.page_actions import PageTools, page_tools, resolved, with_page_tools
-from circumspect.web.model_pair import Pair
+from circumspect.web.browsing.page_actions import PageTools, page_tools, resolve_call, with_page_tools
+from circumspect.web.model_pair import ModelPair
 from circumspect.web.page import Expected, Page, Verified
 from circumspect.web.page_rules import RULES_FOR_PAGES
-from circumspect.web.reasoning.reason import Search
+from circumspect.web.reasoning.reason import SiteSearch
 from circumspect.web.reasoning.reasoned import Reasoning
 from circumspect.wording import compact
-from circumspect.work import OnPages, Setup
+from circumspect.work import OnPages, TurnSetup
 
 KEPT_ELEMENTS = 600
 """Of a page, so many are kept: what the rules look at, and what the next snapshot is compared with."""
@@ -54,7 +54,7 @@ STEPS_TOLD = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """One request of whoever has the browser."""
 
     page: Page
@@ -69,7 +69,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class NextAction:
     """What the client is to do now."""
 
     id: str
@@ -92,7 +92,7 @@ class Interaction:
     session: str
     status: Literal["next_action", "answer", "needs_user_input"]
     result: TurnResult
-    action: Action | None = None
+    action: NextAction | None = None
     verified: Verified | None = None
     """What the last action did."""
     reasoned: Mapping[str, Json] = field(default_factory=dict)
@@ -144,14 +144,18 @@ class Interaction:
 
 
 def setup_for_pages(
-    setup: Setup, *, models: Pair | None = None, search: Search | None = None, reasoning: Reasoning | None = None
-) -> Setup:
+    setup: TurnSetup,
+    *,
+    models: ModelPair | None = None,
+    search: SiteSearch | None = None,
+    reasoning: Reasoning | None = None,
+) -> TurnSetup:
     """The same tenant, acting on web pages: its own tools stay at home, its policy holds. Without `models` the
     tenant's own does the thinking and the rest; without `search` nothing outside is looked up."""
-    pair = models or Pair(setup.ports.model, setup.ports.model)
+    pair = models or ModelPair(setup.ports.model, setup.ports.model)
     on_pages = OnPages(
-        resolve=resolved,
-        view=lambda page, query: trimmed(page, query, SHOWN_ELEMENTS),
+        resolve=resolve_call,
+        view=lambda page, query: trim_page(page, query, SHOWN_ELEMENTS),
         models=pair,
         search=search,
         reasoning=reasoning or Reasoning(),
@@ -169,22 +173,22 @@ def setup_for_pages(
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class PageTurn:
     """A request as a turn: what will be run, and what is known already about the last action."""
 
     incoming: Incoming
     verified: Verified | None
 
 
-async def interact(setup: Setup, asked: Asked, listener: Listener | None = None) -> Interaction:
+async def interact(setup: TurnSetup, asked: PageRequest, listener: Listener | None = None) -> Interaction:
     """`setup` is one of `setup_for_pages`."""
-    arrived = await arriving(setup, asked)
-    return interaction(arrived, await run_turn(arrived.incoming, setup, listener))
+    arrived = await prepare_turn(setup, asked)
+    return make_interaction(arrived, await run_turn(arrived.incoming, setup, listener))
 
 
-async def arriving(setup: Setup, asked: Asked) -> Arrived:
+async def prepare_turn(setup: TurnSetup, asked: PageRequest) -> PageTurn:
     ports, tenant = setup.ports, setup.tenant.id
-    page = trimmed(asked.page, asked.query, KEPT_ELEMENTS)
+    page = trim_page(asked.page, asked.query, KEPT_ELEMENTS)
     conversation = ConversationId(asked.session or ports.ids.new("page"))
     ran: Sequence[Execution] = ()
     said: Sequence[Message] = ()
@@ -197,11 +201,11 @@ async def arriving(setup: Setup, asked: Asked) -> Arrived:
             "There is neither a task nor an action that waits for its outcome.",
             fix="Send `query` with the user's words.",
         )
-    verified = _verified(open_one, page, asked.error) if open_one else None
-    returned: tuple[Returned, ...] = ()
+    verified = _verify_action(open_one, page, asked.error) if open_one else None
+    returned: tuple[ClientResult, ...] = ()
     if open_one and verified:
         failed = "" if verified.success else verified.error or verified.happened
-        returned = (Returned(open_one.id, verified.to_json(), failed),)
+        returned = (ClientResult(open_one.id, verified.to_json(), failed),)
         ran = [*ran[:-1], replace(open_one, state="failed" if failed else "succeeded", result=returned[0].result)]
     incoming = Incoming(
         tenant=tenant,
@@ -212,32 +216,32 @@ async def arriving(setup: Setup, asked: Asked) -> Arrived:
         key=asked.key,
         person=asked.person,
         language=asked.language,
-        errand=None if asked.query.strip() else Results(returned),
+        errand=None if asked.query.strip() else ClientResults(returned),
         returned=returned,
         talk=_talk(said, ran, asked.query),
         page=page,
         findings=_findings(open_one),
     )
-    return Arrived(incoming, verified)
+    return PageTurn(incoming, verified)
 
 
 class NothingToDo(CircumspectError):
     code = "nothing_to_do"
 
 
-def interaction(arrived: Arrived, result: TurnResult) -> Interaction:
+def make_interaction(arrived: PageTurn, result: TurnResult) -> Interaction:
     page = arrived.incoming.page
     assert page is not None
     told = next((one.meta for one in reversed(result.entries) if one.meta.get("reasoned")), {})
     if result.calls:
         call = result.calls[0]
-        action = Action(call.id, call, expect(call, page))
+        action = NextAction(call.id, call, expect(call, page))
         return Interaction(result.conversation, "next_action", result, action, arrived.verified, told)
     status: Literal["answer", "needs_user_input"] = "answer" if result.outcome == "answered" else "needs_user_input"
     return Interaction(result.conversation, status, result, None, arrived.verified, told)
 
 
-def _verified(open_one: Execution, after: Page, error: str) -> Verified:
+def _verify_action(open_one: Execution, after: Page, error: str) -> Verified:
     before = _before(open_one)
     expected = expect(open_one.call, before)
     if error:
@@ -255,17 +259,17 @@ def _findings(open_one: Execution | None) -> str:
     return str(kept or "")
 
 
-def _talk(said: Sequence[Message], ran: Sequence[Execution], query: str) -> tuple[Said, ...]:
+def _talk(said: Sequence[Message], ran: Sequence[Execution], query: str) -> tuple[ChatMessage, ...]:
     """The task so far as the model hears it: the user's words, each action with what it did, our questions."""
-    talk: list[tuple[float, tuple[Said, ...]]] = []
+    talk: list[tuple[float, tuple[ChatMessage, ...]]] = []
     for message in said:
         if message.role != "internal" and message.content:
             role: Literal["user", "assistant"] = "user" if message.role == "user" else "assistant"
-            talk.append((message.at.timestamp(), (Said(role, message.content),)))
+            talk.append((message.at.timestamp(), (ChatMessage(role, message.content),)))
     for one in ran[-STEPS_TOLD:]:
         call = replace(one.call, id=one.id)
-        told = Said("tool", compact(one.result), call_id=one.id, tool=one.call.tool)
-        talk.append((one.started_at.timestamp(), (Said("assistant", "", calls=(call,)), told)))
+        told = ChatMessage("tool", compact(one.result), call_id=one.id, tool=one.call.tool)
+        talk.append((one.started_at.timestamp(), (ChatMessage("assistant", "", calls=(call,)), told)))
     talk.sort(key=lambda item: item[0])
-    newest = (Said("user", query),) if query.strip() else ()
+    newest = (ChatMessage("user", query),) if query.strip() else ()
     return (*(part for _, parts in talk for part in parts), *newest)

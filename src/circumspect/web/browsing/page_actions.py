@@ -17,7 +17,7 @@ from circumspect.policy.policy_file import ParameterPolicy, Policy, ToolPolicy
 from circumspect.values import LANGUAGES, Effect, Json, ToolCall, ToolSpec
 from circumspect.web.browser.commit_clicks import button_of, commits, commits_by_key
 from circumspect.web.page import Page
-from circumspect.web.page_rules import filled_in
+from circumspect.web.page_rules import summarise_form
 from circumspect.wording import UNSPOKEN, WHOLE
 
 _TEXT: Json = {"type": "string", "maxLength": 4000}
@@ -131,11 +131,11 @@ class PageTools:
         return None
 
 
-def resolved(call: ToolCall, page: Page) -> ToolCall:
+def resolve_call(call: ToolCall, page: Page) -> ToolCall:
     """The call as it will be ruled on: a click that commits is `submit`, whatever the model called it; one on a form is
     one on its button; and the element is named, so that a yes is bound to what was shown."""
     if call.tool == "navigate":
-        return _followed(call, page)
+        return _resolve_link(call, page)
     known = _ACTIONS.get(call.tool)
     if known is None or "element" not in known[2]:
         return call
@@ -153,17 +153,17 @@ def resolved(call: ToolCall, page: Page) -> ToolCall:
         tool = "submit" if commits(element, page) else "click"
     shown = {
         "element": element.id,
-        "name": element.called,
+        "name": element.display_name,
         "role": element.role,
         "on": page.url.split("?")[0].split("#")[0],
     }
-    if tool == "submit" and (filled := filled_in(element, page)):
+    if tool == "submit" and (filled := summarise_form(element, page)):
         shown["filled"] = filled
     return replace(call, tool=tool, arguments={**given, **shown})
 
 
-def _followed(call: ToolCall, page: Page) -> ToolCall:
+def _resolve_link(call: ToolCall, page: Page) -> ToolCall:
     """The address of a link that commits when it is opened is that link, however one gets there."""
     url = str(call.arguments.get("url", ""))
     link = next((one for one in page.elements if url and one.href == url and commits(one, page)), None)
-    return resolved(replace(call, tool="submit", arguments={"element": link.id}), page) if link else call
+    return resolve_call(replace(call, tool="submit", arguments={"element": link.id}), page) if link else call

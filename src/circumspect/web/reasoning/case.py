@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from circumspect.reasons import ReasonCode
-from circumspect.values import JsonObject, ModelReply, ModelRequest, Notes, Screened
-from circumspect.web.reasoning.model_requests import About
+from circumspect.values import Journal, JsonObject, ModelReply, ModelRequest, Screened
+from circumspect.web.reasoning.model_requests import ReasoningContext
 from circumspect.web.reasoning.reasoned import Effort, Hop, Reasoning, Switch
 from circumspect.web.reasoning.routing import Where
 from circumspect.web.search.results import Hits, WebResult
@@ -15,7 +15,7 @@ from circumspect.web.search.results import Hits, WebResult
 MOST_SEARCHES = 3
 
 
-class Answer(Protocol):
+class ReasoningReply(Protocol):
     """A reply, and how far down the list of models it was found."""
 
     @property
@@ -29,11 +29,11 @@ class Answer(Protocol):
 class Models(Protocol):
     """A smart model to think with and a fast one for the rest. Both raise `ModelError` when nobody can answer."""
 
-    async def think(self, request: ModelRequest) -> Answer: ...
-    async def do(self, request: ModelRequest) -> Answer: ...
+    async def think(self, request: ModelRequest) -> ReasoningReply: ...
+    async def do(self, request: ModelRequest) -> ReasoningReply: ...
 
 
-class Search(Protocol):
+class SiteSearch(Protocol):
     """A search that begins with the page's own site. Raises from `circumspect.errors` and nothing else."""
 
     async def find(self, query: str, page_url: str = "", allow_widening: bool = True) -> Hits: ...
@@ -44,13 +44,13 @@ class Search(Protocol):
 
 
 @dataclass
-class Case:
+class ReasoningCase:
     screened: Screened
-    about: About
+    about: ReasoningContext
     settings: Reasoning
-    notes: Notes
+    notes: Journal
     models: Models
-    search: Search | None
+    search: SiteSearch | None
     hops: list[Hop] = field(default_factory=list)
     asked: set[tuple[str, ...]] = field(default_factory=set)
     results: dict[str, WebResult] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Case:
         return self.screened.incoming.text
 
     @property
-    def said(self) -> str:
+    def user_words(self) -> str:
         """What the user said, as one text."""
         return "\n".join(one.text for one in self.about.said if one.role == "user")
 
@@ -77,7 +77,7 @@ class Case:
         self.reasons |= dict.fromkeys(reasons)
         self.notes.write("understanding", content, *reasons, meta=meta)
 
-    def failed(self, content: str, reason: ReasonCode) -> None:
+    def write_failure(self, content: str, reason: ReasonCode) -> None:
         self.reasons[reason] = None
         self.notes.write("notice", content, reason)
 

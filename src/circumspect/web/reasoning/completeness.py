@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from circumspect.language import catalogue
 from circumspect.reasons import ReasonCode
-from circumspect.web.reasoning.case import Case
-from circumspect.web.reasoning.model_calls import thought
+from circumspect.web.reasoning.case import ReasoningCase
+from circumspect.web.reasoning.model_calls import ask_smart_model
 from circumspect.web.reasoning.model_requests import completeness_request
 from circumspect.web.reasoning.reason_forms import read_completeness
-from circumspect.web.reasoning.reasoned import Completeness, ContextAnalysis, Missing, merged
+from circumspect.web.reasoning.reasoned import Completeness, ContextAnalysis, Missing, merge_missing
 from circumspect.web.reasoning.routing import ACTS, Where
 from circumspect.wording import label
 
@@ -29,8 +29,8 @@ class End:
     unverified: bool = False
 
 
-async def complete(case: Case, analysis: ContextAnalysis, source: Where, *, must_ask: bool = False) -> End:
-    found = await _checked(case, analysis)
+async def complete(case: ReasoningCase, analysis: ContextAnalysis, source: Where, *, must_ask: bool = False) -> End:
+    found = await _check_completeness(case, analysis)
     if found is None:
         # Unchecked, it may read. It may not change anything, nor go on from a guess or without what is known to lack.
         if must_ask or analysis.changes_something or analysis.confidence < ACTS or analysis.private:
@@ -39,12 +39,12 @@ async def complete(case: Case, analysis: ContextAnalysis, source: Where, *, must
         return End(source, analysis.confidence, unverified=True)
     if found.can_proceed and found.confidence >= max(case.settings.complete, ACTS) and not must_ask:
         return End(source, found.confidence, found)
-    missing = merged(analysis.missing, found.missing_information)
+    missing = merge_missing(analysis.missing, found.missing_information)
     end = question(case, missing, found.user_question or analysis.user_question, found.confidence)
     return replace(end, completeness=found)
 
 
-def question(case: Case, missing: Iterable[Missing], words: str, confidence: float) -> End:
+def question(case: ReasoningCase, missing: Iterable[Missing], words: str, confidence: float) -> End:
     """The model's own words for it, or the catalogue's."""
     missing, language = tuple(missing), case.screened.language
     if not words and missing:
@@ -56,12 +56,12 @@ def question(case: Case, missing: Iterable[Missing], words: str, confidence: flo
     return End("ASK_USER", confidence, asks=True, question=words, missing=missing)
 
 
-async def _checked(case: Case, analysis: ContextAnalysis) -> Completeness | None:
+async def _check_completeness(case: ReasoningCase, analysis: ContextAnalysis) -> Completeness | None:
     request = completeness_request(case.about, analysis.missing, tuple(case.results.values()))
-    reply = await thought(case, request, ReasonCode.VERIFICATION_UNAVAILABLE)
+    reply = await ask_smart_model(case, request, ReasonCode.VERIFICATION_UNAVAILABLE)
     found = read_completeness(reply) if reply else None
     if reply and found is None:
-        case.failed("the last check cannot be read", ReasonCode.VERIFICATION_UNAVAILABLE)
+        case.write_failure("the last check cannot be read", ReasonCode.VERIFICATION_UNAVAILABLE)
     if found:
         verdict = "complete" if found.can_proceed else "incomplete"
         told = f"{verdict} ({found.confidence:.2f}): {found.reasoning}"

@@ -7,28 +7,28 @@ from dataclasses import replace
 from circumspect.errors import ModelError
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, ModelReply, ModelRequest
-from circumspect.web.reasoning.case import Answer, Case
+from circumspect.web.reasoning.case import ReasoningCase, ReasoningReply
 from circumspect.web.reasoning.model_requests import summary_request, titles
 from circumspect.web.reasoning.reasoned import Effort
 
 
-async def thought(case: Case, request: ModelRequest, otherwise: ReasonCode) -> ModelReply | None:
+async def ask_smart_model(case: ReasoningCase, request: ModelRequest, otherwise: ReasonCode) -> ModelReply | None:
     """The smart model's reply; None where no model has one."""
     try:
         answer = await case.models.think(request)
     except ModelError as problem:
-        case.notes.spent(problem.usage)
+        case.notes.add_usage(problem.usage)
         case.smart = replace(case.smart, calls=case.smart.calls + 1, fallbacks=case.smart.fallbacks + 1)
-        case.failed(f"{request.purpose}: {problem.code}", otherwise)
+        case.write_failure(f"{request.purpose}: {problem.code}", otherwise)
         return None
-    case.smart = _counted(case, request, answer, case.smart, "smart")
+    case.smart = _record_effort(case, request, answer, case.smart, "smart")
     if answer.degraded and not case.degraded:
         case.degraded = True
-        case.failed("the fast model thinks for the smart one", ReasonCode.REASONING_DEGRADED)
+        case.write_failure("the fast model thinks for the smart one", ReasonCode.REASONING_DEGRADED)
     return answer.reply
 
 
-async def summarised(case: Case) -> str:
+async def summarise_results(case: ReasoningCase) -> str:
     """What was found, in the fast model's words; without it, the titles."""
     if not case.results:
         return ""
@@ -36,14 +36,16 @@ async def summarised(case: Case) -> str:
     try:
         answer = await case.models.do(request)
     except ModelError as problem:
-        case.notes.spent(problem.usage)
+        case.notes.add_usage(problem.usage)
         case.fast = replace(case.fast, calls=case.fast.calls + 1, fallbacks=case.fast.fallbacks + 1)
         return titles(case.results.values())
-    case.fast = _counted(case, request, answer, case.fast, "fast")
+    case.fast = _record_effort(case, request, answer, case.fast, "fast")
     return " ".join(answer.reply.text.split())[:600] or titles(case.results.values())
 
 
-def _counted(case: Case, request: ModelRequest, answer: Answer, effort: Effort, role: str) -> Effort:
+def _record_effort(
+    case: ReasoningCase, request: ModelRequest, answer: ReasoningReply, effort: Effort, role: str
+) -> Effort:
     usage = answer.reply.usage
     meta: dict[str, Json] = {
         "prompt": request.prompt_id,
@@ -54,6 +56,6 @@ def _counted(case: Case, request: ModelRequest, answer: Answer, effort: Effort, 
         "fallbacks": answer.fallbacks,
         "degraded": answer.degraded,
     }
-    case.notes.spent(usage)
+    case.notes.add_usage(usage)
     case.notes.write("model", answer.reply.text, meta=meta)
     return Effort(effort.calls + 1, effort.seconds + usage.seconds, effort.fallbacks + answer.fallbacks)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from circumspect.policy.grounding.normalise import Reading, folded
-from circumspect.policy.grounding.tracing import is_said, kind_of, needle, reading_of
+from circumspect.policy.grounding.normalise import FoldedText, fold
+from circumspect.policy.grounding.tracing import as_folded_text, is_said, kind_of, needle
 from circumspect.web.page import Page
-from circumspect.web.reasoning.reasoned import Known
+from circumspect.web.reasoning.reasoned import KnownValue
 
 _FIELDS = frozenset(
     ("textbox", "searchbox", "combobox", "listbox", "spinbutton", "checkbox", "radio", "switch", "slider")
@@ -22,21 +22,21 @@ _SHORT = {"dob": ("date", "of", "birth"), "tel": ("phone",), "mail": ("email",)}
 _HOLLOW = frozenset(("of", "the", "a", "number", "new", "patient", "customer", "user", "client"))
 
 
-def page_agrees(known: Sequence[Known], page: Page | None, said: str) -> bool:
+def page_agrees(known: Sequence[KnownValue], page: Page | None, said: str) -> bool:
     """`said` is what the user said, as one text."""
     if page is None or not known:
         return False
-    shown, talk = reading_of(page.listing), reading_of(said)
+    shown, talk = as_folded_text(page.listing), as_folded_text(said)
     return all(_is_in(one, talk) and (_is_in(one, shown) or _has_field(page, one.field)) for one in known)
 
 
-def seen_somewhere(known: Sequence[Known], page: Page | None, said: str) -> tuple[Known, ...]:
+def keep_seen_values(known: Sequence[KnownValue], page: Page | None, said: str) -> tuple[KnownValue, ...]:
     """Those of the values that the user said or the page shows. The others are the model's own."""
-    texts = [reading_of(said), reading_of(page.listing if page else "")]
+    texts = [as_folded_text(said), as_folded_text(page.listing if page else "")]
     return tuple(one for one in known if any(_is_in(one, text) for text in texts))
 
 
-def _is_in(one: Known, text: Reading) -> bool:
+def _is_in(one: KnownValue, text: FoldedText) -> bool:
     return is_said(text, needle(kind_of(one.field, one.value, {}), one.value))
 
 
@@ -50,5 +50,5 @@ def _has_field(page: Page, name: str) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    plain = _WORD.findall(folded(text.replace("_", " ").replace("e-mail", "email")))
+    plain = _WORD.findall(fold(text.replace("_", " ").replace("e-mail", "email")))
     return frozenset(word for piece in plain for word in _SHORT.get(piece, (piece,)))

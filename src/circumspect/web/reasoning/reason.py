@@ -19,20 +19,20 @@ from dataclasses import replace
 
 from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
-from circumspect.values import Notes, Screened
+from circumspect.values import Journal, Screened
 from circumspect.web.page import Page
-from circumspect.web.reasoning.case import Case, Models, Search
+from circumspect.web.reasoning.case import Models, ReasoningCase, SiteSearch
 from circumspect.web.reasoning.completeness import End
-from circumspect.web.reasoning.model_calls import summarised, thought
-from circumspect.web.reasoning.model_requests import about_of, analysis_request, findings, titles
-from circumspect.web.reasoning.page_check import seen_somewhere
+from circumspect.web.reasoning.model_calls import ask_smart_model, summarise_results
+from circumspect.web.reasoning.model_requests import analysis_request, findings, make_reasoning_context, titles
+from circumspect.web.reasoning.page_check import keep_seen_values
 from circumspect.web.reasoning.reason_forms import read_analysis
 from circumspect.web.reasoning.reasoned import ContextAnalysis, Reasoned, Reasoning
-from circumspect.web.reasoning.routes import carried_out, routed
+from circumspect.web.reasoning.routes import choose_route, follow_route
 from circumspect.web.reasoning.routing import ACTS
 from circumspect.wording import LANGUAGE_NAMES
 
-__all__ = ["Models", "Search", "reason"]
+__all__ = ["Models", "SiteSearch", "reason"]
 
 _QUERY = 200
 
@@ -42,27 +42,27 @@ async def reason(
     page: Page | None,
     knowledge: str,
     settings: Reasoning,
-    notes: Notes,
+    notes: Journal,
     models: Models,
-    search: Search | None,
+    search: SiteSearch | None,
 ) -> Reasoned:
     """`knowledge` is what the organisation's own documents say on the matter; `page` is cut down to what is shown."""
-    about = about_of(screened, page, knowledge, settings.history, LANGUAGE_NAMES[screened.language])
-    case = Case(screened, about, settings, notes, models, search)
-    analysis = await _analysed(case)
-    end = await carried_out(case, analysis, routed(case, analysis))
+    about = make_reasoning_context(screened, page, knowledge, settings.history, LANGUAGE_NAMES[screened.language])
+    case = ReasoningCase(screened, about, settings, notes, models, search)
+    analysis = await _analyse(case)
+    end = await follow_route(case, analysis, choose_route(case, analysis))
     if not case.hops and not end.asks:
         case.reasons[ReasonCode.SEARCH_SAVED] = None
-    summary = await summarised(case) if end.asks else titles(case.results.values())
-    return _written(case, analysis, end, summary)
+    summary = await summarise_results(case) if end.asks else titles(case.results.values())
+    return _conclude_reasoning(case, analysis, end, summary)
 
 
-async def _analysed(case: Case) -> ContextAnalysis:
+async def _analyse(case: ReasoningCase) -> ContextAnalysis:
     """Where the information is, by the smart model's word."""
-    reply = await thought(case, analysis_request(case.about), ReasonCode.ANALYSIS_FAILED)
+    reply = await ask_smart_model(case, analysis_request(case.about), ReasonCode.ANALYSIS_FAILED)
     analysis = read_analysis(reply) if reply else None
     if reply and analysis is None:
-        case.failed("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
+        case.write_failure("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
     if analysis is None:
         return ContextAnalysis("WEB_SEARCH", ACTS, search_query=case.text[:_QUERY])
     case.write(
@@ -75,9 +75,9 @@ async def _analysed(case: Case) -> ContextAnalysis:
     return analysis
 
 
-def _written(case: Case, analysis: ContextAnalysis, end: End, summary: str) -> Reasoned:
+def _conclude_reasoning(case: ReasoningCase, analysis: ContextAnalysis, end: End, summary: str) -> Reasoned:
     """The value whole, and all of it in the journal."""
-    known = seen_somewhere(analysis.known, case.about.page, case.said)
+    known = keep_seen_values(analysis.known, case.about.page, case.user_words)
     reasoning = (end.completeness.reasoning if end.completeness else "") or analysis.reasoning
     reasoned = Reasoned(
         analysis=analysis,

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from circumspect.policy.parsing.loose_json import exact, intact, mended
+from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, repair_json
 from circumspect.policy.understanding.analysis import list_of, number_of, text_of
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, JsonObject, ModelReply
@@ -22,10 +22,10 @@ from circumspect.web.reasoning.reasoned import (
     QUALITIES,
     Completeness,
     ContextAnalysis,
-    Evidence,
-    Known,
+    KnownValue,
     Missing,
     MissingType,
+    ReasoningEvidence,
     SearchJudgement,
 )
 from circumspect.web.reasoning.routing import WHERES
@@ -136,18 +136,18 @@ def _number() -> dict[str, Json]:
 
 def read_analysis(reply: ModelReply) -> ContextAnalysis | None:
     """None where no source is named: then nothing was decided."""
-    fields = _filled_in(reply)
+    fields = _extract_fields(reply)
     said = text_of(fields.get("source"), FIELD).strip(" .*`\"'[]").upper().replace(" ", "_").replace("-", "_")
     source = next((one for one in WHERES if one == _SOURCES.get(said, said)), None)
     if source is None:
         return None
     confidence, warnings = confidence_of(fields.get("confidence"))
-    changes = _said(fields.get("changes_something"))
+    changes = _read_yes_no(fields.get("changes_something"))
     return ContextAnalysis(
         source=source,
         confidence=confidence,
         missing=tuple(_missing(fields.get("missing_info", fields.get("missing")))),
-        known=tuple(_known(fields.get("known"))),
+        known=tuple(_read_known_values(fields.get("known"))),
         search_query=text_of(fields.get("search_query"), QUERY),
         user_question=text_of(fields.get("user_question"), QUESTION),
         reasoning=text_of(fields.get("reasoning"), WHY),
@@ -159,17 +159,17 @@ def read_analysis(reply: ModelReply) -> ContextAnalysis | None:
 
 def read_judgement(reply: ModelReply) -> SearchJudgement | None:
     """None where it does not say whether the results answer."""
-    fields = _filled_in(reply)
-    solved = _said(fields.get("solved"))
+    fields = _extract_fields(reply)
+    solved = _read_yes_no(fields.get("solved"))
     if solved is None:
         return None
     confidence, warnings = confidence_of(fields.get("confidence"))
     return SearchJudgement(
         solved=solved,
         confidence=confidence,
-        should_retry=_said(fields.get("should_retry")) is True,
+        should_retry=_read_yes_no(fields.get("should_retry")) is True,
         refined_query=text_of(fields.get("refined_query"), QUERY),
-        should_ask_user=_said(fields.get("should_ask_user")) is True,
+        should_ask_user=_read_yes_no(fields.get("should_ask_user")) is True,
         reasoning=text_of(fields.get("reasoning"), WHY),
         evidence=_read_evidence(fields.get("evidence")),
         warnings=warnings,
@@ -178,8 +178,8 @@ def read_judgement(reply: ModelReply) -> SearchJudgement | None:
 
 def read_completeness(reply: ModelReply) -> Completeness | None:
     """None where it does not say whether the turn can go on."""
-    fields = _filled_in(reply)
-    proceed = _said(fields.get("can_proceed"))
+    fields = _extract_fields(reply)
+    proceed = _read_yes_no(fields.get("can_proceed"))
     if proceed is None:
         return None
     confidence, warnings = confidence_of(fields.get("confidence"))
@@ -209,16 +209,16 @@ def confidence_of(value: Json) -> tuple[float, tuple[ReasonCode, ...]]:
     return read, (ReasonCode.CONFIDENCE_UNREADABLE,) if outside else ()
 
 
-def _filled_in(reply: ModelReply) -> dict[str, Json]:
+def _extract_fields(reply: ModelReply) -> dict[str, Json]:
     """The object in a reply: the arguments of a forced call, or the JSON of the text, mended where it is broken."""
     for call in reply.calls:
         if call.tool in NAMES:
             return _snake(call.arguments)
     text = reply.text
     start, stop = text.find("{"), text.rfind("}")
-    whole = exact(text) or (exact(text[start : stop + 1]) if 0 <= start < stop else None)
+    whole = parse_exact(text) or (parse_exact(text[start : stop + 1]) if 0 <= start < stop else None)
     if whole is None and start >= 0:
-        whole = {**(mended(text) or {}), **intact(text).members}
+        whole = {**(repair_json(text) or {}), **parse_intact(text).members}
     inner = next((one for name in NAMES if isinstance(one := (whole or {}).get(name), Mapping)), whole or {})
     return _snake(inner)
 
@@ -231,7 +231,7 @@ def _snake(fields: JsonObject) -> dict[str, Json]:
     return found
 
 
-def _said(value: Json) -> bool | None:
+def _read_yes_no(value: Json) -> bool | None:
     """Yes, no, or neither."""
     word = value.strip().lower() if isinstance(value, str) else value
     if word is True or (isinstance(word, str) and word in _YES):
@@ -251,22 +251,22 @@ def _missing(value: Json) -> list[Missing]:
     return list(found.values())[:MOST_MISSING]
 
 
-def _known(value: Json) -> list[Known]:
+def _read_known_values(value: Json) -> list[KnownValue]:
     if isinstance(value, Mapping):
         value = [{"field": name, "value": said} for name, said in value.items()]
-    found: dict[str, Known] = {}
+    found: dict[str, KnownValue] = {}
     for item in value[:100] if isinstance(value, list | tuple) else ():
         if isinstance(item, Mapping):
             name, said = text_of(item.get("field"), FIELD), text_of(item.get("value"), GAP)
             if name and said:
-                found.setdefault(name, Known(name, said))
+                found.setdefault(name, KnownValue(name, said))
     return list(found.values())[:MOST_MISSING]
 
 
-def _read_evidence(value: Json) -> Evidence:
+def _read_evidence(value: Json) -> ReasoningEvidence:
     fields = _snake(value) if isinstance(value, Mapping) else {}
     said = text_of(fields.get("quality"), FIELD).lower()
-    return Evidence(
+    return ReasoningEvidence(
         sources=list_of(fields.get("sources"), MOST_GAPS),
         quality=next((one for one in QUALITIES if one == said), "low"),
         gaps=list_of(fields.get("gaps"), MOST_GAPS),

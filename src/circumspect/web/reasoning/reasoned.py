@@ -46,7 +46,7 @@ class Reasoning:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ReasoningEvidence:
     """What a judgement rests on."""
 
     sources: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """A value that the model says it has found."""
 
     field: str
@@ -93,11 +93,11 @@ class ContextAnalysis:
     source: Where
     confidence: float
     missing: tuple[Missing, ...] = ()
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownValue, ...] = ()
     search_query: str = ""
     user_question: str = ""
     reasoning: str = ""
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: ReasoningEvidence = field(default_factory=ReasoningEvidence)
     changes_something: bool = True
     warnings: tuple[ReasonCode, ...] = ()
 
@@ -134,7 +134,7 @@ class SearchJudgement:
     refined_query: str = ""
     should_ask_user: bool = False
     reasoning: str = ""
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: ReasoningEvidence = field(default_factory=ReasoningEvidence)
     warnings: tuple[ReasonCode, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
@@ -159,7 +159,7 @@ class Completeness:
     missing_information: tuple[str, ...] = ()
     user_question: str = ""
     reasoning: str = ""
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: ReasoningEvidence = field(default_factory=ReasoningEvidence)
     warnings: tuple[ReasonCode, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
@@ -256,14 +256,14 @@ class Reasoned:
     fast: Effort = field(default_factory=Effort)
 
     @property
-    def searched(self) -> bool:
+    def has_searched(self) -> bool:
         return bool(self.hops)
 
     @property
     def context(self) -> dict[str, Json]:
         """What a client is told about how it came to this."""
         return {
-            "search_performed": self.searched,
+            "search_performed": self.has_searched,
             "search_summary": self.summary,
             "reasoning": self.thought,
         }
@@ -302,7 +302,7 @@ class Reasoned:
         }
 
 
-def merged(missing: Sequence[Missing], names: Sequence[str]) -> tuple[Missing, ...]:
+def merge_missing(missing: Sequence[Missing], names: Sequence[str]) -> tuple[Missing, ...]:
     """`names` as missing information, each with what is known about it; all of `missing` where no names are given."""
     by_name = {one.field: one for one in missing}
     return tuple(by_name.get(name, Missing(name)) for name in names) or tuple(missing)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from circumspect.reasons import ReasonCode
-from circumspect.web.reasoning.case import Case
+from circumspect.web.reasoning.case import ReasoningCase
 from circumspect.web.reasoning.completeness import End, complete, question
 from circumspect.web.reasoning.page_check import page_agrees
 from circumspect.web.reasoning.reasoned import ContextAnalysis
 from circumspect.web.reasoning.routing import ACTS, DEGRADED_GO, GO, LEADS_TO, Route, Where, route
-from circumspect.web.reasoning.searches import is_solved, searched
+from circumspect.web.reasoning.searches import is_solved, search_and_refine
 
 
-def routed(case: Case, analysis: ContextAnalysis) -> Route:
+def choose_route(case: ReasoningCase, analysis: ContextAnalysis) -> Route:
     """The table's word on where the information is, which has to be a place that is there."""
     source, confidence = analysis.source, analysis.confidence
     if (source == "PAGE" and case.about.page is None) or (source == "KNOWLEDGE" and not case.about.knowledge):
@@ -20,10 +20,14 @@ def routed(case: Case, analysis: ContextAnalysis) -> Route:
     if source == "ASK_USER" and analysis.external and not analysis.private and confidence >= ACTS:
         case.switch(source, "WEB_SEARCH", confidence, ReasonCode.SEARCHED_BEFORE_ASKING)
         source = "WEB_SEARCH"
-    return _allowed(case, analysis, source, confidence, route(source, confidence, DEGRADED_GO if case.degraded else GO))
+    return _restrict_route(
+        case, analysis, source, confidence, route(source, confidence, DEGRADED_GO if case.degraded else GO)
+    )
 
 
-def _allowed(case: Case, analysis: ContextAnalysis, source: Where, confidence: float, taken: Route) -> Route:
+def _restrict_route(
+    case: ReasoningCase, analysis: ContextAnalysis, source: Where, confidence: float, taken: Route
+) -> Route:
     """What holds whatever model and table say: what only the user knows is not searched for."""
     searches = taken.move in ("search", "search_once", "verify_by_search")
     if searches and analysis.private and not analysis.external:
@@ -34,25 +38,25 @@ def _allowed(case: Case, analysis: ContextAnalysis, source: Where, confidence: f
     return taken
 
 
-async def carried_out(case: Case, analysis: ContextAnalysis, taken: Route) -> End:
+async def follow_route(case: ReasoningCase, analysis: ContextAnalysis, taken: Route) -> End:
     match taken.move:
         case "go":
-            return await _at_hand(case, analysis)
+            return await _use_known(case, analysis)
         case "check_page":
-            if page_agrees(analysis.known, case.about.page, case.said):
-                return await _at_hand(case, analysis)
+            if page_agrees(analysis.known, case.about.page, case.user_words):
+                return await _use_known(case, analysis)
             return await _otherwise(case, analysis, taken, analysis.confidence)
         case "verify_by_search":
-            judgement = await searched(case, analysis, 1)
+            judgement = await search_and_refine(case, analysis, 1)
             if judgement is None:
                 return await complete(case, analysis, analysis.source)
             if is_solved(case, judgement):
-                return await _at_hand(case, analysis)
+                return await _use_known(case, analysis)
             return await _otherwise(case, analysis, taken, judgement.confidence)
         case "search":
-            return await _looked_up(case, analysis, case.most)
+            return await _search_and_complete(case, analysis, case.most)
         case "search_once":
-            return await _looked_up(case, analysis, min(1, case.most))
+            return await _search_and_complete(case, analysis, min(1, case.most))
         case "ask":
             # What could be looked up is not the user's to tell, as long as there is something that is.
             missing = analysis.private or analysis.missing
@@ -60,14 +64,14 @@ async def carried_out(case: Case, analysis: ContextAnalysis, taken: Route) -> En
             return question(case, missing, words, analysis.confidence)
 
 
-async def _otherwise(case: Case, analysis: ContextAnalysis, taken: Route, confidence: float) -> End:
+async def _otherwise(case: ReasoningCase, analysis: ContextAnalysis, taken: Route, confidence: float) -> End:
     """The check did not pass."""
     move = taken.otherwise or "ask"
-    other = _allowed(case, analysis, taken.source, confidence, Route(move, LEADS_TO[move]))
-    return await carried_out(case, analysis, other)
+    other = _restrict_route(case, analysis, taken.source, confidence, Route(move, LEADS_TO[move]))
+    return await follow_route(case, analysis, other)
 
 
-async def _at_hand(case: Case, analysis: ContextAnalysis) -> End:
+async def _use_known(case: ReasoningCase, analysis: ContextAnalysis) -> End:
     """The information is there. The last check is made only where the model itself names something that is not, or
     where its confidence had to be set right: a 7 that was meant on another scale is no certainty."""
     if not analysis.missing and not analysis.warnings:
@@ -75,11 +79,11 @@ async def _at_hand(case: Case, analysis: ContextAnalysis) -> End:
     end = await complete(case, analysis, analysis.source)
     if end.asks and analysis.external and not case.hops:
         case.switch(analysis.source, "WEB_SEARCH", end.confidence, ReasonCode.SEARCHED_BEFORE_ASKING)
-        return await _looked_up(case, analysis, case.most)
+        return await _search_and_complete(case, analysis, case.most)
     return end
 
 
-async def _looked_up(case: Case, analysis: ContextAnalysis, most: int) -> End:
-    judgement = await searched(case, analysis, most)
+async def _search_and_complete(case: ReasoningCase, analysis: ContextAnalysis, most: int) -> End:
+    judgement = await search_and_refine(case, analysis, most)
     asks = judgement is not None and judgement.should_ask_user and not is_solved(case, judgement)
     return await complete(case, analysis, "WEB_SEARCH", must_ask=asks)

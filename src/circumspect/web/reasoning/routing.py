@@ -13,11 +13,11 @@ from typing import Literal, get_args
 Where = Literal["MEMORY", "PAGE", "KNOWLEDGE", "WEB_SEARCH", "ASK_USER"]
 WHERES: tuple[Where, ...] = get_args(Where)
 """In the order in which they are looked at."""
-Move = Literal["go", "check_page", "verify_by_search", "search", "search_once", "ask"]
+RoutingMove = Literal["go", "check_page", "verify_by_search", "search", "search_once", "ask"]
 
 SURE, GO, DEGRADED_GO, ACTS = 0.9, 0.7, 0.6, 0.5
 
-MATRIX: Mapping[Where, tuple[Move, Move, Move, Move]] = {
+MATRIX: Mapping[Where, tuple[RoutingMove, RoutingMove, RoutingMove, RoutingMove]] = {
     #             from .9   from .7 (.6 when degraded)  from .5        below .5
     "MEMORY":     ("go",     "check_page",               "search",      "search"),
     "PAGE":       ("go",     "verify_by_search",         "search",      "search"),
@@ -26,19 +26,19 @@ MATRIX: Mapping[Where, tuple[Move, Move, Move, Move]] = {
     "ASK_USER":   ("ask",    "ask",                      "ask",         "ask"),
 }  # fmt: skip
 
-OTHERWISE: Mapping[Move, Move] = {"check_page": "search", "verify_by_search": "ask"}
+OTHERWISE: Mapping[RoutingMove, RoutingMove] = {"check_page": "search", "verify_by_search": "ask"}
 """What is done where a check does not pass."""
 
-LEADS_TO: Mapping[Move, Where] = {"search": "WEB_SEARCH", "search_once": "WEB_SEARCH", "ask": "ASK_USER"}
+LEADS_TO: Mapping[RoutingMove, Where] = {"search": "WEB_SEARCH", "search_once": "WEB_SEARCH", "ask": "ASK_USER"}
 """Where the information will have come from; every other move stays with what was said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    move: Move
+    move: RoutingMove
     source: Where
     """Where the information is looked for: not always where the model said."""
-    otherwise: Move | None = None
+    otherwise: RoutingMove | None = None
 
 
 def route(source: Where, confidence: float, go_threshold: float = GO) -> Route:

@@ -14,12 +14,12 @@ _PRIVATE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\+?\d(?:[\s().-]?\d)
 _WORD = re.compile(r"\w+")
 
 
-def public(query: str) -> str:
+def remove_private_data(query: str) -> str:
     """Empty where nothing is left to search for."""
     kept = " ".join(_PRIVATE.sub(" ", query).split())[:LONGEST].strip()
     return kept if _WORD.search(kept) else ""
 
 
-def normalised(query: str) -> tuple[str, ...]:
+def normalise_query(query: str) -> tuple[str, ...]:
     """Neither capitals, signs nor the order of the words make another query."""
     return tuple(sorted(set(_WORD.findall(unicodedata.normalize("NFKC", query).casefold()))))

@@ -4,55 +4,57 @@ from __future__ import annotations
 
 from circumspect.errors import CircumspectError
 from circumspect.reasons import ReasonCode
-from circumspect.web.reasoning.case import Case
-from circumspect.web.reasoning.model_calls import thought
+from circumspect.web.reasoning.case import ReasoningCase
+from circumspect.web.reasoning.model_calls import ask_smart_model
 from circumspect.web.reasoning.model_requests import judgement_request
 from circumspect.web.reasoning.reason_forms import read_judgement
 from circumspect.web.reasoning.reasoned import ContextAnalysis, Hop, SearchJudgement
-from circumspect.web.reasoning.search_queries import normalised, public
+from circumspect.web.reasoning.search_queries import normalise_query, remove_private_data
 from circumspect.web.search.results import Hits
 
 
-async def searched(case: Case, analysis: ContextAnalysis, most: int) -> SearchJudgement | None:
+async def search_and_refine(case: ReasoningCase, analysis: ContextAnalysis, most: int) -> SearchJudgement | None:
     """The last judgement; None where nothing could be searched or nobody could judge."""
-    query, judgement = public(analysis.search_query) or public(case.text), None
+    query, judgement = remove_private_data(analysis.search_query) or remove_private_data(case.text), None
     while query and len(case.hops) < most:
-        key = normalised(query)
+        key = normalise_query(query)
         if key in case.asked:
             case.write("the same search is not made twice", ReasonCode.SEARCH_REPEATED)
             break
         case.asked.add(key)
-        hits = await _found(case, query)
+        hits = await _find_hits(case, query)
         if hits is None:
             case.hops.append(Hop(query, failed=True))
             return None
-        judgement = await _judged(case, query, hits, most - len(case.hops) - 1)
+        judgement = await _judge_hits(case, query, hits, most - len(case.hops) - 1)
         _note_hop(case, query, hits, judgement)
         if judgement is None or is_solved(case, judgement) or judgement.should_ask_user:
             break
         # A solution that nobody is sure of is none: it is searched on, too.
-        query = public(judgement.refined_query) if judgement.should_retry or judgement.solved else ""
+        query = remove_private_data(judgement.refined_query) if judgement.should_retry or judgement.solved else ""
     return judgement
 
 
-def is_solved(case: Case, judgement: SearchJudgement) -> bool:
+def is_solved(case: ReasoningCase, judgement: SearchJudgement) -> bool:
     return judgement.solved and judgement.confidence >= case.settings.solved
 
 
-async def _found(case: Case, query: str) -> Hits | None:
+async def _find_hits(case: ReasoningCase, query: str) -> Hits | None:
     if case.search is None:
-        case.failed("there is nothing to search with", ReasonCode.SEARCH_FAILED)
+        case.write_failure("there is nothing to search with", ReasonCode.SEARCH_FAILED)
         return None
     try:
         return await case.search.find(query, case.about.page.url if case.about.page else "", case.settings.widening)
     except CircumspectError as problem:
-        case.failed(problem.code, ReasonCode.SEARCH_FAILED)
+        case.write_failure(problem.code, ReasonCode.SEARCH_FAILED)
         return None
 
 
-async def _judged(case: Case, query: str, hits: Hits, left: int) -> SearchJudgement | None:
+async def _judge_hits(case: ReasoningCase, query: str, hits: Hits, left: int) -> SearchJudgement | None:
     queries = (*(hop.query for hop in case.hops), query)
-    reply = await thought(case, judgement_request(case.about, queries, left, hits.results), ReasonCode.MODEL_FAILED)
+    reply = await ask_smart_model(
+        case, judgement_request(case.about, queries, left, hits.results), ReasonCode.MODEL_FAILED
+    )
     judgement = read_judgement(reply) if reply else None
     if case.search is not None:
         solved = judgement is not None and judgement.solved
@@ -60,7 +62,7 @@ async def _judged(case: Case, query: str, hits: Hits, left: int) -> SearchJudgem
     return judgement
 
 
-def _note_hop(case: Case, query: str, hits: Hits, judgement: SearchJudgement | None) -> None:
+def _note_hop(case: ReasoningCase, query: str, hits: Hits, judgement: SearchJudgement | None) -> None:
     hop = Hop(
         query=query,
         domain=hits.domain or "",

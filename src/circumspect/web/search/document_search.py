@@ -16,7 +16,7 @@ from circumspect.web.search.result_rows import LONGEST_TEXT, LONGEST_TITLE, frac
 from circumspect.web.search.results import SearchError, WebResult
 
 
-class Passage(Protocol):
+class SearchablePassage(Protocol):
     @property
     def document(self) -> str: ...
     @property
@@ -34,7 +34,7 @@ class Passage(Protocol):
 class Passages(Protocol):
     """What is asked of an index: `knowledge.search.Library` and `knowledge.business_texts.BusinessTexts` have it."""
 
-    async def search(self, tenant: str, query: str, limit: int = 5) -> Sequence[Passage]: ...
+    async def search(self, tenant: str, query: str, limit: int = 5) -> Sequence[SearchablePassage]: ...
 
 
 class Documents:
@@ -61,7 +61,7 @@ class Documents:
         return tuple(_result(one) for one in found)
 
 
-def _result(passage: Passage) -> WebResult:
+def _result(passage: SearchablePassage) -> WebResult:
     title = " › ".join(dict.fromkeys((passage.title, *passage.path)))
     address = f"document:{quote(passage.document)}" + (f"#{quote(passage.section)}" if passage.section else "")
     return WebResult(line(title, LONGEST_TITLE), address, line(passage.text, LONGEST_TEXT), fraction(passage.score))

@@ -39,7 +39,7 @@ def host_of(url: str) -> str | None:
         return None
     if parts.scheme not in ("http", "https") or not host:
         return None
-    return _written(host)
+    return _normalise_host(host)
 
 
 def registrable_domain(url: str) -> str | None:
@@ -48,7 +48,7 @@ def registrable_domain(url: str) -> str | None:
     return _registrable(host) if host else None
 
 
-def internal(host: str) -> bool:
+def is_internal(host: str) -> bool:
     """Would naming this host tell a stranger something about the house?"""
     address = _address(host)
     if address is not None:
@@ -62,7 +62,7 @@ def internal(host: str) -> bool:
 def belongs_to(url: str, domain: str) -> bool:
     """Whether the page is on that domain or below it."""
     host = host_of(url)
-    wanted = _written(domain)
+    wanted = _normalise_host(domain)
     if host is None or wanted is None:
         return False
     return host == wanted or host.endswith(f".{wanted}")
@@ -79,7 +79,7 @@ def _registrable(host: str) -> str | None:
     return _suffixes().privatesuffix(host)
 
 
-def _written(host: str) -> str | None:
+def _normalise_host(host: str) -> str | None:
     host = host.strip().strip("[]").lower().removesuffix(".")
     if _address(host) is not None:
         return str(_address(host))

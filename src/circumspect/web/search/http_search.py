@@ -74,7 +74,7 @@ class SearchServer:
         self, method: str, *, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
         if self._now() < self._quiet_until:
-            raise self._limited()
+            raise self._make_limit_error()
         content = None if body is None else json.dumps(body).encode()
         headers = {"accept": "application/json"} | ({} if body is None else {"content-type": "application/json"})
         try:
@@ -96,14 +96,14 @@ class SearchServer:
         except outgoing.BlockedAddress as error:
             raise SearchError(f"{self._title} may not be asked: {error.problem}", fix=error.fix) from None
         except outgoing.UnusableAnswer as error:
-            raise self._garbled(error.problem) from None
+            raise self._make_unreadable_error(error.problem) from None
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise SearchError(
                 f"{self._title} could not be reached ({type(error).__name__}).",
                 fix="Check its address and that it is running.",
             ) from None
         if response.status_code != 200:
-            raise self._refused(response)
+            raise self._make_refusal_error(response)
         return self._object(response)
 
     @property
@@ -131,7 +131,7 @@ class SearchServer:
 
     # --- what came back ----------------------------------------------------------------------------------------------
 
-    def _refused(self, response: httpx2.Response) -> SearchError:
+    def _make_refusal_error(self, response: httpx2.Response) -> SearchError:
         status = response.status_code
         if status in _PASSING and (wait := _retry_after(response)):
             self._quiet_until = self._now() + min(wait, LONGEST_QUIET)
@@ -139,7 +139,7 @@ class SearchServer:
             problem, fix = self._refusals[status]
             return SearchError(f"{self._title}: {problem}", fix=fix)
         if status == 429:
-            return self._limited()
+            return self._make_limit_error()
         if 300 <= status < 400:
             return SearchError(
                 f"{self._title} answered with a redirect ({status}), and redirects are not followed.",
@@ -151,7 +151,7 @@ class SearchServer:
             f"{self._title} refused the search (status {status}).", fix="Check that the address is that of its API."
         )
 
-    def _limited(self) -> SearchError:
+    def _make_limit_error(self) -> SearchError:
         left = self._quiet_until - self._now()
         return SearchError(
             f"{self._title} takes no more searches for now.",
@@ -166,17 +166,17 @@ class SearchServer:
             answer = json.loads(response.content)
         except (ValueError, RecursionError):
             if response.headers.get("content-type", "").startswith("text/html") or response.content[:1] == b"<":
-                raise self._garbled("it sent a web page instead of JSON") from None
-            raise self._garbled("it is no JSON") from None
+                raise self._make_unreadable_error("it sent a web page instead of JSON") from None
+            raise self._make_unreadable_error("it is no JSON") from None
         if not isinstance(answer, dict):
-            raise self._garbled("it is no JSON object")
+            raise self._make_unreadable_error("it is no JSON object")
         return answer
 
-    def _garbled(self, why: str) -> SearchError:
-        return garbled(self._title, why)
+    def _make_unreadable_error(self, why: str) -> SearchError:
+        return make_unreadable_error(self._title, why)
 
 
-def garbled(title: str, why: str) -> SearchError:
+def make_unreadable_error(title: str, why: str) -> SearchError:
     return SearchError(
         f"The answer of {title} cannot be read: {why.rstrip('.')}.", fix="Check that the address is that of its API."
     )

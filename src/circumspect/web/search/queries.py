@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from circumspect.knowledge.parsed import clean
-from circumspect.web.search.domains import host_of, internal
+from circumspect.web.search.domains import host_of, is_internal
 
 LONGEST = 400
 """Tavily refuses longer ones; other engines ignore what comes later."""
@@ -29,7 +29,7 @@ def tidy(query: str) -> str:
 def without_internal(query: str, page_url: str) -> str:
     """The query, tidied, without what only this house would understand."""
     host = host_of(page_url)
-    hidden = host if host and internal(host) else ""
+    hidden = host if host and is_internal(host) else ""
     kept = (_shareable(word, hidden) for word in clean(query).split())
     return tidy(" ".join(word for word in kept if word))
 
@@ -43,7 +43,7 @@ def _shareable(word: str, hidden: str) -> str:
         address = bare[link.start() :] if link else f"http://{bare[limit.end() :]}" if limit else ""
         host = host_of(address)
         # A host that cannot be read, or a password before it, is nobody's business either.
-        if host is None or internal(host) or "@" in address.partition("//")[2].partition("/")[0]:
+        if host is None or is_internal(host) or "@" in address.partition("//")[2].partition("/")[0]:
             return ""
     if hidden and not limit and _names(bare, hidden):
         return ""

@@ -32,7 +32,7 @@ def result_of(row: object, score: float) -> WebResult | None:
     return WebResult(title, url, text, fraction(score))
 
 
-def chosen(found: Iterable[WebResult | None], domain: str | None, limit: int) -> tuple[WebResult, ...]:
+def pick_results(found: Iterable[WebResult | None], domain: str | None, limit: int) -> tuple[WebResult, ...]:
     """The first `limit` of those that may be shown, each page once."""
     of_domain = (one for one in found if one and (domain is None or belongs_to(one.url, domain)))
     return tuple(unique(of_domain))[:limit]

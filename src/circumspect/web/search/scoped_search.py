@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from circumspect.web.search.domains import registrable_domain
 from circumspect.web.search.queries import tidy, without_internal
-from circumspect.web.search.result_rows import chosen
+from circumspect.web.search.result_rows import pick_results
 from circumspect.web.search.results import Hits, SearchError, WebResult, WebSearch
 from circumspect.web.search.search_cache import SearchCache, key_of
 
@@ -35,7 +35,7 @@ class Scoped:
         """Raises `SearchError`, unless there is something to show all the same."""
         if not self._search.remote:
             query = tidy(query)
-            return self._hits(query, None, await self._found(query, None))
+            return self._hits(query, None, await self._find(query, None))
         domain = registrable_domain(page_url)
         query = without_internal(query, page_url)
         if not query or (domain is None and not allow_widening):
@@ -43,28 +43,28 @@ class Scoped:
         kept = self._cache.get(key_of(self._search.name, query, domain)) if self._cache is not None else None
         if kept is not None and (allow_widening or not kept.widened):
             return kept
-        found = await self._found(query, domain)
+        found = await self._find(query, domain)
         if domain is None or not allow_widening or len(found) >= min(ENOUGH, self._limit):
             return self._hits(query, domain, found)
-        return await self._widened(query, domain, found)
+        return await self._widen(query, domain, found)
 
     def remember(self, hits: Hits, confidence: float) -> None:
         """How sure the judgement was that these results answer: below .6 they are not kept for the next who asks."""
         if self._cache is not None and self._search.remote:
             self._cache.keep(key_of(self._search.name, hits.query, hits.domain), hits, confidence)
 
-    async def _widened(self, query: str, domain: str, found: tuple[WebResult, ...]) -> Hits:
+    async def _widen(self, query: str, domain: str, found: tuple[WebResult, ...]) -> Hits:
         try:
-            wider = await self._found(query, None)
+            wider = await self._find(query, None)
         except SearchError as error:
             if not found:
                 raise
             log.warning("the wider search failed (%s); what the domain has is all", error.code)
             return self._hits(query, domain, found)
-        return self._hits(query, domain, chosen((*found, *wider), None, self._limit), widened=True)
+        return self._hits(query, domain, pick_results((*found, *wider), None, self._limit), widened=True)
 
-    async def _found(self, query: str, domain: str | None) -> tuple[WebResult, ...]:
-        return chosen(await self._search.find(query, domain=domain, limit=self._limit), domain, self._limit)
+    async def _find(self, query: str, domain: str | None) -> tuple[WebResult, ...]:
+        return pick_results(await self._search.find(query, domain=domain, limit=self._limit), domain, self._limit)
 
     def _hits(self, query: str, domain: str | None, results: Iterable[WebResult], *, widened: bool = False) -> Hits:
         return Hits(tuple(results), domain, widened, False, query)

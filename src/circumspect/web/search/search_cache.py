@@ -17,27 +17,27 @@ from circumspect.web.search.results import Hits
 
 CONFIDENT = 0.6
 
-Key = tuple[str, str, str]
+SearchCacheKey = tuple[str, str, str]
 
 
-def key_of(provider: str, query: str, domain: str | None) -> Key:
+def key_of(provider: str, query: str, domain: str | None) -> SearchCacheKey:
     """Neither capitals nor blanks make another query."""
     return provider, " ".join(query.casefold().split()), domain or ""
 
 
 class SearchCache:
     def __init__(self, *, seconds: float = 3_600.0, most: int = 500, now: Callable[[], float] = time.monotonic) -> None:
-        self._kept: TTLCache[Key, Hits] = TTLCache(max(1, most), max(0.0, seconds), timer=now)
+        self._kept: TTLCache[SearchCacheKey, Hits] = TTLCache(max(1, most), max(0.0, seconds), timer=now)
 
     def __len__(self) -> int:
         self._kept.expire()
         return len(self._kept)
 
-    def get(self, key: Key) -> Hits | None:
+    def get(self, key: SearchCacheKey) -> Hits | None:
         hits = self._kept.get(key)
         return None if hits is None else replace(hits, cached=True)
 
-    def keep(self, key: Key, hits: Hits, confidence: float) -> None:
+    def keep(self, key: SearchCacheKey, hits: Hits, confidence: float) -> None:
         """What was kept before is not kept any longer for being judged again; judged badly, it goes."""
         if math.isnan(confidence) or confidence < CONFIDENT or not hits.results:
             self._kept.pop(key, None)

@@ -13,9 +13,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from circumspect.web.search.http_search import SearchServer, garbled
+from circumspect.web.search.http_search import SearchServer, make_unreadable_error
 from circumspect.web.search.queries import tidy, without_sites
-from circumspect.web.search.result_rows import chosen, line, number, result_of
+from circumspect.web.search.result_rows import line, number, pick_results, result_of
 from circumspect.web.search.results import SearchError, WebResult
 
 _REFUSALS = {
@@ -63,7 +63,7 @@ class SearXNG:
         return "<search by SearXNG>"
 
     async def find(self, query: str, *, domain: str | None = None, limit: int = 5) -> Sequence[WebResult]:
-        query = _obeyed_by_nobody(query)
+        query = _strip_orders(query)
         if domain is not None:
             query = without_sites(query)
         if not query or limit < 1:
@@ -72,16 +72,16 @@ class SearXNG:
         answer = await self._server.ask("GET", query={"q": sent, "format": "json"})
         rows = answer.get("results")
         if not isinstance(rows, list):
-            raise garbled("SearXNG", "it has no list of results")
+            raise make_unreadable_error("SearXNG", "it has no list of results")
         if not rows and (silent := _silent(answer)):
             raise SearchError(
                 f"SearXNG found nothing, and not all of its engines answered: {silent}.",
                 fix="See 'unresponsive engines' in its statistics, and switch on others in its settings.yml.",
             )
-        return chosen((result_of(row, _score(row, place)) for place, row in enumerate(rows, 1)), domain, limit)
+        return pick_results((result_of(row, _score(row, place)) for place, row in enumerate(rows, 1)), domain, limit)
 
 
-def _obeyed_by_nobody(query: str) -> str:
+def _strip_orders(query: str) -> str:
     return tidy(" ".join(word.lstrip(_ORDERS) for word in query.split()))
 
 

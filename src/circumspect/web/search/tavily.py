@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from circumspect.errors import ConfigError
-from circumspect.web.search.http_search import SearchServer, garbled
+from circumspect.web.search.http_search import SearchServer, make_unreadable_error
 from circumspect.web.search.queries import tidy
-from circumspect.web.search.result_rows import chosen, number, result_of
+from circumspect.web.search.result_rows import number, pick_results, result_of
 from circumspect.web.search.results import WebResult
 
 BASE_URL = "https://api.tavily.com"
@@ -82,9 +82,9 @@ class Tavily:
         answer = await self._server.ask("POST", body=body)
         rows = answer.get("results")
         if not isinstance(rows, list):
-            raise garbled("Tavily", "it has no list of results")
+            raise make_unreadable_error("Tavily", "it has no list of results")
         found = (result_of(row, number(row.get("score")) or 0.0) for row in rows if isinstance(row, dict))
-        return chosen(found, domain, limit)
+        return pick_results(found, domain, limit)
 
 
 def _usable(key: str) -> str:

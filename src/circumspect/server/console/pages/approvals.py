@@ -11,33 +11,31 @@ from typing import Annotated, Any
 
 import orjson
 import sqlalchemy as sa
-from fastapi import Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.conversation_story import Story, tell
+from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.figures import category
-from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page, pretty
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.request_log import read_json
-from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
 from circumspect.server.routes import approvals as api
-from circumspect.server.schemas.approvals import Decision, Edit
+from circumspect.server.schemas.approvals import DecisionGiven, Edit
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import Approval
 from circumspect.stores import admin, people
-from circumspect.stores.people import Conversation
+from circumspect.stores.people import StoredConversation
 from circumspect.values import ToolSpec
 
-navigation.add(navigation.Entry("nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals"))
+navigation.add(navigation.MenuEntry("nav-approvals", "/approvals", 40, ("operator", "reviewer"), count="approvals"))
 router = page_routes.router()
-Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
-Deciding = Annotated[Visitor, Depends(visitor("operator"))]
-Shown = Annotated[str, Form(alias="hash", max_length=128)]
+SeenHash = Annotated[str, Form(alias="hash", max_length=128)]
 """The hash of what the person saw; if it is not what is stored, nothing happens."""
 ROWS = 40
 
@@ -45,22 +43,22 @@ ROWS = 40
 @router.get("/approvals")
 async def inbox(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     state: Annotated[str, Query(max_length=10)] = "waiting",
     tenant: Annotated[str, Query(max_length=64)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     services = services_of(request)
     now, waiting = services.clock.now(), state != "all"
-    seen = visible(who.principal, tenant or None)
+    seen = find_visible_tenants(who.principal, tenant or None)
     rows = await read(services, approvals.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
-    listed = paged(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
+    listed = make_page(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
     return answer(
         request,
         who,
         "approvals/page.html",
         "approvals/_fragment.html",
-        rows=[_shown(row, now) for row in listed["items"]],
+        rows=[_describe_approval(row, now) for row in listed["items"]],
         following=listed["next"],
         state=state,
         tenant=tenant,
@@ -73,14 +71,14 @@ def _itself(row: Approval) -> Any:
     return row
 
 
-def _shown(row: Approval, now: Any) -> dict[str, Any]:
-    return {**api.shown(row, now), "since": row.intent.created_at, "until": row.intent.expires_at}
+def _describe_approval(row: Approval, now: Any) -> dict[str, Any]:
+    return {**api.describe_approval(row, now), "since": row.intent.created_at, "until": row.intent.expires_at}
 
 
 @router.get("/approvals/{approval_id}")
 async def detail(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     approval_id: IdPath,
     outcome: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
@@ -100,23 +98,23 @@ async def _detail(
 ) -> Response:
     """`refused`: why nothing was done, and `written` the arguments that somebody had wanted."""
     services = services_of(request)
-    seen = visible(who.principal, None)
+    seen = find_visible_tenants(who.principal, None)
 
-    def looked_up(connection: sa.Connection) -> tuple[Approval, Conversation, Story, ToolSpec | None]:
+    def read_approval(connection: sa.Connection) -> tuple[Approval, StoredConversation, StoryView, ToolSpec | None]:
         row = approvals.get_approval(connection, seen, id_)
         intent = row.intent
         found = people.get_conversation(connection, frozenset({intent.tenant}), intent.conversation)
         spec = admin.get_tools(connection, intent.tenant).get(intent.call.tool)
-        return row, found, tell(connection, found, debug=True), spec
+        return row, found, read_story(connection, found, debug=True), spec
 
-    row, found, story, spec = await read(services, looked_up)
+    row, found, story, spec = await read(services, read_approval)
     return page(
         request,
         who,
         "approvals/detail.html",
         status=status,
         live=f"conversation:{found.tenant}/{found.id}",
-        row=_shown(row, services.clock.now()),
+        row=_describe_approval(row, services.clock.now()),
         spec=spec,
         refused=refused,
         unsent=written,
@@ -125,32 +123,35 @@ async def _detail(
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
         outcome=outcome,
-        **{**await shown(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"), "category": category},
+        **{
+            **await build_story_context(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
+            "category": category,
+        },
     )
 
 
 @router.post("/approvals/{approval_id}/approve")
-async def approve(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
+async def approve(request: Request, who: OperatorVisitor, approval_id: IdPath, seen: SeenHash) -> Response:
     async def act() -> Response:
-        return await api.approve(request, who.principal, approval_id, Decision(hash=seen))
+        return await api.approve(request, who.principal, approval_id, DecisionGiven(hash=seen))
 
-    return await _decided(request, who, approval_id, act)
+    return await _run_decision(request, who, approval_id, act)
 
 
 @router.post("/approvals/{approval_id}/deny")
-async def deny(request: Request, who: Deciding, approval_id: IdPath, seen: Shown) -> Response:
+async def deny(request: Request, who: OperatorVisitor, approval_id: IdPath, seen: SeenHash) -> Response:
     async def act() -> Response:
-        return await api.deny(request, who.principal, approval_id, Decision(hash=seen))
+        return await api.deny(request, who.principal, approval_id, DecisionGiven(hash=seen))
 
-    return await _decided(request, who, approval_id, act)
+    return await _run_decision(request, who, approval_id, act)
 
 
 @router.post("/approvals/{approval_id}/edit")
 async def edit(
     request: Request,
-    who: Deciding,
+    who: OperatorVisitor,
     approval_id: IdPath,
-    seen: Shown,
+    seen: SeenHash,
     arguments: Annotated[str, Form(max_length=100_000)],
 ) -> Response:
     async def act() -> Response:
@@ -159,25 +160,25 @@ async def edit(
             raise HttpProblem(422, "invalid", who.words.t("edit-not-object"), fix=who.words.t("edit-not-object-fix"))
         return await api.edit(request, who.principal, approval_id, Edit(hash=seen, arguments=given))
 
-    return await _decided(request, who, approval_id, act, arguments)
+    return await _run_decision(request, who, approval_id, act, arguments)
 
 
-async def _decided(
+async def _run_decision(
     request: Request, who: Visitor, id_: str, act: Callable[[], Awaitable[Response]], written: str = ""
 ) -> Response:
     try:
-        return _went(id_, await act())
+        return _redirect_to_result(id_, await act())
     except HttpProblem as problem:
         if problem.status not in (400, 409, 422):
             raise
         return await _detail(request, who, id_, status=problem.status, refused=problem, written=written)
 
 
-def _went(approval_id: str, answered: Response) -> Response:
+def _redirect_to_result(approval_id: str, answered: Response) -> Response:
     """To what came of it: an edited call waits anew, under an id of its own."""
     body = orjson.loads(answered.body)
     if answered.status_code != 200:
         raise HttpProblem(answered.status_code, body["code"], body["problem"], fix=body["fix"])
     turn = body["turn"]
     waits = (turn.get("pending") or {}).get("intent_id")
-    return page_routes.back(f"/approvals/{waits or approval_id}?outcome={turn['outcome']}")
+    return page_routes.redirect_to(f"/approvals/{waits or approval_id}?outcome={turn['outcome']}")

@@ -13,44 +13,42 @@ from starlette.responses import Response
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.conversation_search import Found, Wanted, find, tool_names
-from circumspect.server.console.conversation_story import NOTED, SENTENCES, SETTLED, Story, tell
-from circumspect.server.console.figures import OUTCOMES, category, mine
-from circumspect.server.console.provenance import Source, sources
+from circumspect.server.console.conversation_search import ConversationFilter, FoundConversation, find, tool_names
+from circumspect.server.console.conversation_story import NOTED, SENTENCES, SETTLED, StoryView, read_story
+from circumspect.server.console.figures import OUTCOMES, category, match_tenants
+from circumspect.server.console.provenance import SourceExcerpt, sources
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page, wants_fragment
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
-from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.console.visitors import AnyVisitor, ReviewerVisitor, tenants_of
+from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
 from circumspect.server.routes import feedback as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.stores import labels
-from circumspect.stores.people import Conversation, Tenants, get_conversation
+from circumspect.stores.people import StoredConversation, VisibleTenants, get_conversation
 from circumspect.stores.tables import escalations, intents
 from circumspect.values import LANGUAGES, ConversationId
 
-navigation.add(navigation.Entry("nav-conversations", "/conversations", 20))
+navigation.add(navigation.MenuEntry("nav-conversations", "/conversations", 20))
 router = page_routes.router()
-Anyone = Annotated[Visitor, Depends(visitor())]
-Judging = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
 ROWS = 40
 LONGEST = 2_000
 """Characters of a correction that is one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thumb:
+class TurnThumb:
     up: bool
     correction: str
     by: str
     """An operator's name; empty where it was the user."""
 
 
-Thumbs = Mapping[str, Sequence[Thumb]]
+Thumbs = Mapping[str, Sequence[TurnThumb]]
 """What was said of turns, by turn."""
 
 
-def wanted_of(
+def parse_filter(
     q: Annotated[str, Query(max_length=200)] = "",
     tenant: Annotated[str, Query(max_length=64)] = "",
     outcome: Annotated[str, Query(max_length=20)] = "",
@@ -63,22 +61,24 @@ def wanted_of(
     held: bool = False,
     critique: bool = False,
     context: bool = False,
-) -> Wanted:
+) -> ConversationFilter:
     number = int(days) if days.isdecimal() else 0
-    return Wanted(q, tenant, outcome, reason, tool, language, mode, min(number, 3660), on, held, critique, context)
+    return ConversationFilter(
+        q, tenant, outcome, reason, tool, language, mode, min(number, 3660), on, held, critique, context
+    )
 
 
 @router.get("/conversations")
 async def listing(
     request: Request,
-    who: Anyone,
-    wanted: Annotated[Wanted, Depends(wanted_of)],
+    who: AnyVisitor,
+    wanted: Annotated[ConversationFilter, Depends(parse_filter)],
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     services = services_of(request)
-    seen = visible(who.principal, wanted.tenant or None)
+    seen = find_visible_tenants(who.principal, wanted.tenant or None)
     rows = await read(services, find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
-    listed = paged(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    listed = make_page(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
     target = request.headers.get("hx-target", "")
     return answer(
         request,
@@ -93,28 +93,28 @@ async def listing(
         query=wanted.query(),
         plain=replace(wanted, held=False, critique=False, context=False, on="").query(),
         tenants=await tenants_of(request, who),
-        tools=await read(services, tool_names, visible(who.principal, None)),
+        tools=await read(services, tool_names, find_visible_tenants(who.principal, None)),
         outcomes=OUTCOMES,
         reasons=[str(code) for code in ReasonCode],
         spoken=LANGUAGES,
     )
 
 
-def _itself(row: Found) -> Any:
+def _itself(row: FoundConversation) -> Any:
     return row
 
 
 @router.get("/conversations/{tenant}/{conversation_id}")
 async def detail(
     request: Request,
-    who: Anyone,
+    who: AnyVisitor,
     tenant: str,
     conversation_id: str,
     debug: bool = False,
 ) -> Response:
     services = services_of(request)
-    seen = visible(who.principal, tenant)
-    found, story, waits, thumbs = await read(services, _opened, seen, conversation_id, debug)
+    seen = find_visible_tenants(who.principal, tenant)
+    found, story, waits, thumbs = await read(services, _read_conversation, seen, conversation_id, debug)
     return page(
         request,
         who,
@@ -123,14 +123,16 @@ async def detail(
         conversation=found,
         waits=waits,
         tenants=await tenants_of(request, who),
-        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=thumbs),
+        **await build_story_context(
+            story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=thumbs
+        ),
     )
 
 
 @router.get("/conversations/{tenant}/{conversation_id}/messages")
 async def piece(
     request: Request,
-    who: Anyone,
+    who: AnyVisitor,
     tenant: str,
     conversation_id: str,
     debug: bool = False,
@@ -140,24 +142,26 @@ async def piece(
 ) -> Response:
     """What came earlier, or what came since."""
     services = services_of(request)
-    seen = visible(who.principal, tenant)
+    seen = find_visible_tenants(who.principal, tenant)
 
-    def looked_up(connection: sa.Connection) -> tuple[Conversation, Story, Thumbs | None]:
+    def read_piece(connection: sa.Connection) -> tuple[StoredConversation, StoryView, Thumbs | None]:
         found = get_conversation(connection, seen, ConversationId(conversation_id))
-        story = tell(connection, found, debug=debug, before=before, after=after)
+        story = read_story(connection, found, debug=debug, before=before, after=after)
         return found, story, _thumbs(connection, found) if thumbs else None
 
-    found, story, said = await read(services, looked_up)
+    found, story, said = await read(services, read_piece)
     if after is not None and not story.items and story.last <= after:
         return Response(status_code=204)
-    values = await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=said)
+    values = await build_story_context(
+        story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}", thumbs=said
+    )
     return page(request, who, "conversations/_piece.html", newest=after is not None, **values)
 
 
 @router.post("/conversations/{tenant}/{conversation_id}/turns/{turn_id}/feedback")
 async def judge(
     request: Request,
-    who: Judging,
+    who: ReviewerVisitor,
     tenant: str,
     conversation_id: IdPath,
     turn_id: IdPath,
@@ -169,8 +173,8 @@ async def judge(
     await api.give_feedback(request, who.principal, conversation_id, turn_id, given, tenant)
     path = f"/conversations/{tenant}/{conversation_id}"
     if not wants_fragment(request):
-        return page_routes.back(f"{path}{'?debug=1' if debug else ''}#thumbs-{turn_id}")
-    seen = visible(who.principal, tenant)
+        return page_routes.redirect_to(f"{path}{'?debug=1' if debug else ''}#thumbs-{turn_id}")
+    seen = find_visible_tenants(who.principal, tenant)
     said = await read(
         services_of(request),
         lambda connection: _thumbs(connection, get_conversation(connection, seen, ConversationId(conversation_id))),
@@ -179,24 +183,24 @@ async def judge(
     return page(request, who, "conversations/_thumbs.html", **values)
 
 
-def _opened(
-    connection: sa.Connection, seen: Tenants, conversation_id: str, debug: bool
-) -> tuple[Conversation, Story, dict[str, str], Thumbs]:
+def _read_conversation(
+    connection: sa.Connection, seen: VisibleTenants, conversation_id: str, debug: bool
+) -> tuple[StoredConversation, StoryView, dict[str, str], Thumbs]:
     found = get_conversation(connection, seen, ConversationId(conversation_id))
-    story, waits = tell(connection, found, debug=debug), _waits(connection, seen, found)
+    story, waits = read_story(connection, found, debug=debug), _waits(connection, seen, found)
     return found, story, waits, _thumbs(connection, found)
 
 
-def _thumbs(connection: sa.Connection, found: Conversation) -> Thumbs:
-    said: dict[str, list[Thumb]] = {}
-    for row in labels.of(connection, found.tenant, [found.id]):
+def _thumbs(connection: sa.Connection, found: StoredConversation) -> Thumbs:
+    said: dict[str, list[TurnThumb]] = {}
+    for row in labels.list_labels(connection, found.tenant, [found.id]):
         if row.turn and row.kind in ("thumbs_up", "thumbs_down", "correct"):
             words, by = (row.value or {}).get("correction"), "" if row.by.startswith("key:") else row.by
-            said.setdefault(row.turn, []).append(Thumb(row.kind == "thumbs_up", str(words or ""), by))
+            said.setdefault(row.turn, []).append(TurnThumb(row.kind == "thumbs_up", str(words or ""), by))
     return said
 
 
-def _waits(connection: sa.Connection, seen: Tenants, found: Conversation) -> dict[str, str]:
+def _waits(connection: sa.Connection, seen: VisibleTenants, found: StoredConversation) -> dict[str, str]:
     """The escalation and the approval that wait in this conversation, if any."""
     waits = {}
     for name, table, more in (
@@ -204,16 +208,18 @@ def _waits(connection: sa.Connection, seen: Tenants, found: Conversation) -> dic
         ("approval", intents, sa.and_(intents.c.kind == "approval", sa.text("state = 'pending'"))),
     ):
         query = sa.select(table.c.id).where(
-            mine(table, seen), table.c.tenant == found.tenant, table.c.conversation == found.id, more
+            match_tenants(table, seen), table.c.tenant == found.tenant, table.c.conversation == found.id, more
         )
         if id_ := connection.execute(query.order_by(table.c.created_at.desc()).limit(1)).scalar():
             waits[name] = str(id_)
     return waits
 
 
-async def shown(story: Story, *, debug: bool, path: str, thumbs: Thumbs | None = None) -> dict[str, Any]:
+async def build_story_context(
+    story: StoryView, *, debug: bool, path: str, thumbs: Thumbs | None = None
+) -> dict[str, Any]:
     """What the template of a story needs; without thumbs, where nobody judges turns."""
-    traced: dict[int, dict[str, Source]] = {}
+    traced: dict[int, dict[str, SourceExcerpt]] = {}
     if story.record is not None:
         rulings = [one.message.seq for one in story.items if one.message.kind == "policy"]
         traced = await sources(story.record, story.specs, rulings)

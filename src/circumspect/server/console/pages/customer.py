@@ -18,17 +18,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from circumspect.server.access import NotSignedIn, services_of
 from circumspect.server.console import page_routes
-from circumspect.server.console.charts import Chart, Series, stacked
-from circumspect.server.console.conversation_search import Found, Wanted, find
-from circumspect.server.console.conversation_story import Story, tell
-from circumspect.server.console.customers import Customer, admit, customer, dismiss
+from circumspect.server.console.charts import Chart, Series, draw_stacked_bars
+from circumspect.server.console.conversation_search import ConversationFilter, FoundConversation, find
+from circumspect.server.console.conversation_story import StoryView, read_story
+from circumspect.server.console.customers import CustomerVisitor, admit, customer, dismiss
 from circumspect.server.console.figures import OUTCOMES, Figures, figures
 from circumspect.server.console.page_routes import PageRoute
 from circumspect.server.console.pages.overview import LOOKS, PERIODS
-from circumspect.server.console.rendering import rendered, wants_fragment
-from circumspect.server.responses import IdPath, page_after, paged
+from circumspect.server.console.rendering import render_template, wants_fragment
+from circumspect.server.responses import IdPath, make_page, page_after
 from circumspect.stores import admin
-from circumspect.stores.people import Conversation, get_conversation
+from circumspect.stores.people import StoredConversation, get_conversation
 from circumspect.stores.tables import VISIBLE, messages
 from circumspect.values import ConversationId, TenantId
 
@@ -43,7 +43,7 @@ class CustomerRoute(PageRoute):
     def get_route_handler(self) -> Any:
         handler = super().get_route_handler()
 
-        async def guarded(request: Request) -> Response:
+        async def call_handler(request: Request) -> Response:
             response = await handler(request)
             if response.headers.get("hx-redirect", "").startswith("/login"):
                 return Response(status_code=401, headers={"HX-Redirect": LOGIN})
@@ -51,16 +51,16 @@ class CustomerRoute(PageRoute):
                 return response
             return RedirectResponse(LOGIN, 303)
 
-        return guarded
+        return call_handler
 
 
 router = APIRouter(route_class=CustomerRoute, include_in_schema=False, default_response_class=Response)
-Looking = Annotated[Customer, Depends(customer)]
+CurrentCustomer = Annotated[CustomerVisitor, Depends(customer)]
 
 
-def page(request: Request, who: Customer | None, template: str, /, status: int = 200, **values: Any) -> Response:
+def page(request: Request, who: CustomerVisitor | None, template: str, /, status: int = 200, **values: Any) -> Response:
     values = {"customer": who, "own": dict(who.query) if who else {}, **values}
-    return HTMLResponse(rendered(request, None, template, **values), status)
+    return HTMLResponse(render_template(request, None, template, **values), status)
 
 
 # --- signing in -----------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ async def form(request: Request) -> Response:
 
 @router.post(LOGIN)
 async def sign_in(request: Request, key: Annotated[str, Form(max_length=500)] = "") -> Response:
-    to = page_routes.back("/customer")
+    to = page_routes.redirect_to("/customer")
     try:
         await admit(request, to, key)
     except NotSignedIn:
@@ -84,7 +84,7 @@ async def sign_in(request: Request, key: Annotated[str, Form(max_length=500)] = 
 @router.post("/customer/logout")
 async def sign_out(request: Request) -> Response:
     """Ends nothing but this browser's own look, so anybody may ask for it."""
-    to = page_routes.back(LOGIN)
+    to = page_routes.redirect_to(LOGIN)
     dismiss(request, to)
     return to
 
@@ -109,18 +109,18 @@ class Used:
     months: dict[str, Month] = field(default_factory=dict)
 
     @property
-    def held(self) -> int:
+    def held_count(self) -> int:
         return sum(count for _, count in self.found.held)
 
     @property
-    def reasons(self) -> bool:
+    def has_reasoning(self) -> bool:
         """Is there anything to say about how the agent reasons?"""
         total = self.found.total
-        return bool(total.adaptive or total.criticised or total.fetched or self.held)
+        return bool(total.adaptive or total.criticised or total.fetched or self.held_count)
 
 
 @router.get("/customer")
-async def usage(request: Request, who: Looking, days: Annotated[int, Query(ge=1, le=366)] = 30) -> Response:
+async def usage(request: Request, who: CurrentCustomer, days: Annotated[int, Query(ge=1, le=366)] = 30) -> Response:
     services = services_of(request)
     now = services.clock.now()
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -155,14 +155,14 @@ def _months(connection: sa.Connection, tenant: TenantId) -> dict[str, Month]:
     return dict(list(months.items())[:MONTHS])
 
 
-def _chart(who: Customer, found: Figures) -> Chart:
+def _chart(who: CustomerVisitor, found: Figures) -> Chart:
     days = list(found.days)
     series = [
         Series(who.words.t(f"outcome-{one}"), [found.days[day].outcomes[one] for day in days], LOOKS[one])
         for one in OUTCOMES
         if found.total.outcomes[one]
     ]
-    return stacked([who.words.day(day) for day in days], series, rtl=who.words.rtl)
+    return draw_stacked_bars([who.words.day(day) for day in days], series, rtl=who.words.rtl)
 
 
 # --- conversations --------------------------------------------------------------------------------------------------
@@ -171,28 +171,28 @@ def _chart(who: Customer, found: Figures) -> Chart:
 @router.get("/customer/conversations")
 async def listing(
     request: Request,
-    who: Looking,
+    who: CurrentCustomer,
     q: Annotated[str, Query(max_length=200)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     services = services_of(request)
     place = page_after(after)
 
-    def read(connection: sa.Connection) -> tuple[list[Found], dict[str, str]]:
-        rows = find(connection, frozenset({who.tenant}), Wanted(q=q), services.clock.now(), place, ROWS + 1)
-        return rows, _begun(connection, who.tenant, [row.id for row in rows])
+    def read(connection: sa.Connection) -> tuple[list[FoundConversation], dict[str, str]]:
+        rows = find(connection, frozenset({who.tenant}), ConversationFilter(q=q), services.clock.now(), place, ROWS + 1)
+        return rows, _read_first_messages(connection, who.tenant, [row.id for row in rows])
 
     rows, begun = await services.store.tx(read)
-    listed = paged(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    listed = make_page(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
     template = "customer/_rows.html" if wants_fragment(request) else "customer/conversations.html"
     return page(request, who, template, rows=listed["items"], following=listed["next"], begun=begun, q=q)
 
 
-def _itself(row: Found) -> Any:
+def _itself(row: FoundConversation) -> Any:
     return row
 
 
-def _begun(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> dict[str, str]:
+def _read_first_messages(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> dict[str, str]:
     """What each began with, of what its user could see."""
     here = (messages.c.tenant == tenant, messages.c.conversation.in_(ids), sa.text(VISIBLE))
     first = (
@@ -212,13 +212,13 @@ def _begun(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> d
 @router.get("/customer/conversations/{conversation_id}")
 async def detail(
     request: Request,
-    who: Looking,
+    who: CurrentCustomer,
     conversation_id: IdPath,
     before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
 ) -> Response:
-    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
+    def read(connection: sa.Connection) -> tuple[StoredConversation, StoryView]:
         found = get_conversation(connection, frozenset({who.tenant}), ConversationId(conversation_id))
-        return found, tell(connection, found, debug=False, before=before)
+        return found, read_story(connection, found, debug=False, before=before)
 
     found, story = await services_of(request).store.tx(read)
     template = "customer/_said.html" if wants_fragment(request) else "customer/conversation.html"

@@ -12,29 +12,29 @@ from typing import Annotated, Any, Literal, get_args
 
 import orjson
 import sqlalchemy as sa
-from fastapi import Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.conversation_story import Story, tell
-from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.conversation_story import StoryView, read_story
+from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
-from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
+from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.escalations import PersonsReply
 from circumspect.stores import people
 from circumspect.stores.codec import clean
-from circumspect.stores.people import Conversation, EscalationRow, EscalationState, TakenByAnother, Tenants
+from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation, TakenByAnother, VisibleTenants
 from circumspect.stores.tables import intents, messages, tool_executions
 
-navigation.add(navigation.Entry("nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations"))
+navigation.add(
+    navigation.MenuEntry("nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations")
+)
 router = page_routes.router()
-Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
-Working = Annotated[Visitor, Depends(visitor("operator"))]
 Did = Literal["take", "hand-back", "resolve"]
 STATES: tuple[str, ...] = get_args(EscalationState)
 NEXT = (
@@ -50,7 +50,7 @@ ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class EscalationSubject:
     tool: str
     arguments: Mapping[str, Any]
     words: str
@@ -67,21 +67,21 @@ class Unsent:
 @router.get("/escalations")
 async def inbox(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     state: Annotated[str, Query(max_length=10)] = "open",
     tenant: Annotated[str, Query(max_length=64)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     services = services_of(request)
     only: Any = state if state in STATES else None
-    seen = visible(who.principal, tenant or None)
+    seen = find_visible_tenants(who.principal, tenant or None)
 
-    def looked_up(connection: sa.Connection) -> tuple[list[EscalationRow], dict[str, About]]:
+    def look_up(connection: sa.Connection) -> tuple[list[EscalationRow], dict[str, EscalationSubject]]:
         found = list(people.list_escalations(connection, seen, only, page_after(after), ROWS + 1))
         return found, _about(connection, found)
 
-    rows, abouts = await read(services, looked_up)
-    listed = paged(rows, ROWS, _itself, lambda row: (row.created_at, row.id))
+    rows, abouts = await read(services, look_up)
+    listed = make_page(rows, ROWS, _itself, lambda row: (row.created_at, row.id))
     return answer(
         request,
         who,
@@ -102,7 +102,7 @@ def _itself(row: EscalationRow) -> Any:
     return row
 
 
-def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str, About]:
+def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str, EscalationSubject]:
     """What each is about: the call whose end nobody knows, else the words of the user that were handed over."""
     query = sa.select(tool_executions.c.id, tool_executions.c.tool, tool_executions.c.arguments).where(
         tool_executions.c.id.in_([row.execution for row in rows if row.execution])
@@ -115,13 +115,15 @@ def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str
         messages.c.role == "user",
     )
     words = {one.turn: one.content for one in connection.execute(said)}
-    return {row.id: About(*calls.get(row.execution or "", ("", {})), words.get(row.turn, "")) for row in rows}
+    return {
+        row.id: EscalationSubject(*calls.get(row.execution or "", ("", {})), words.get(row.turn, "")) for row in rows
+    }
 
 
 @router.get("/escalations/{escalation_id}")
 async def detail(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     escalation_id: IdPath,
     debug: bool = False,
     done: Annotated[str, Query(max_length=20)] = "",
@@ -134,15 +136,17 @@ async def _detail(
     request: Request, who: Visitor, id_: str, *, debug: bool = False, done: str = "", unsent: Unsent | None = None
 ) -> Response:
     services = services_of(request)
-    seen = visible(who.principal, None)
+    seen = find_visible_tenants(who.principal, None)
 
-    def looked_up(connection: sa.Connection) -> tuple[EscalationRow, Conversation, Story, About, str]:
+    def look_up(
+        connection: sa.Connection,
+    ) -> tuple[EscalationRow, StoredConversation, StoryView, EscalationSubject, str]:
         row = people.get_escalation(connection, seen, id_)
         found = people.get_conversation(connection, frozenset({row.tenant}), row.conversation)
-        story = tell(connection, found, debug=debug)
+        story = read_story(connection, found, debug=debug)
         return row, found, story, _about(connection, [row])[row.id], _approval(connection, row)
 
-    row, found, story, about, approval = await read(services, looked_up)
+    row, found, story, about, approval = await read(services, look_up)
     return page(
         request,
         who,
@@ -158,7 +162,7 @@ async def _detail(
         now=services.clock.now(),
         done=done,
         unsent=unsent,
-        **await shown(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
+        **await build_story_context(story, debug=debug, path=f"/conversations/{found.tenant}/{found.id}"),
     )
 
 
@@ -181,31 +185,33 @@ def _approval(connection: sa.Connection, row: EscalationRow) -> str:
 
 
 @router.post("/conversations/{tenant}/{conversation_id}/take")
-async def take_conversation(request: Request, who: Working, tenant: str, conversation_id: IdPath) -> Response:
+async def take_conversation(request: Request, who: OperatorVisitor, tenant: str, conversation_id: IdPath) -> Response:
     """Nobody handed it over; somebody takes it all the same."""
     taken = orjson.loads((await api.take_conversation(request, who.principal, conversation_id, tenant)).body)
-    return page_routes.back(f"/escalations/{taken['id']}?done=take")
+    return page_routes.redirect_to(f"/escalations/{taken['id']}?done=take")
 
 
 @router.post("/escalations/{escalation_id}/reply")
 async def reply(
     request: Request,
-    who: Working,
+    who: OperatorVisitor,
     escalation_id: IdPath,
     content: Annotated[str, Form(min_length=1, max_length=20_000, pattern=NO_NUL)],
     after: Annotated[int | None, Form(ge=-1, le=2**31 - 1)] = None,
 ) -> Response:
     """`after`: the last that its author saw. The same words once more after it are a second press of the button."""
-    seen = visible(who.principal, None)
+    seen = find_visible_tenants(who.principal, None)
     try:
         if not await read(services_of(request), _is_said, seen, escalation_id, who.operator.name, content, after):
             await api.reply_to_escalation(request, who.principal, escalation_id, PersonsReply(content=content))
     except TakenByAnother:
         return await _detail(request, who, escalation_id, unsent=Unsent(content))
-    return page_routes.back(f"/escalations/{escalation_id}?done=reply")
+    return page_routes.redirect_to(f"/escalations/{escalation_id}?done=reply")
 
 
-def _is_said(connection: sa.Connection, seen: Tenants, id_: str, name: str, content: str, after: int | None) -> bool:
+def _is_said(
+    connection: sa.Connection, seen: VisibleTenants, id_: str, name: str, content: str, after: int | None
+) -> bool:
     if after is None:
         return False
     row = people.get_escalation(connection, seen, id_)
@@ -227,7 +233,7 @@ _ACTS: Mapping[Did, Any] = {
 @router.post("/escalations/{escalation_id}/{did}")
 async def act(
     request: Request,
-    who: Working,
+    who: OperatorVisitor,
     escalation_id: IdPath,
     did: Did,
     away_from: Annotated[str | None, Form(min_length=1, max_length=200, pattern=NO_NUL)] = None,
@@ -240,4 +246,4 @@ async def act(
             await _ACTS[did](request, who.principal, escalation_id)
     except TakenByAnother:
         return await _detail(request, who, escalation_id, unsent=Unsent())
-    return page_routes.back(f"/escalations/{escalation_id}?done={did}")
+    return page_routes.redirect_to(f"/escalations/{escalation_id}?done={did}")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from fastapi import Depends, Form, Request
+from fastapi import Form, Request
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.pages import experiments as pages
 from circumspect.server.console.pages import shadows as shadow_pages
-from circumspect.server.console.visitors import Visitor, visitor
+from circumspect.server.console.visitors import AdminVisitor, Visitor
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.responses import IdPath
 from circumspect.server.routes import experiments as api
@@ -25,36 +25,41 @@ from circumspect.server.schemas.experiments import FinishGiven, ShareGiven, Stop
 from circumspect.stores import experiments
 
 router = page_routes.router()
-Changing = Annotated[Visitor, Depends(visitor("admin"))]
-Seen = Annotated[str, Form(max_length=64, pattern="^[0-9A-Za-z]+$")]
+SeenFingerprint = Annotated[str, Form(max_length=64, pattern="^[0-9A-Za-z]+$")]
 """The fingerprint of what the person saw."""
-Part = Annotated[float, Form(ge=0, le=1)]
+ShareField = Annotated[float, Form(ge=0, le=1)]
 Why = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
-ArmName = Annotated[str, Form(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+WinnerName = Annotated[str, Form(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 
 @router.post("/experiments/{experiment_id}/start")
-async def start(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+async def start(
+    request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, share: ShareField
+) -> Response:
     given = ShareGiven(share=share)
-    return await _pressed(
+    return await _run_action(
         request, who, experiment_id, "start",
         lambda: api.start_experiment(request, who.principal, experiment_id, given, seen),
     )  # fmt: skip
 
 
 @router.post("/experiments/{experiment_id}/share")
-async def set_share(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, share: Part) -> Response:
+async def set_share(
+    request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, share: ShareField
+) -> Response:
     given = ShareGiven(share=share)
-    return await _pressed(
+    return await _run_action(
         request, who, experiment_id, "share",
         lambda: api.set_share(request, who.principal, experiment_id, given, seen),
     )  # fmt: skip
 
 
 @router.post("/experiments/{experiment_id}/stop")
-async def stop(request: Request, who: Changing, experiment_id: IdPath, seen: Seen, why: Why = "") -> Response:
+async def stop(
+    request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, why: Why = ""
+) -> Response:
     given = StopGiven(why=why.strip())
-    return await _pressed(
+    return await _run_action(
         request, who, experiment_id, "stop",
         lambda: api.stop_experiment(request, who.principal, experiment_id, given, seen),
     )  # fmt: skip
@@ -63,26 +68,28 @@ async def stop(request: Request, who: Changing, experiment_id: IdPath, seen: See
 @router.post("/experiments/{experiment_id}/finish")
 async def finish(
     request: Request,
-    who: Changing,
+    who: AdminVisitor,
     experiment_id: IdPath,
-    seen: Seen,
-    winner: ArmName,
+    seen: SeenFingerprint,
+    winner: WinnerName,
     roll_out: Annotated[bool, Form()] = False,
 ) -> Response:
     given = FinishGiven(winner=winner, roll_out=roll_out)
-    return await _pressed(
+    return await _run_action(
         request, who, experiment_id, "finish",
         lambda: api.finish_experiment(request, who.principal, experiment_id, given, seen),
     )  # fmt: skip
 
 
-async def _pressed(
+async def _run_action(
     request: Request, who: Visitor, id_: str, done: str, act: Callable[[], Awaitable[Response]]
 ) -> Response:
     row = await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_)
     if row is None:
         raise not_found("experiment")
-    place, shown = ("shadows", shadow_pages.shown) if row.kind == "shadow" else ("experiments", pages.shown)
+    place, shown = (
+        ("shadows", shadow_pages.render_shadow) if row.kind == "shadow" else ("experiments", pages.render_experiment)
+    )
     try:
         await act()
     except HttpProblem as problem:
@@ -90,4 +97,4 @@ async def _pressed(
             raise
         why = "" if problem.status == 412 else f"{problem.problem} {problem.fix}"
         return await shown(request, who, id_, status=409, quicker=why)
-    return page_routes.back(f"/{place}/{id_}?done={done}")
+    return page_routes.redirect_to(f"/{place}/{id_}?done={done}")

@@ -13,17 +13,17 @@ from starlette.responses import Response
 from circumspect.errors import CircumspectError
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.charts import Series, donut, line, stacked
+from circumspect.server.console.charts import Series, donut, draw_stacked_bars, line
 from circumspect.server.console.figures import OUTCOMES, Figures, extra_tokens, figures
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, link
 from circumspect.server.console.visitors import Visitor, tenants_of, visitor
-from circumspect.server.responses import visible
-from circumspect.stores.people import Tenants
+from circumspect.server.responses import find_visible_tenants
+from circumspect.stores.people import VisibleTenants
 from circumspect.values import TenantId
 
-navigation.add(navigation.Entry("nav-overview", "/", 10))
+navigation.add(navigation.MenuEntry("nav-overview", "/", 10))
 router = page_routes.router()
 PERIODS = (1, 7, 30, 90)
 LOOKS = {"answered": "f1", "asked": "f2", "acted": "f3", "escalated": "f4", "blocked": "f5", "failed": "f6"}
@@ -39,11 +39,11 @@ async def overview(
     days: Annotated[int, Query(ge=1, le=366)] = 30,
 ) -> Response:
     services = services_of(request)
-    seen, now = visible(who.principal, tenant or None), services.clock.now()
+    seen, now = find_visible_tenants(who.principal, tenant or None), services.clock.now()
     names = await tenants_of(request, who)
     about = [TenantId(tenant)] if tenant else list(names)
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = await _found(request, seen, since, now, await _extra(request, about))
+    found = await _read_figures(request, seen, since, now, await _extra(request, about))
     period = {"tenant": tenant, "days": days}
     return answer(
         request,
@@ -63,8 +63,8 @@ async def overview(
     )
 
 
-async def _found(
-    request: Request, seen: Tenants, since: datetime, now: datetime, extra: Mapping[TenantId, int]
+async def _read_figures(
+    request: Request, seen: VisibleTenants, since: datetime, now: datetime, extra: Mapping[TenantId, int]
 ) -> Figures:
     """Counted anew, or as they were a moment ago where counting takes long: never more than a tenth of the time."""
     kept: dict[object, tuple[float, Figures]] = vars(request.app.state).setdefault("_console_figures", {})
@@ -91,7 +91,7 @@ async def _extra(request: Request, tenants: Iterable[TenantId]) -> dict[TenantId
     return extra
 
 
-def _charts(found: Figures, words: Words, period: dict[str, Any]) -> dict[str, Any]:
+def _charts(found: Figures, words: Translator, period: dict[str, Any]) -> dict[str, Any]:
     days, rtl = list(found.days), words.rtl
     names = [words.day(day) for day in days]
     tenant = period["tenant"]
@@ -123,7 +123,7 @@ def _charts(found: Figures, words: Words, period: dict[str, Any]) -> dict[str, A
     links = [link("/conversations", tenant=tenant, on=day.isoformat()) for day in days]
     cost = [Series(words.t("cost-ours"), spent, "l1", links), Series(words.t("cost-standard"), standard, "l2")]
     return {
-        "outcome_days": stacked(names, outcomes, rtl=rtl, width=1080),
+        "outcome_days": draw_stacked_bars(names, outcomes, rtl=rtl, width=1080),
         "outcome_parts": donut(parts, rtl=rtl),
         "cost_days": line(names, cost, rtl=rtl, width=540),
     }

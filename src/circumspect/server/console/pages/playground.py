@@ -10,43 +10,42 @@ import secrets
 from typing import Annotated, Literal
 
 import sqlalchemy as sa
-from fastapi import Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.conversation_story import Story, tell
-from circumspect.server.console.pages.conversations import shown
+from circumspect.server.console.conversation_story import StoryView, read_story
+from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.rendering import page
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.console.visitors import OperatorVisitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.request_log import about
-from circumspect.server.responses import IdPath, action, visible
+from circumspect.server.request_log import add_log_context
+from circumspect.server.responses import IdPath, action, find_visible_tenants
 from circumspect.server.routes.confirmations import decision
-from circumspect.server.routes.conversations import turn_shown
+from circumspect.server.routes.conversations import describe_turn
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores import people
-from circumspect.stores.people import Conversation, Tenants, get_conversation
+from circumspect.stores.people import StoredConversation, VisibleTenants, get_conversation
 from circumspect.values import ConversationId, Incoming, TenantId, TurnId
 
-navigation.add(navigation.Entry("nav-playground", "/playground", 80, ("operator",)))
+navigation.add(navigation.MenuEntry("nav-playground", "/playground", 80, ("operator",)))
 router = page_routes.router()
-Playing = Annotated[Visitor, Depends(visitor("operator"))]
 PREFIX = "playground-"
 
 
 @router.get("/playground")
-async def choose(request: Request, who: Playing, tenant: Annotated[str, Query(max_length=64)] = "") -> Response:
+async def choose(request: Request, who: OperatorVisitor, tenant: Annotated[str, Query(max_length=64)] = "") -> Response:
     names = await tenants_of(request, who)
     return page(request, who, "playground/page.html", tenants=names, tenant=tenant)
 
 
 @router.post("/playground")
-async def begin(request: Request, who: Playing, tenant: Annotated[str, Form(max_length=64)]) -> Response:
+async def begin(request: Request, who: OperatorVisitor, tenant: Annotated[str, Form(max_length=64)]) -> Response:
     services = services_of(request)
-    visible(who.principal, tenant)
+    find_visible_tenants(who.principal, tenant)
     setup = await services.directory.setup(TenantId(tenant))
     id_ = ConversationId(f"{PREFIX}{secrets.token_hex(8)}")
     change, now = action(services, who.principal.name, "playground"), services.clock.now()
@@ -56,16 +55,16 @@ async def begin(request: Request, who: Playing, tenant: Annotated[str, Form(max_
         change.log(connection, setup.tenant.id, id_)
 
     await services.store.tx(body)
-    return page_routes.back(f"/playground/{tenant}/{id_}")
+    return page_routes.redirect_to(f"/playground/{tenant}/{id_}")
 
 
 @router.get("/playground/{tenant}/{conversation_id}")
-async def talk(request: Request, who: Playing, tenant: str, conversation_id: IdPath) -> Response:
-    seen = visible(who.principal, tenant)
+async def talk(request: Request, who: OperatorVisitor, tenant: str, conversation_id: IdPath) -> Response:
+    seen = find_visible_tenants(who.principal, tenant)
 
-    def read(connection: sa.Connection) -> tuple[Conversation, Story]:
-        found = _played(connection, seen, conversation_id)
-        return found, tell(connection, found, debug=True)
+    def read(connection: sa.Connection) -> tuple[StoredConversation, StoryView]:
+        found = _find_conversation(connection, seen, conversation_id)
+        return found, read_story(connection, found, debug=True)
 
     found, story = await services_of(request).store.tx(read)
     return page(
@@ -75,51 +74,51 @@ async def talk(request: Request, who: Playing, tenant: str, conversation_id: IdP
         live=f"conversation:{found.tenant}/{found.id}",
         conversation=found,
         tenants=await tenants_of(request, who),
-        **await shown(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
+        **await build_story_context(story, debug=True, path=f"/conversations/{found.tenant}/{found.id}"),
     )
 
 
 @router.post("/playground/{tenant}/{conversation_id}/messages")
 async def say(
     request: Request,
-    who: Playing,
+    who: OperatorVisitor,
     tenant: str,
     conversation_id: IdPath,
     content: Annotated[str, Form(max_length=100_000)],
 ) -> Response:
     """What is said, as server-sent events: steps, words, and what became of it."""
-    services, seen = services_of(request), visible(who.principal, tenant)
-    found = await services.store.tx(_played, seen, conversation_id)
+    services, seen = services_of(request), find_visible_tenants(who.principal, tenant)
+    found = await services.store.tx(_find_conversation, seen, conversation_id)
     turn = TurnId(services.ids.new("turn"))
-    about(tenant=found.tenant, turn=turn)
-    return await _streamed(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()))
+    add_log_context(tenant=found.tenant, turn=turn)
+    return await _stream_turn(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()))
 
 
 @router.post("/playground/{tenant}/{conversation_id}/confirmations")
 async def confirm(
     request: Request,
-    who: Playing,
+    who: OperatorVisitor,
     tenant: str,
     conversation_id: IdPath,
     intent_id: Annotated[str, Form(max_length=128)],
     answer: Annotated[Literal["approve", "deny"], Form()],
 ) -> Response:
     """The yes or no of the user that is played."""
-    services, seen = services_of(request), visible(who.principal, tenant)
-    found = await services.store.tx(_played, seen, conversation_id)
+    services, seen = services_of(request), find_visible_tenants(who.principal, tenant)
+    found = await services.store.tx(_find_conversation, seen, conversation_id)
     given = Confirmation(intent_id=intent_id, decision=answer)
-    return await _streamed(services, await decision(services, found.tenant, found.id, given, None))
+    return await _stream_turn(services, await decision(services, found.tenant, found.id, given, None))
 
 
-async def _streamed(services: Services, incoming: Incoming) -> Response:
+async def _stream_turn(services: Services, incoming: Incoming) -> Response:
     setup = await services.directory.setup(incoming.tenant)
     stream = Stream()
     task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(lambda done: stream.end(done, turn_shown))
+    task.add_done_callback(lambda done: stream.end(done, describe_turn))
     return stream.response(incoming)
 
 
-def _played(connection: sa.Connection, seen: Tenants, conversation_id: str) -> Conversation:
+def _find_conversation(connection: sa.Connection, seen: VisibleTenants, conversation_id: str) -> StoredConversation:
     """Nobody speaks for a real user from here."""
     if not conversation_id.startswith(PREFIX):
         raise not_found("conversation")

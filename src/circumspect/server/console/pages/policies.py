@@ -16,39 +16,36 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Depends, Form, Path, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, PolicyError
-from circumspect.lab.replay.backtest import Summary
-from circumspect.policy.diff import Change, changes
+from circumspect.lab.replay.backtest import BacktestSummary
+from circumspect.policy.diff import PolicyDifference, changes
 from circumspect.policy.explain import explain
-from circumspect.policy.lint import Finding
+from circumspect.policy.lint import FileFinding
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.figures import category
-from circumspect.server.console.policy_trial import Progress, trial
-from circumspect.server.console.rendering import page, rendered
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.console.policy_trial import TrialProgress, trial
+from circumspect.server.console.rendering import page, render_template
+from circumspect.server.console.visitors import AdminVisitor, ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.responses import one_tenant
+from circumspect.server.responses import TenantPath, one_tenant
 from circumspect.server.routes import policies as api
-from circumspect.server.schemas.bodies import NO_NUL, TENANT
+from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.policies import PolicyPut, RollBack
 from circumspect.server.stores import policies as store
 from circumspect.server.stores.policies import PolicyChanged, PolicyVersion
 from circumspect.values import TenantId, ToolSpec
 
-navigation.add(navigation.Entry("nav-policies", "/policies", 50, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-policies", "/policies", 50, ("operator", "reviewer")))
 router = page_routes.router()
-Reading = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
-Changing = Annotated[Visitor, Depends(visitor("admin"))]
-TenantPath = Annotated[str, Path(pattern=TENANT)]
-Text = Annotated[str, Form(max_length=500_000, pattern=NO_NUL)]
-Tool = Annotated[str, Form(max_length=200)]
-Seen = Annotated[int, Form(ge=0, le=2**31 - 1)]
+PolicyTextField = Annotated[str, Form(max_length=500_000, pattern=NO_NUL)]
+ToolNameField = Annotated[str, Form(max_length=200)]
+SeenVersion = Annotated[int, Form(ge=0, le=2**31 - 1)]
 """The version that the author had before them."""
 Note = Annotated[str, Form(max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
 VERSIONS = 50
@@ -57,12 +54,12 @@ DONE = ("saved", "same", "back")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class EditorCheck:
     """A text as it was read: a policy only when it can be put in force."""
 
     policy: Policy | None
-    findings: Sequence[Finding]
-    changes: Sequence[Change] = ()
+    findings: Sequence[FileFinding]
+    changes: Sequence[PolicyDifference] = ()
 
     @property
     def sound(self) -> bool:
@@ -70,7 +67,7 @@ class Checked:
 
 
 @router.get("/policies")
-async def listing(request: Request, who: Reading) -> Response:
+async def listing(request: Request, who: ReviewerVisitor) -> Response:
     services, names = services_of(request), await tenants_of(request, who)
     rows = [(id_, name, await services.store.tx(store.current, id_)) for id_, name in names.items()]
     return page(request, who, "policies/page.html", rows=rows)
@@ -79,7 +76,7 @@ async def listing(request: Request, who: Reading) -> Response:
 @router.get("/policies/{tenant}")
 async def editor(
     request: Request,
-    who: Reading,
+    who: ReviewerVisitor,
     tenant: TenantPath,
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     tool: Annotated[str, Query(max_length=200)] = "",
@@ -102,26 +99,28 @@ async def editor(
 
 
 @router.post("/policies/{tenant}/check")
-async def check_text(request: Request, who: Changing, tenant: TenantPath, text: Text = "", tool: Tool = "") -> Response:
+async def check_text(
+    request: Request, who: AdminVisitor, tenant: TenantPath, text: PolicyTextField = "", tool: ToolNameField = ""
+) -> Response:
     """As one types: is it sound, what does it change, what will happen to a call."""
     name = one_tenant(who.principal, tenant)
     current = await services_of(request).store.tx(store.current, name)
-    checked, specs = await _checked(request, name, text, current)
-    return page(request, who, "policies/_checked.html", **_told(checked, specs, name, tool))
+    checked, specs = await _check_in_thread(request, name, text, current)
+    return page(request, who, "policies/_checked.html", **_describe_check(checked, specs, name, tool))
 
 
 @router.post("/policies/{tenant}/trial")
 async def try_text(
     request: Request,
-    who: Changing,
+    who: AdminVisitor,
     tenant: TenantPath,
-    text: Text = "",
+    text: PolicyTextField = "",
     most: Annotated[int, Form(ge=1, le=max(BOUNDS))] = BOUNDS[1],
 ) -> Response:
     """A line of JSON for each conversation, `{done, of}`, and at last `{html}` with what came of it."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
     current = await services.store.tx(store.current, name)
-    checked, specs = await _checked(request, name, text, current)
+    checked, specs = await _check_in_thread(request, name, text, current)
     if checked.policy is None:
         return page(request, who, "policies/_unsound.html", 422)
     enabled = await services.store.get_tenant(name)
@@ -140,7 +139,12 @@ async def try_text(
 
 @router.post("/policies/{tenant}")
 async def save(
-    request: Request, who: Changing, tenant: TenantPath, if_version: Seen, text: Text = "", note: Note = ""
+    request: Request,
+    who: AdminVisitor,
+    tenant: TenantPath,
+    if_version: SeenVersion,
+    text: PolicyTextField = "",
+    note: Note = "",
 ) -> Response:
     """Into force, or back to the editor with what is in the way."""
     services, name = services_of(request), one_tenant(who.principal, tenant)
@@ -157,26 +161,26 @@ async def save(
             request, who, name, current, text=text, note=note, status=status, seen=if_version, quicker=quicker
         )
     same = orjson.loads(answered.body)["version"] == if_version
-    return page_routes.back(f"/policies/{name}?done={'same' if same else 'saved'}")
+    return page_routes.redirect_to(f"/policies/{name}?done={'same' if same else 'saved'}")
 
 
 @router.post("/policies/{tenant}/rollback")
 async def roll_back(
     request: Request,
-    who: Changing,
+    who: AdminVisitor,
     tenant: TenantPath,
     version: Annotated[int, Form(ge=1, le=2**31 - 1)],
-    if_version: Seen,
+    if_version: SeenVersion,
 ) -> Response:
     name = one_tenant(who.principal, tenant)
     await api.roll_back_policy(request, who.principal, RollBack(version=version, if_version=if_version), tenant=name)
-    return page_routes.back(f"/policies/{name}?done=back")
+    return page_routes.redirect_to(f"/policies/{name}?done=back")
 
 
 @router.get("/policies/{tenant}/diff")
 async def compare(
     request: Request,
-    who: Reading,
+    who: ReviewerVisitor,
     tenant: TenantPath,
     old: Annotated[int, Query(alias="from", ge=0, le=2**31 - 1)],
     new: Annotated[int, Query(alias="to", ge=1, le=2**31 - 1)],
@@ -195,7 +199,7 @@ async def compare(
         old=old,
         new=after,
         current=current,
-        changes=await _compared(before, after),
+        changes=await _compare_versions(before, after),
         lines=text_diff(before.text if before else "", after.text),
     )
 
@@ -216,10 +220,10 @@ async def _editor(
     done: str = "",
     begun: int | None = None,
     seen: int | None = None,
-    quicker: Sequence[Change] | None = None,
+    quicker: Sequence[PolicyDifference] | None = None,
 ) -> Response:
     services, names = services_of(request), await tenants_of(request, who)
-    checked, specs = await _checked(request, tenant, text, current)
+    checked, specs = await _check_in_thread(request, tenant, text, current)
     rows = await services.store.tx(store.versions, tenant, limit=VERSIONS)
     return page(
         request,
@@ -238,11 +242,11 @@ async def _editor(
         quicker=quicker,
         bounds=BOUNDS,
         most=BOUNDS[1],
-        **_told(checked, specs, tenant, tool),
+        **_describe_check(checked, specs, tenant, tool),
     )
 
 
-def _told(checked: Checked, specs: Mapping[str, ToolSpec], tenant: TenantId, tool: str) -> dict[str, Any]:
+def _describe_check(checked: EditorCheck, specs: Mapping[str, ToolSpec], tenant: TenantId, tool: str) -> dict[str, Any]:
     """What is said beside a text."""
     policy = checked.policy
     tools = sorted({*specs, *(policy.tools if policy else ())})
@@ -263,33 +267,35 @@ def _first(tools: Sequence[str], specs: Mapping[str, ToolSpec], policy: Policy |
     return next(iter((*named, *acting, *tools)), "")
 
 
-async def _checked(
+async def _check_in_thread(
     request: Request, tenant: TenantId, text: str, current: PolicyVersion | None
-) -> tuple[Checked, Mapping[str, ToolSpec]]:
+) -> tuple[EditorCheck, Mapping[str, ToolSpec]]:
     services = services_of(request)
     specs = await api._specs(services, tenant)
     async with services.computing:
         return await asyncio.to_thread(_check, _lines_of(text), specs, current), specs
 
 
-def _check(text: str, specs: Mapping[str, ToolSpec], current: PolicyVersion | None) -> Checked:
+def _check(text: str, specs: Mapping[str, ToolSpec], current: PolicyVersion | None) -> EditorCheck:
     policy, findings = check(text, specs=specs)
     if policy is None or any(one.level == "error" for one in findings):
-        return Checked(None, findings)
+        return EditorCheck(None, findings)
     before = _read(current)
-    return Checked(policy, findings, changes(before or Policy(), policy) if before or not current else ())
+    return EditorCheck(policy, findings, changes(before or Policy(), policy) if before or not current else ())
 
 
-async def _since(request: Request, tenant: TenantId, seen: int, current: PolicyVersion | None) -> Sequence[Change]:
+async def _since(
+    request: Request, tenant: TenantId, seen: int, current: PolicyVersion | None
+) -> Sequence[PolicyDifference]:
     """What somebody else changed meanwhile, in words."""
     before = await services_of(request).store.tx(store.version, tenant, seen) if seen else None
     if current is None:
         raise not_found("policy")
-    return await _compared(before, current)
+    return await _compare_versions(before, current)
 
 
-async def _compared(before: PolicyVersion | None, after: PolicyVersion) -> Sequence[Change]:
-    def words() -> Sequence[Change]:
+async def _compare_versions(before: PolicyVersion | None, after: PolicyVersion) -> Sequence[PolicyDifference]:
+    def words() -> Sequence[PolicyDifference]:
         old, new = _read(before), _read(after)
         return () if new is None else changes(old or Policy(), new)
 
@@ -318,7 +324,7 @@ def text_diff(old: str, new: str) -> list[tuple[str, str]]:
 
 
 async def _lines(
-    request: Request, who: Visitor, tenant: TenantId, found: AsyncGenerator[Progress | Summary, None]
+    request: Request, who: Visitor, tenant: TenantId, found: AsyncGenerator[TrialProgress | BacktestSummary, None]
 ) -> AsyncIterator[bytes]:
     def line(**said: Any) -> bytes:
         return orjson.dumps(said) + b"\n"
@@ -327,14 +333,14 @@ async def _lines(
     try:
         async with _one_at_a_time(request), aclosing(found):
             async for step in found:
-                if isinstance(step, Progress):
+                if isinstance(step, TrialProgress):
                     of = step.of
                     yield line(done=step.done, of=step.of)
                 else:
                     values = {"summary": step, "tenant": tenant, "of": of, "category": category}
-                    yield line(html=rendered(request, who, "policies/_trial.html", **values))
+                    yield line(html=render_template(request, who, "policies/_trial.html", **values))
     except CircumspectError as error:
-        said = rendered(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)
+        said = render_template(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)
         yield line(html=said)
 
 

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
 
-from fastapi import Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
-from circumspect.knowledge.tree import Document
-from circumspect.review.service import read_request, stored_documents
-from circumspect.review.values import STATUSES, Status
+from circumspect.knowledge.tree import KnowledgeDocument
+from circumspect.review.service import load_stored_documents, read_request
+from circumspect.review.values import STATUSES, CriterionStatus
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.responses import IdPath, page_after, paged, visible
+from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
 from circumspect.server.routes import corrections as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.corrections import CorrectionGiven
@@ -31,14 +31,13 @@ from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import moment as moment_of
 from circumspect.stores.reviews import Evaluation
 
-navigation.add(navigation.Entry("nav-reviews", "/reviews", 75, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-reviews", "/reviews", 75, ("operator", "reviewer")))
 router = page_routes.router()
-Looking = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
 ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedPiece:
     """Text of a document, quoted or not; `begin` are the numbers of the quotes that begin here."""
 
     text: str
@@ -47,23 +46,23 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MarkedDocument:
     title: str
     id: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MarkedPiece, ...]
 
 
 @router.get("/reviews")
 async def listing(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     tenant: Annotated[str, Query(max_length=64)] = "",
     after: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     services = services_of(request)
-    seen = visible(who.principal, tenant or None)
-    rows = await read(services, reviews.listed, seen, page_after(after), ROWS + 1)
-    listed = paged(rows, ROWS, lambda row: row, lambda row: (row.created_at, row.id))  # type: ignore[arg-type,return-value]
+    seen = find_visible_tenants(who.principal, tenant or None)
+    rows = await read(services, reviews.list_evaluations, seen, page_after(after), ROWS + 1)
+    listed = make_page(rows, ROWS, lambda row: row, lambda row: (row.created_at, row.id))  # type: ignore[arg-type,return-value]
     return answer(
         request,
         who,
@@ -78,9 +77,9 @@ async def listing(
 
 
 @router.get("/reviews/{evaluation_id}")
-async def detail(request: Request, who: Looking, evaluation_id: IdPath, done: bool = False) -> Response:
+async def detail(request: Request, who: ReviewerVisitor, evaluation_id: IdPath, done: bool = False) -> Response:
     services = services_of(request)
-    found = await read(services, reviews.get, visible(who.principal, None), evaluation_id)
+    found = await read(services, reviews.get, find_visible_tenants(who.principal, None), evaluation_id)
     if found is None:
         raise not_found("evaluation")
     results: list[Any] = [result for _, result in await read(services, reviews.results_of, found.tenant, found.id)]
@@ -111,39 +110,43 @@ async def detail(request: Request, who: Looking, evaluation_id: IdPath, done: bo
 @router.post("/reviews/{evaluation_id}/corrections")
 async def correct(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     evaluation_id: IdPath,
     criterion: Annotated[str, Form(min_length=1, max_length=1_000, pattern=NO_NUL)],
-    status: Annotated[Status, Form()],
+    status: Annotated[CriterionStatus, Form()],
     why: Annotated[str, Form(max_length=20_000, pattern=NO_NUL)] = "",
 ) -> Response:
     given = CorrectionGiven(criterion=criterion, status=status, why=why.strip() or None)
     await api.correct_verdict(request, who.principal, evaluation_id, given)
-    return page_routes.back(f"/reviews/{evaluation_id}?done=1")
+    return page_routes.redirect_to(f"/reviews/{evaluation_id}?done=1")
 
 
 async def _documents(
     services: Services, found: Evaluation, quotes: Sequence[dict[str, Any]]
-) -> tuple[list[Shown], str]:
+) -> tuple[list[MarkedDocument], str]:
     """The documents as they were sent, with the quotes marked; a document that is gone leaves its quotes without it."""
     try:
-        stored = await stored_documents(services.store, found.tenant, found.request)
+        stored = await load_stored_documents(services.store, found.tenant, found.request)
         async with services.computing:
             work = await asyncio.to_thread(read_request, found.request, stored)
     except (CircumspectError, KeyError) as error:
         return [], str(error)
     return [
-        Shown(document.title, document.id, marked(document, [one for one in quotes if one["document"] == document.id]))
+        MarkedDocument(
+            document.title,
+            document.id,
+            mark_quotes(document, [one for one in quotes if one["document"] == document.id]),
+        )
         for document in work.shelf.documents.values()
     ], ""
 
 
-def marked(document: Document, quotes: Sequence[dict[str, Any]]) -> tuple[Piece, ...]:
+def mark_quotes(document: KnowledgeDocument, quotes: Sequence[dict[str, Any]]) -> tuple[MarkedPiece, ...]:
     """The text cut at the ends of its quotes."""
     cuts = sorted({0, len(document.text), *(one["start"] for one in quotes), *(one["end"] for one in quotes)})
     pieces = []
     for start, end in pairwise(cuts):
         quoted = any(one["start"] <= start and end <= one["end"] for one in quotes)
         begin = tuple(one["number"] for one in quotes if one["start"] == start)
-        pieces.append(Piece(document.text[start:end], quoted, begin))
+        pieces.append(MarkedPiece(document.text[start:end], quoted, begin))
     return tuple(pieces)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import sqlalchemy as sa
-from fastapi import Path, Request
+from fastapi import Request
 from starlette.responses import Response
 
-from circumspect.lab.trials.experiments import Experiment, of_row
+from circumspect.lab.trials.experiments import Experiment, from_row
 from circumspect.server.access import services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.pages.experiments import (
@@ -22,43 +22,43 @@ from circumspect.server.console.pages.experiments import (
     ROWS,
     UNREADABLE,
     AfterAsked,
-    Done,
-    Looking,
+    DoneQuery,
     TenantAsked,
-    about,
-    kept,
+    build_shared_context,
+    read_log_and_prompts,
 )
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
-from circumspect.server.console.visitors import Visitor, tenants_of
+from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.responses import IdPath, page_after, paged, visible
-from circumspect.server.schemas.bodies import ID
+from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
 from circumspect.stores import experiments, shadows
 from circumspect.stores.action_log import LogRow
 from circumspect.stores.codec import moment as moment_of
-from circumspect.stores.experiments import ExperimentRow, Tenants
-from circumspect.stores.shadows import ShadowRow, Summary
+from circumspect.stores.experiments import ExperimentRow
+from circumspect.stores.people import VisibleTenants
+from circumspect.stores.shadows import ShadowRow, ShadowSummary
 from circumspect.stores.tables import messages
 
 router = page_routes.router()
-TurnPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
 TURNS = 40
 NEWEST_IN_LIST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ShadowListing:
     row: ExperimentRow
     experiment: Experiment | None
-    summary: Summary
+    summary: ShadowSummary
 
 
 @router.get("/shadows")
-async def listing(request: Request, who: Looking, tenant: TenantAsked = "", after: AfterAsked = None) -> Response:
+async def listing(
+    request: Request, who: ReviewerVisitor, tenant: TenantAsked = "", after: AfterAsked = None
+) -> Response:
     services = services_of(request)
-    rows = await read(services, _listed, visible(who.principal, tenant or None), page_after(after))
-    found = paged(rows, ROWS, lambda one: one, lambda one: (one.row.created_at, one.row.id))  # type: ignore[arg-type,return-value]
+    rows = await read(services, _read_rows, find_visible_tenants(who.principal, tenant or None), page_after(after))
+    found = make_page(rows, ROWS, lambda one: one, lambda one: (one.row.created_at, one.row.id))  # type: ignore[arg-type,return-value]
     names = await tenants_of(request, who)
     return answer(
         request,
@@ -74,16 +74,16 @@ async def listing(request: Request, who: Looking, tenant: TenantAsked = "", afte
     )
 
 
-def _listed(connection: sa.Connection, seen: Tenants, after: Any) -> list[Listed]:
+def _read_rows(connection: sa.Connection, seen: VisibleTenants, after: Any) -> list[ShadowListing]:
     return [
-        Listed(row, _readable(row), shadows.summary(connection, row.tenant, row.id, NEWEST_IN_LIST))
-        for row in experiments.listed(connection, seen, after, ROWS + 1, "shadow")
+        ShadowListing(row, _readable(row), shadows.summary(connection, row.tenant, row.id, NEWEST_IN_LIST))
+        for row in experiments.list_experiments(connection, seen, after, ROWS + 1, "shadow")
     ]
 
 
 def _readable(row: ExperimentRow) -> Experiment | None:
     try:
-        return of_row(row)
+        return from_row(row)
     except UNREADABLE:
         return None
 
@@ -91,16 +91,16 @@ def _readable(row: ExperimentRow) -> Experiment | None:
 @router.get("/shadows/{experiment_id}")
 async def detail(
     request: Request,
-    who: Looking,
+    who: ReviewerVisitor,
     experiment_id: IdPath,
     every: bool = False,
     after: AfterAsked = None,
-    done: Done = "",
+    done: DoneQuery = "",
 ) -> Response:
-    return await shown(request, who, experiment_id, every=every, after=after, done=done if done in DONE else "")
+    return await render_shadow(request, who, experiment_id, every=every, after=after, done=done if done in DONE else "")
 
 
-async def shown(
+async def render_shadow(
     request: Request,
     who: Visitor,
     id_: str,
@@ -112,14 +112,14 @@ async def shown(
     quicker: str | None = None,
 ) -> Response:
     """One shadow with the turns in which it would have done something else; with `every`, all turns."""
-    seen = visible(who.principal, None)
-    found = await read(services_of(request), _looked_up, seen, id_, every, page_after(after))
+    seen = find_visible_tenants(who.principal, None)
+    found = await read(services_of(request), _read_shadow, seen, id_, every, page_after(after))
     if found is None:
         raise not_found("shadow")
     experiment, summary, rows, log, there = found
     if experiment.kind != "shadow":
-        return page_routes.back(f"/experiments/{experiment.id}")
-    turns = paged(rows, TURNS, lambda row: row, lambda row: (row.at, row.turn))  # type: ignore[arg-type,return-value]
+        return page_routes.redirect_to(f"/experiments/{experiment.id}")
+    turns = make_page(rows, TURNS, lambda row: row, lambda row: (row.at, row.turn))  # type: ignore[arg-type,return-value]
     return page(
         request,
         who,
@@ -131,27 +131,27 @@ async def shown(
         every=every,
         done=done,
         quicker=quicker,
-        **about(experiment, log, there, who),
+        **build_shared_context(experiment, log, there, who),
         tenants=await tenants_of(request, who),
     )
 
 
-def _looked_up(
-    connection: sa.Connection, seen: Tenants, id_: str, every: bool, after: Any
-) -> tuple[Experiment, Summary, Sequence[ShadowRow], Sequence[LogRow], Collection[str]] | None:
+def _read_shadow(
+    connection: sa.Connection, seen: VisibleTenants, id_: str, every: bool, after: Any
+) -> tuple[Experiment, ShadowSummary, Sequence[ShadowRow], Sequence[LogRow], Collection[str]] | None:
     row = experiments.get(connection, seen, id_)
     if row is None:
         return None
-    experiment, mine = of_row(row), frozenset({row.tenant})
+    experiment, mine = from_row(row), frozenset({row.tenant})
     summary = shadows.summary(connection, row.tenant, row.id)
-    rows = shadows.listed(connection, mine, after, TURNS + 1, experiment=row.id, different=not every)
-    return experiment, summary, rows, *kept(connection, experiment)
+    rows = shadows.list_shadows(connection, mine, after, TURNS + 1, experiment=row.id, different=not every)
+    return experiment, summary, rows, *read_log_and_prompts(connection, experiment)
 
 
 @router.get("/shadows/{experiment_id}/{turn_id}")
-async def turn(request: Request, who: Looking, experiment_id: IdPath, turn_id: TurnPath) -> Response:
+async def turn(request: Request, who: ReviewerVisitor, experiment_id: IdPath, turn_id: IdPath) -> Response:
     """One turn, both ways."""
-    seen = visible(who.principal, None)
+    seen = find_visible_tenants(who.principal, None)
     found = await read(services_of(request), _both_ways, seen, experiment_id, turn_id)
     if found is None:
         raise not_found("shadow")
@@ -170,7 +170,7 @@ async def turn(request: Request, who: Looking, experiment_id: IdPath, turn_id: T
 
 
 def _both_ways(
-    connection: sa.Connection, seen: Tenants, experiment: str, turn: str
+    connection: sa.Connection, seen: VisibleTenants, experiment: str, turn: str
 ) -> tuple[ShadowRow, str, Any] | None:
     """With the shadow's name, and the user's words with their place in the conversation."""
     row = shadows.get(connection, seen, experiment, turn)

@@ -8,9 +8,9 @@ from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotPermitted, NotSignedIn, from_here, signed_in
+from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_sign_in
 from circumspect.server.console import page_routes
-from circumspect.server.console.i18n import COOKIE, spoken
+from circumspect.server.console.i18n import COOKIE, parse_language
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import Visitor, visitor, words_of
 from circumspect.server.problems import status_of
@@ -31,10 +31,10 @@ def _ours(path: str) -> str:
 @router.get("/login")
 async def form(request: Request, next: Next = "/") -> Response:  # noqa: A002
     try:
-        await signed_in(request)
+        await require_sign_in(request)
     except CircumspectError:
         return page(request, None, "signing/page.html", next=_ours(next), name="", problem="")
-    return page_routes.back(_ours(next))
+    return page_routes.redirect_to(_ours(next))
 
 
 @router.post("/login")
@@ -46,7 +46,7 @@ async def sign_in(
 ) -> Response:
     if not from_here(request):
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
-    words, to = words_of(request), page_routes.back(_ours(next))
+    words, to = words_of(request), page_routes.redirect_to(_ours(next))
     try:
         if not name.strip() or not password:
             raise NotSignedIn("")
@@ -62,7 +62,7 @@ async def sign_in(
 
 @router.post("/logout")
 async def sign_out(request: Request, who: Annotated[Visitor, Depends(visitor())]) -> Response:
-    to = page_routes.back("/login")
+    to = page_routes.redirect_to("/login")
     await delete_session(request, to)
     return to
 
@@ -74,7 +74,7 @@ async def choose_language(
     next: Annotated[str, Form(max_length=2000)] = "/",  # noqa: A002
 ) -> Response:
     """Also before signing in. It changes nothing but the words."""
-    to = page_routes.back(_ours(next))
-    if chosen := spoken(language):
+    to = page_routes.redirect_to(_ours(next))
+    if chosen := parse_language(language):
         to.set_cookie(COOKIE, chosen, max_age=YEAR, path="/", httponly=True, samesite="lax")
     return to

@@ -13,41 +13,37 @@ from typing import Annotated, Any
 
 import orjson
 import sqlalchemy as sa
-from fastapi import Depends, Form, Path, Query, Request
+from fastapi import Form, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError
-from circumspect.knowledge.tree import Document
+from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.policy.explain import explain
 from circumspect.policy.policy_file import Policy, ToolPolicy, cap_of, effect_of
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.rendering import page
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
+from circumspect.server.console.visitors import AdminVisitor, Visitor, tenants_of
 from circumspect.server.credentials import MixedScopes
 from circumspect.server.problems import HttpProblem, not_found
-from circumspect.server.responses import one_tenant
+from circumspect.server.responses import KeyPath, TenantPath, one_tenant
 from circumspect.server.routes import admin as api
 from circumspect.server.routes import keys as keys_api
 from circumspect.server.schemas.admin import PlanGiven, TenantChange
-from circumspect.server.schemas.bodies import TENANT
 from circumspect.server.schemas.keys import NewKey, Rotation
 from circumspect.server.stores import access
 from circumspect.server.stores import tenants as store
-from circumspect.server.stores.access import KeyRow, Scope
+from circumspect.server.stores.access import KeyRow, KeyScope
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin, knowledge
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import moment
 from circumspect.values import LANGUAGES, Effect, Language, Mode, TenantId, ToolSpec
 
-navigation.add(navigation.Entry("nav-tenants", "/tenants", 60, ("admin",)))
+navigation.add(navigation.MenuEntry("nav-tenants", "/tenants", 60, ("admin",)))
 router = page_routes.router()
-Admin = Annotated[Visitor, Depends(visitor("admin"))]
-TenantPath = Annotated[str, Path(pattern=TENANT)]
-KeyPath = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 PlanName = Annotated[str, Form(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 MODES: tuple[Mode, ...] = ("adaptive", "standard")
 ACTIONS = 20
@@ -60,7 +56,7 @@ DONE = ("changed", "plan")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ModeUsage:
     """What turns in one mode came to, from what is stored about usage."""
 
     mode: Mode
@@ -77,16 +73,16 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    adaptive: Measured
-    standard: Measured
+class ModeComparison:
+    adaptive: ModeUsage
+    standard: ModeUsage
 
     @property
     def in_tokens(self) -> bool:
         """Where no model has a price, tokens say it."""
         return not (self.adaptive.cost or self.standard.cost)
 
-    def per_message(self, one: Measured) -> float:
+    def per_message(self, one: ModeUsage) -> float:
         return one.each(one.tokens if self.in_tokens else one.cost)
 
     @property
@@ -102,7 +98,7 @@ class Comparison:
         return self.per_message(self.adaptive) / before - 1
 
 
-def compared(rows: Sequence[UsageRow]) -> Comparison:
+def compare_modes(rows: Sequence[UsageRow]) -> ModeComparison:
     found = {}
     for mode in MODES:
         sums: Counter[str] = Counter()
@@ -119,8 +115,8 @@ def compared(rows: Sequence[UsageRow]) -> Comparison:
                 )
                 cost += row.cost
         names = ("messages", "tokens", "calls", "critiques", "fetches", "escalations")
-        found[mode] = Measured(mode=mode, cost=cost, **{name: sums[name] for name in names})
-    return Comparison(found["adaptive"], found["standard"])
+        found[mode] = ModeUsage(mode=mode, cost=cost, **{name: sums[name] for name in names})
+    return ModeComparison(found["adaptive"], found["standard"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +170,7 @@ async def _tools(request: Request, tenant: TenantId) -> tuple[Sequence[ToolRow],
 
 
 @router.get("/tenants")
-async def listing(request: Request, who: Admin, done: Annotated[str, Query(max_length=10)] = "") -> Response:
+async def listing(request: Request, who: AdminVisitor, done: Annotated[str, Query(max_length=10)] = "") -> Response:
     services = services_of(request)
     rows = [row for row in await services.store.tx(store.get_all) if who.principal.may_see(row.tenant.id)]
     usage = await services.store.tx(api._usage, who.operator.tenants, None)
@@ -186,7 +182,7 @@ async def listing(request: Request, who: Admin, done: Annotated[str, Query(max_l
         plans=await services.store.plans(),
         having=Counter(row.tenant.plan.name for row in rows),
         modes=MODES,
-        measured=compared(usage),
+        measured=compare_modes(usage),
         may_plan=who.operator.tenants is None,
         done=done if done in DONE else "",
     )
@@ -195,18 +191,18 @@ async def listing(request: Request, who: Admin, done: Annotated[str, Query(max_l
 @router.post("/plans")
 async def put_plan(
     request: Request,
-    who: Admin,
+    who: AdminVisitor,
     name: PlanName,
     mode: Annotated[Mode, Form()],
     multiplier: Annotated[float, Form(ge=0, le=1_000, allow_inf_nan=False)] = 1.0,
 ) -> Response:
     await api.put_plan(request, who.operator, name, PlanGiven(mode=mode, multiplier=multiplier))
-    return page_routes.back("/tenants?done=plan")
+    return page_routes.redirect_to("/tenants?done=plan")
 
 
 @router.get("/tenants/{tenant}")
 async def detail(
-    request: Request, who: Admin, tenant: TenantPath, done: Annotated[str, Query(max_length=10)] = ""
+    request: Request, who: AdminVisitor, tenant: TenantPath, done: Annotated[str, Query(max_length=10)] = ""
 ) -> Response:
     services, name = services_of(request), one_tenant(who.principal, tenant)
     return await _detail(request, who, await _row(request, name), services.clock.now().timestamp(), done=done)
@@ -215,7 +211,7 @@ async def detail(
 @router.post("/tenants/{tenant}")
 async def change(
     request: Request,
-    who: Admin,
+    who: AdminVisitor,
     tenant: TenantPath,
     plan: PlanName,
     language: Annotated[Language, Form()],
@@ -225,7 +221,7 @@ async def change(
     name = one_tenant(who.principal, tenant)
     given = TenantChange(plan=plan, language=language, adaptive_share=None if share is None else share / 100)
     await api.change_tenant(request, who.principal, name, given)
-    return page_routes.back(f"/tenants/{name}?done=changed")
+    return page_routes.redirect_to(f"/tenants/{name}?done=changed")
 
 
 async def _row(request: Request, tenant: TenantId) -> TenantRow:
@@ -245,10 +241,10 @@ async def _detail(
         mine = frozenset({tenant.id})
         return {
             "usage": admin.get_usage(connection, tenant.id, None),
-            "documents": knowledge.listed(connection, tenant.id),
+            "documents": knowledge.list_documents(connection, tenant.id),
             "plans": admin.get_plans(connection),
             "actions": action_log.list_actions(connection, allowed=mine, limit=ACTIONS),
-            "secrets": sorted(access.sealed_secrets(connection, tenant.id)),
+            "secrets": sorted(access.get_sealed_secrets(connection, tenant.id)),
         }
 
     found = await services.store.tx(read)
@@ -260,7 +256,7 @@ async def _detail(
         tenant=tenant,
         tools=tools,
         problem=problem,
-        measured=compared(found.pop("usage")),
+        measured=compare_modes(found.pop("usage")),
         modes=MODES,
         spoken=LANGUAGES,
         percent_now=round(tenant.adaptive_share * 100),
@@ -295,10 +291,10 @@ async def _with_keys(request: Request, who: Visitor, tenant: TenantId, made: Map
 @router.post("/tenants/{tenant}/keys")
 async def create_key(
     request: Request,
-    who: Admin,
+    who: AdminVisitor,
     tenant: TenantPath,
     name: Annotated[str, Form(min_length=1, max_length=200, pattern=r"^[^\x00\r\n]*$")],
-    scopes: Annotated[list[Scope], Form(min_length=1, max_length=len(access.SCOPES))],
+    scopes: Annotated[list[KeyScope], Form(min_length=1, max_length=len(access.SCOPES))],
     days: Annotated[str, Form(pattern=r"^[0-9]{0,4}$")] = "",
 ) -> Response:
     """The key is in this answer and nowhere else."""
@@ -319,7 +315,7 @@ async def create_key(
 @router.post("/tenants/{tenant}/keys/{key_id}/rotate")
 async def rotate_key(
     request: Request,
-    who: Admin,
+    who: AdminVisitor,
     tenant: TenantPath,
     key_id: KeyPath,
     hours: Annotated[float, Form(ge=0, le=720, allow_inf_nan=False)] = 24,
@@ -330,7 +326,7 @@ async def rotate_key(
 
 
 @router.post("/tenants/{tenant}/keys/{key_id}/revoke")
-async def revoke_key(request: Request, who: Admin, tenant: TenantPath, key_id: KeyPath) -> Response:
+async def revoke_key(request: Request, who: AdminVisitor, tenant: TenantPath, key_id: KeyPath) -> Response:
     about = await _own(request, who, tenant, key_id)
     await keys_api.revoke_key(request, who.principal, key_id)
     return await _with_keys(request, who, about, None)
@@ -350,11 +346,11 @@ async def _own(request: Request, who: Visitor, tenant: str, key_id: str) -> Tena
 
 @router.get("/tenants/{tenant}/document")
 async def document(
-    request: Request, who: Admin, tenant: TenantPath, id_: Annotated[str, Query(alias="id", max_length=1_000)]
+    request: Request, who: AdminVisitor, tenant: TenantPath, id_: Annotated[str, Query(alias="id", max_length=1_000)]
 ) -> Response:
     """One document: the tree of its sections, and each section's own text."""
     name = one_tenant(who.principal, tenant)
-    found: Document | None = await services_of(request).store.tx(knowledge.get, name, id_)
+    found: KnowledgeDocument | None = await services_of(request).store.tx(knowledge.get, name, id_)
     if found is None:
         raise not_found("document")
     return page(

@@ -10,29 +10,28 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.charts import Chart, Series, stacked
-from circumspect.server.console.figures import mine
-from circumspect.server.console.i18n import Words
+from circumspect.server.console.charts import Chart, Series, draw_stacked_bars
+from circumspect.server.console.figures import match_tenants
+from circumspect.server.console.i18n import Translator
 from circumspect.server.console.rendering import answer, link
-from circumspect.server.console.visitors import Visitor, tenants_of, visitor
-from circumspect.server.responses import visible
+from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
+from circumspect.server.responses import find_visible_tenants
 from circumspect.server.routes import admin as api
 from circumspect.server.schemas.admin import UsageRowShown
 from circumspect.server.schemas.bodies import TENANT
 from circumspect.stores.admin import UsageRow
-from circumspect.stores.people import Tenants
+from circumspect.stores.people import VisibleTenants
 from circumspect.stores.tables import turns
 from circumspect.values import TenantId
 
-navigation.add(navigation.Entry("nav-usage", "/usage", 70, ("operator", "reviewer")))
+navigation.add(navigation.MenuEntry("nav-usage", "/usage", 70, ("operator", "reviewer")))
 router = page_routes.router()
-Counting = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
-TenantQuery = Annotated[str, Query(max_length=64, pattern=f"^$|{TENANT}")]
+UsageTenantQuery = Annotated[str, Query(max_length=64, pattern=f"^$|{TENANT}")]
 PeriodQuery = Annotated[str, Query(pattern=r"^([12][0-9]{3}-(0[1-9]|1[0-2]))?$")]
 GROUPS: dict[str, Callable[[UsageRow], str]] = {
     "period": lambda row: row.period,
@@ -94,13 +93,13 @@ def totals(rows: Sequence[UsageRow], by: str) -> dict[str, Total]:
 @router.get("/usage")
 async def usage(
     request: Request,
-    who: Counting,
-    tenant: TenantQuery = "",
+    who: ReviewerVisitor,
+    tenant: UsageTenantQuery = "",
     period: PeriodQuery = "",
     by: Annotated[str, Query(max_length=10)] = "period",
 ) -> Response:
     services = services_of(request)
-    seen = visible(who.principal, tenant or None)
+    seen = find_visible_tenants(who.principal, tenant or None)
     everything = await services.store.tx(api._usage, seen, None)
     rows = [row for row in everything if not period or row.period == period]
     by = by if by in GROUPS else "period"
@@ -127,9 +126,13 @@ async def usage(
 
 
 @router.get("/usage.csv")
-async def as_csv(request: Request, who: Counting, tenant: TenantQuery = "", period: PeriodQuery = "") -> Response:
+async def as_csv(
+    request: Request, who: ReviewerVisitor, tenant: UsageTenantQuery = "", period: PeriodQuery = ""
+) -> Response:
     """The rows behind the page, with the columns of the API's own table."""
-    rows = await services_of(request).store.tx(api._usage, visible(who.principal, tenant or None), period or None)
+    rows = await services_of(request).store.tx(
+        api._usage, find_visible_tenants(who.principal, tenant or None), period or None
+    )
     out = io.StringIO()
     table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
     table.writeheader()
@@ -152,14 +155,14 @@ def _charts(
     days: dict[date, dict[str, int]],
     chosen: Mapping[str, str],
     names: Mapping[TenantId, str],
-    words: Words,
+    words: Translator,
 ) -> dict[str, Any]:
     """Messages over time, by day where one month is chosen; tokens and cost by what the table goes by."""
     by, rtl, key = chosen["by"], words.rtl, GROUPS[chosen["by"]]
     groups = sorted({key(row) for row in rows})
-    shown = [_named(group, by, names, words) for group in groups]
+    shown = [_name_group(group, by, names, words) for group in groups]
 
-    def summed(value: Callable[[UsageRow], float]) -> list[float]:
+    def sum_by_group(value: Callable[[UsageRow], float]) -> list[float]:
         return [sum(value(row) for row in rows if key(row) == group) for group in groups]
 
     if chosen["period"]:
@@ -172,19 +175,19 @@ def _charts(
         Series(words.t(f"mode-{mode}"), [float(one.get(mode, 0)) for one in counted], look)
         for mode, look in looks.items()
     ]
-    sent, back = summed(lambda row: float(row.input_tokens)), summed(lambda row: float(row.output_tokens))
+    sent, back = sum_by_group(lambda row: float(row.input_tokens)), sum_by_group(lambda row: float(row.output_tokens))
     highest = max((one + other for one, other in zip(sent, back, strict=True)), default=0.0)
     unit, suffix = next((size, name) for least, size, name in UNITS if highest >= least)
     tokens = [
         Series(words.t("usage-input"), [value / unit for value in sent], "f1"),
         Series(words.t("usage-output"), [value / unit for value in back], "f2"),
     ]
-    cost = _by_model(rows, summed, words)
+    cost = _by_model(rows, sum_by_group, words)
     return {
-        "messages_chart": _slim(stacked(times, messages, rtl=rtl)),
-        "tokens_chart": _slim(stacked(shown, tokens, rtl=rtl)),
+        "messages_chart": _slim(draw_stacked_bars(times, messages, rtl=rtl)),
+        "tokens_chart": _slim(draw_stacked_bars(shown, tokens, rtl=rtl)),
         "tokens_title": f"usage-chart-tokens{suffix}",
-        "cost_chart": _slim(stacked(shown, cost, rtl=rtl)) if cost else None,
+        "cost_chart": _slim(draw_stacked_bars(shown, cost, rtl=rtl)) if cost else None,
         "daily": bool(chosen["period"]),
     }
 
@@ -197,7 +200,7 @@ def _by_mode(rows: Sequence[UsageRow], month: str) -> dict[str, int]:
     return counts
 
 
-def _named(group: str, by: str, names: Mapping[TenantId, str], words: Words) -> str:
+def _name_group(group: str, by: str, names: Mapping[TenantId, str], words: Translator) -> str:
     if by == "period":
         return _month(group, words)
     if by == "mode":
@@ -218,7 +221,7 @@ def _slim(chart: Chart) -> Chart:
 
 
 def _by_model(
-    rows: Sequence[UsageRow], summed: Callable[[Callable[[UsageRow], float]], list[float]], words: Words
+    rows: Sequence[UsageRow], summed: Callable[[Callable[[UsageRow], float]], list[float]], words: Translator
 ) -> list[Series]:
     """The dearest ones by name, the rest together; none where nothing had a price."""
     spent: dict[str, float] = {}
@@ -234,7 +237,7 @@ def _by_model(
     return [*found, Series(words.t("usage-others"), of(rest), LOOKS[-1])] if rest else found
 
 
-def _month(period: str, words: Words) -> str:
+def _month(period: str, words: Translator) -> str:
     from babel.dates import format_date
 
     return str(format_date(_bounds(period)[0], "LLL y", locale=words.language))
@@ -246,7 +249,9 @@ def _bounds(period: str) -> tuple[datetime, datetime]:
     return first, (first + timedelta(days=32)).replace(day=1)
 
 
-def _by_day(connection: sa.Connection, seen: Tenants, since: datetime, until: datetime) -> dict[date, dict[str, int]]:
+def _by_day(
+    connection: sa.Connection, seen: VisibleTenants, since: datetime, until: datetime
+) -> dict[date, dict[str, int]]:
     """Finished turns of each day of the month, by mode."""
     days = [since + timedelta(days=number) for number in range((until - since).days)]
     finished = turns.c.finished_at
@@ -256,7 +261,12 @@ def _by_day(connection: sa.Connection, seen: Tenants, since: datetime, until: da
         for day in days
     ]
     mode = turns.c.result["usage"]["mode"].as_string()
-    done = (mine(turns, seen), turns.c.status == "done", finished >= since.timestamp(), finished < until.timestamp())
+    done = (
+        match_tenants(turns, seen),
+        turns.c.status == "done",
+        finished >= since.timestamp(),
+        finished < until.timestamp(),
+    )
     found: dict[date, dict[str, int]] = {day.date(): {} for day in days}
     for name, *numbers in connection.execute(sa.select(mode, *counts).where(*done).group_by(sa.text("1"))):
         for day, number in zip(days, numbers, strict=True):

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.server.console import page_routes
-from circumspect.server.console.i18n import Words, spoken
+from circumspect.server.console.i18n import Translator, parse_language
 from circumspect.server.console.rendering import environment
 from circumspect.server.console.security import POLICY
 from circumspect.server.console.visitors import words_of
@@ -62,7 +62,7 @@ async def frame(
         raise NotPermitted(error.problem, fix=error.fix) from None
     row = await services.store.tx(tenants.get, known.row.tenant)
     name, default = (row.tenant.business.name, row.tenant.language) if row else ("", words_of(request).language)
-    words = Words(spoken(lang[:2].lower()) or default)
+    words = Translator(parse_language(lang[:2].lower()) or default)
     html = (
         environment()
         .get_template("widget/frame.html")

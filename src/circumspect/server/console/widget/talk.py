@@ -21,21 +21,21 @@ from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
 from circumspect.server.access import services_of
-from circumspect.server.console.widget.visits import Visit, begun_here, new_conversation, visit
+from circumspect.server.console.widget.visits import Visit, new_conversation, parse_conversation_id, visit
 from circumspect.server.problems import status_of
-from circumspect.server.request_log import StrictRoute, about
-from circumspect.server.responses import IdPath, answer, when
+from circumspect.server.request_log import StrictRoute, add_log_context
+from circumspect.server.responses import IdPath, format_time, to_response
 from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
 from circumspect.server.running_turns import is_lost
-from circumspect.server.schemas.bodies import NO_NUL, Given, Text
+from circumspect.server.schemas.bodies import NO_NUL, PlainText, RequestBody
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores import codec, labels, people
 from circumspect.stores.labels import LabelRow
-from circumspect.stores.people import Conversation, get_conversation
+from circumspect.stores.people import StoredConversation, get_conversation
 from circumspect.stores.tables import VISIBLE, conversations, intents, messages, turns
 from circumspect.values import ConversationId, Incoming, Intent, Json, Language, Message, TurnId, TurnResult
 
@@ -59,35 +59,37 @@ class QuietRoute(StrictRoute):
                 status, headers = status_of(error), getattr(error, "headers", None)
                 if status >= 500:
                     log.warning("%s", error)
-                return answer({"code": error.code}, status, headers)
+                return to_response({"code": error.code}, status, headers)
             except RequestValidationError:
-                return answer({"code": "invalid"}, 422)
+                return to_response({"code": "invalid"}, 422)
             except HTTPException as error:
-                return answer({"code": "refused"}, error.status_code)
+                return to_response({"code": "refused"}, error.status_code)
 
         return quiet
 
 
 router = APIRouter(prefix="/widget/conversations", route_class=QuietRoute, include_in_schema=False)
-Reading = Annotated[Visit, Depends(visit(says=False))]
-Saying = Annotated[Visit, Depends(visit(says=True))]
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=16, max_length=64, pattern=r"^[A-Za-z0-9-]+$")]
+WidgetReader = Annotated[Visit, Depends(visit(says=False))]
+WidgetSpeaker = Annotated[Visit, Depends(visit(says=True))]
+WidgetMessageKey = Annotated[
+    str, Header(alias="Idempotency-Key", min_length=16, max_length=64, pattern=r"^[A-Za-z0-9-]+$")
+]
 
 
-class Begun(Given):
+class NewWidgetConversation(RequestBody):
     language: Language | None = None
 
 
-class Words(Given):
-    content: Text = Field(max_length=20_000)
+class WidgetMessage(RequestBody):
+    content: PlainText = Field(max_length=20_000)
 
 
-class Thumb(FeedbackGiven):
+class WidgetFeedback(FeedbackGiven):
     correction: Annotated[str, Field(min_length=1, max_length=COMMENT, pattern=NO_NUL)] | None = None
 
 
 @router.post("")
-async def begin(request: Request, who: Saying, given: Begun) -> Response:
+async def begin(request: Request, who: WidgetSpeaker, given: NewWidgetConversation) -> Response:
     """A conversation of this browser's own, by an id that only it knows."""
     services = services_of(request)
     setup = await services.directory.setup(who.tenant)
@@ -100,47 +102,55 @@ async def begin(request: Request, who: Saying, given: Begun) -> Response:
         services.clock.now(),
         language=given.language,
     )
-    return answer({"id": id_}, 201)
+    return to_response({"id": id_}, 201)
 
 
 @router.get("/{conversation_id}/messages")
 async def read(
-    request: Request, who: Reading, conversation_id: str, after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1
+    request: Request, who: WidgetReader, conversation_id: str, after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1
 ) -> Response:
     """What was said since, and whether something waits for the user."""
-    services, id_ = services_of(request), begun_here(conversation_id)
-    return answer(await services.store.tx(_told, who, id_, after, services.clock.now().timestamp()))
+    services, id_ = services_of(request), parse_conversation_id(conversation_id)
+    return to_response(await services.store.tx(_read_messages, who, id_, after, services.clock.now().timestamp()))
 
 
 @router.post("/{conversation_id}/messages")
-async def say(request: Request, who: Saying, conversation_id: str, given: Words, key: Key) -> Response:
+async def say(
+    request: Request, who: WidgetSpeaker, conversation_id: str, given: WidgetMessage, key: WidgetMessageKey
+) -> Response:
     """The same key again gets the first answer, and runs nothing."""
-    services, id_ = services_of(request), begun_here(conversation_id)
+    services, id_ = services_of(request), parse_conversation_id(conversation_id)
     await services.store.tx(get_conversation, frozenset({who.tenant}), id_)
     turn = TurnId(services.ids.new("turn"))
-    about(turn=turn)
-    return await _answered(services, Incoming(who.tenant, id_, turn, given.content, services.clock.now(), key=key))
+    add_log_context(turn=turn)
+    return await _stream_turn(services, Incoming(who.tenant, id_, turn, given.content, services.clock.now(), key=key))
 
 
 @router.post("/{conversation_id}/confirmations")
-async def choose(request: Request, who: Saying, conversation_id: str, given: Confirmation, key: Key) -> Response:
+async def choose(
+    request: Request, who: WidgetSpeaker, conversation_id: str, given: Confirmation, key: WidgetMessageKey
+) -> Response:
     """The user's yes or no by a button."""
     services = services_of(request)
-    return await _answered(services, await decision(services, who.tenant, begun_here(conversation_id), given, key))
+    return await _stream_turn(
+        services, await decision(services, who.tenant, parse_conversation_id(conversation_id), given, key)
+    )
 
 
 @router.post("/{conversation_id}/turns/{turn_id}/feedback")
-async def judge(request: Request, who: Saying, conversation_id: str, turn_id: IdPath, given: Thumb) -> Response:
+async def judge(
+    request: Request, who: WidgetSpeaker, conversation_id: str, turn_id: IdPath, given: WidgetFeedback
+) -> Response:
     """A thumb on a reply of this conversation, kept by the route of the API. What was judged is not told."""
-    await feedback.give_feedback(request, who.principal, begun_here(conversation_id), turn_id, given)
-    return answer({"thumb": given.thumb}, 201)
+    await feedback.give_feedback(request, who.principal, parse_conversation_id(conversation_id), turn_id, given)
+    return to_response({"thumb": given.thumb}, 201)
 
 
-async def _answered(services: Services, incoming: Incoming) -> Response:
+async def _stream_turn(services: Services, incoming: Incoming) -> Response:
     setup = await services.directory.setup(incoming.tenant)
     stream = EndUserStream()
     task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(lambda done: stream.end(done, shown))
+    task.add_done_callback(lambda done: stream.end(done, describe_result))
     return stream.response(incoming)
 
 
@@ -159,12 +169,12 @@ class EndUserStream(Stream):
         self._queue.put_nowait(None)
 
 
-def shown(result: TurnResult) -> dict[str, Json]:
+def describe_result(result: TurnResult) -> dict[str, Json]:
     """What became of a turn, for an end user."""
-    return {"turn": result.turn, "text": result.reply, "pending": _asked(result.pending)}
+    return {"turn": result.turn, "text": result.reply, "pending": _describe_question(result.pending)}
 
 
-def _asked(intent: Intent | None) -> Json:
+def _describe_question(intent: Intent | None) -> Json:
     """Only what the user can answer; what waits for a colleague is said in the words."""
     return {"intent_id": intent.id} if intent is not None and intent.kind == "confirmation" else None
 
@@ -172,23 +182,25 @@ def _asked(intent: Intent | None) -> Json:
 # --- read -----------------------------------------------------------------------------------------------------------
 
 
-def _told(connection: sa.Connection, who: Visit, id_: ConversationId, after: int, now: float) -> dict[str, Any]:
+def _read_messages(
+    connection: sa.Connection, who: Visit, id_: ConversationId, after: int, now: float
+) -> dict[str, Any]:
     found = get_conversation(connection, frozenset({who.tenant}), id_)
     here = (messages.c.tenant == found.tenant, messages.c.conversation == found.id)
     query = sa.select(messages).where(*here, messages.c.seq > after, sa.text(VISIBLE))
     rows = connection.execute(query.order_by(messages.c.seq.desc()).limit(NEWEST)).all()
     said = [codec.message(row) for row in reversed(rows)]
-    ran, judged = _ran(connection, said), _judged(connection, who, id_, said)
+    ran, judged = _read_turns(connection, said), _read_feedback(connection, who, id_, said)
     return {
-        "items": [_said(row, ran.get(row.turn), judged.get(row.turn)) for row in said if row.content],
+        "items": [_describe_message(row, ran.get(row.turn), judged.get(row.turn)) for row in said if row.content],
         "pending": _waits(connection, found, now),
         "with_person": found.paused_by is not None,
     }
 
 
-def _said(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
+def _describe_message(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
     by = "user" if row.role == "user" else "person" if row.meta.get("by") == "person" else "agent"
-    told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": when(row.at)}
+    told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": format_time(row.at)}
     if by == "user":
         return {**told, "key": ran.client_key if ran else None}
     if by == "person" or ran is None or ran.outcome is None:
@@ -197,20 +209,22 @@ def _said(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
     return {**told, "thumb": value.get("thumb"), "correction": value.get("correction")}
 
 
-def _ran(connection: sa.Connection, said: list[Message]) -> dict[str, Any]:
+def _read_turns(connection: sa.Connection, said: list[Message]) -> dict[str, Any]:
     """The turns of these messages: the key that each came with, and how it ended, if it has."""
     ids = list(dict.fromkeys(row.turn for row in said))
     query = sa.select(turns.c.id, turns.c.client_key, turns.c.outcome).where(turns.c.id.in_(ids))
     return {row.id: row for row in connection.execute(query)} if ids else {}
 
 
-def _judged(connection: sa.Connection, who: Visit, id_: ConversationId, said: list[Message]) -> dict[str, LabelRow]:
+def _read_feedback(
+    connection: sa.Connection, who: Visit, id_: ConversationId, said: list[Message]
+) -> dict[str, LabelRow]:
     """What the visitor said of replies, by turn."""
-    rows = labels.of(connection, who.tenant, [id_]) if said else ()
+    rows = labels.list_labels(connection, who.tenant, [id_]) if said else ()
     return {row.turn: row for row in rows if row.turn and row.by == who.principal.name}
 
 
-def _waits(connection: sa.Connection, found: Conversation, now: float) -> Json:
+def _waits(connection: sa.Connection, found: StoredConversation, now: float) -> Json:
     """The question that was asked last, while a yes to it still counts."""
     last = sa.select(sa.func.max(messages.c.seq)).where(
         messages.c.tenant == found.tenant, messages.c.conversation == found.id, sa.text(VISIBLE)
@@ -229,4 +243,4 @@ def _waits(connection: sa.Connection, found: Conversation, now: float) -> Json:
         )
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else _asked(codec.intent(row))
+    return None if row is None else _describe_question(codec.intent(row))

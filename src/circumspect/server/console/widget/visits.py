@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import Caller, Door, NotPermitted, Principal, known_key, services_of
+from circumspect.server.access import Caller, Door, NotPermitted, Principal, require_key, services_of
 from circumspect.server.problems import not_found
-from circumspect.server.request_log import about
+from circumspect.server.request_log import add_log_context
 from circumspect.server.stores.access import KnownKey
 from circumspect.values import ConversationId, TenantId
 
@@ -56,7 +56,7 @@ def visit(*, says: bool) -> Door[Visit]:
         if says:
             rate_of_tenant = (await services.directory.settings(known.row.tenant)).rate_per_minute
             await services.limiter.check(f"tenant:{known.row.tenant}", rate_of_tenant)
-        about(tenant=known.row.tenant)
+        add_log_context(tenant=known.row.tenant)
         return Visit(known.row.tenant, known.row.id)
 
     return Door(look)
@@ -64,7 +64,7 @@ def visit(*, says: bool) -> Door[Visit]:
 
 async def publishable(request: Request, token: str) -> KnownKey:
     """A key that may stand in a web page."""
-    known = await known_key(request, token)
+    known = await require_key(request, token)
     if set(known.row.scopes) != {"widget"}:
         raise NotPermitted(
             "This key may do more than a key in a web page should.",
@@ -78,7 +78,7 @@ def new_conversation() -> ConversationId:
     return ConversationId(f"web_{secrets.token_urlsafe(24)}")
 
 
-def begun_here(conversation_id: str) -> ConversationId:
+def parse_conversation_id(conversation_id: str) -> ConversationId:
     """An id that a widget was given. What a tenant's own programs have begun may have ids that can be guessed."""
     if not _CONVERSATION.fullmatch(conversation_id):
         raise not_found("conversation")
