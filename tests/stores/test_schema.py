@@ -17,7 +17,7 @@ from tests.stores.words import CONVERSATION, TENANT, whole_turn
 from circumspect.errors import StoreError
 from circumspect.stores import SqlStore
 from circumspect.stores.engine import connect
-from circumspect.stores.schema import HEAD, MIGRATIONS
+from circumspect.stores.schema import FIRST, HEAD, MIGRATIONS
 from circumspect.stores.tables import metadata
 
 
@@ -78,8 +78,9 @@ def test_the_head_we_check_for_is_the_head_of_the_history():
     config.set_main_option("path_separator", "os")
     script = ScriptDirectory.from_config(config)
     assert script.get_heads() == [HEAD]
+    assert script.get_bases() == [FIRST]
     revisions = [revision.revision for revision in script.walk_revisions()]
-    assert revisions == [f"{number:04}" for number in range(len(revisions), 0, -1)]
+    assert revisions == [f"{number:04}" for number in range(int(HEAD), int(FIRST) - 1, -1)]
 
 
 async def test_migrations_and_tables_say_the_same(empty):
@@ -129,6 +130,26 @@ async def test_a_database_of_a_newer_version_is_refused(empty, migrate):
     with pytest.raises(StoreError, match="newer version") as refused:
         await SqlStore.open(empty, migrate=migrate)
     assert "Upgrade" in refused.value.fix
+
+
+async def test_a_database_made_by_the_six_steps_before_the_first_release_is_up_to_date(empty):
+    """Their last one was 0006, and what it made is, word for word, what the one revision makes now."""
+    store = await SqlStore.open(empty)
+    await whole_turn(store)
+    await store.close()
+    on(empty, lambda connection: connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0006'"))
+    store = await SqlStore.open(empty)
+    assert len(await store.messages(TENANT, CONVERSATION)) == 2
+    await store.close()
+
+
+@pytest.mark.parametrize("migrate", [True, False])
+async def test_a_database_halfway_through_those_steps_is_refused(empty, migrate):
+    await (await SqlStore.open(empty)).close()
+    on(empty, lambda connection: connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0005'"))
+    with pytest.raises(StoreError, match="before the first release") as refused:
+        await SqlStore.open(empty, migrate=migrate)
+    assert "another database" in refused.value.fix
 
 
 async def test_without_leave_to_migrate_a_database_without_schema_is_refused(empty):

@@ -20,7 +20,8 @@ import circumspect.stores.review_tables  # noqa: F401  puts its tables on the me
 from circumspect.errors import StoreError
 from circumspect.stores.engine import Database, explain_error
 
-HEAD = "0006"
+FIRST, HEAD = "0006", "0006"
+"""The revision that makes the whole schema, and the newest. Numbers below `FIRST` were steps towards it."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
 
@@ -46,6 +47,11 @@ def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
         raise StoreError(
             f"The database {name} was made by a newer version of Circumspect (schema {version}).",
             fix="Upgrade Circumspect, or use another database.",
+        )
+    if version is not None and version < FIRST:
+        raise StoreError(
+            f"The database {name} was made before the first release (schema {version}).",
+            fix="Use another database: nothing upgrades this one.",
         )
     if not migrate:
         raise StoreError(f"The database {name} has an older schema, or none yet.", fix="Run `circumspect db upgrade`.")
