@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.report import Aim, Section, Table, show
+from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.learning.calibration import ConfidenceQuality, Fit, Observation, fit, measure_quality, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
 from circumspect.lab.trials.simulation import TODAY, month, true_chance
-from circumspect.policy.policy_file import SHIPPED_CAPS, UNLISTED_CAP
+from circumspect.policy.load import load
+from circumspect.policy.policy_file import cap_of
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
 from circumspect.values import stable_share
@@ -129,7 +131,8 @@ def _figures(before: ConfidenceQuality, after: ConfidenceQuality) -> tuple[str, 
 
 def suggested(seed: int = 1) -> Section:
     fits, _ = fit(simulated(seed))
-    now = {one.key[0]: SHIPPED_CAPS.get(one.key[0], UNLISTED_CAP) for one in fits if one.key[0]}
+    policy = load(DIRECTORY / "policy.yaml")
+    now = {one.key[0]: cap_of("destructive", policy.of(one.key[0], None)) for one in fits if one.key[0]}
     answers = next(one for one in fits if one.key == ("", "answer"))
     rows: list[tuple[str, ...]] = []
     for one in caps(fits, now):

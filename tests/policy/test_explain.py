@@ -14,6 +14,7 @@ tools:
   refund:
     effect: write
     confirm: always
+    confidence_cap: 0.5
     critical: true
     params: {amount: {source: user}}
     requires: [{call: get_order, same: order_id}]

@@ -20,11 +20,11 @@ def test_the_stricter_of_file_and_tool_holds() -> None:
     assert effect_of(None, ToolPolicy()) is None
 
 
-def test_caps_fall_back_to_the_shipped_ones() -> None:
-    assert cap_of("refund", "write", None) == 0.5
-    assert cap_of("anything", "write", None) == 0.6
-    assert cap_of("anything", "read", None) == 1.0
-    assert cap_of("refund", "write", ToolPolicy(confidence_cap=0.2)) == 0.2
+def test_without_a_cap_in_the_file_the_effect_decides() -> None:
+    assert cap_of("write", None) == 0.6
+    assert cap_of("destructive", ToolPolicy(confirm="always")) == 0.6
+    assert cap_of("read", None) == 1.0
+    assert cap_of("write", ToolPolicy(confidence_cap=0.2)) == 0.2
 
 
 PATTERNS = """

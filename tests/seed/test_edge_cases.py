@@ -22,12 +22,14 @@ from tests.seed.looking import (
 )
 
 from circumspect import tool
+from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.language import catalogue
 from circumspect.models.scripted import says
+from circumspect.policy.load import load
 from circumspect.policy.parsing.answers import classify
 from circumspect.policy.parsing.assessment import UNREADABLE, read
 from circumspect.policy.parsing.wishes import implies_destruction
-from circumspect.policy.policy_file import SHIPPED_CAPS, Policy, ToolPolicy, cap_of
+from circumspect.policy.policy_file import Policy, ToolPolicy, cap_of
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES, Business, ToolCall
@@ -192,7 +194,7 @@ class TestToolPolicies:
         assert await intents(chat) == []
 
     def test_the_confidence_floors_are_the_shipped_ones_and_a_file_can_change_them(self):
-        assert SHIPPED_CAPS == {
+        shipped = {
             "cancel_order": 0.6,
             "refund": 0.5,
             "delete_account": 0.4,
@@ -200,10 +202,11 @@ class TestToolPolicies:
             "get_order_status": 0.9,
             "check_inventory": 0.9,
         }
-        assert {cap_of(name, "destructive", None) for name in SHIPPED_CAPS} == {*SHIPPED_CAPS.values()}
-        assert (cap_of("water_plants", "write", None), cap_of("water_plants", "destructive", None)) == (0.6, 0.6)
-        assert cap_of("list_plants", "read", None) == 1.0
-        assert cap_of("refund", "destructive", ToolPolicy(confidence_cap=0.2)) == 0.2
+        policy = load(DIRECTORY / "policy.yaml")
+        assert {name: cap_of("destructive", policy.of(name, None)) for name in shipped} == shipped
+        assert (cap_of("write", None), cap_of("destructive", None)) == (0.6, 0.6)
+        assert cap_of("read", None) == 1.0
+        assert cap_of("destructive", ToolPolicy(confidence_cap=0.2)) == 0.2
 
     @pytest.mark.parametrize(
         ("declared", "filed", "outcome", "reason"),

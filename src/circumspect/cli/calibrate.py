@@ -167,7 +167,7 @@ def _caps(
         tool = one.key[0]
         if tool:
             said = policy.of(tool, tenant) if policy else None
-            found[tool] = cap_of(tool, effect_of(specs.get(tool), said) or "destructive", said)
+            found[tool] = cap_of(effect_of(specs.get(tool), said) or "destructive", said)
     return found
 
 

@@ -65,7 +65,7 @@ def _lines(
     yield from _before(section)
     yield from _conditions(tool, section)
     yield _confirmation(section, effect)
-    cap = cap_of(tool, effect, section)
+    cap = cap_of(effect, section)
     if cap < 1:
         yield f"However sure the model is, that counts for at most {cap:g}."
     yield from _after(section, spec, effect)

@@ -1,6 +1,6 @@
 """The policy file's model: what the application says about each tool. `load.py` reads it, `lint.py` checks its sense.
 
-A setting left out is not a loosening: the effect falls back to what the tool declares, the cap to the shipped ones.
+A setting left out is not a loosening: the effect falls back to what the tool declares, the cap to what the effect gets.
 Conditions are kept as the text they were written in; `expressions.py` compiles them, once, on first use.
 """
 
@@ -24,15 +24,8 @@ Window = Annotated[str, Field(pattern=r"^(turn|conversation|[1-9][0-9]{0,4}[smhd
 Expression = Annotated[str, Field(min_length=1, max_length=4000)]
 ReasonSentence = Annotated[str, Field(min_length=1, max_length=1000)]
 
-SHIPPED_CAPS: Mapping[str, float] = {
-    "cancel_order": 0.6,
-    "refund": 0.5,
-    "delete_account": 0.4,
-    "book_appointment": 0.7,
-    "get_order_status": 0.9,
-    "check_inventory": 0.9,
-}
-UNLISTED_CAP = 0.6
+CAP_OF_CHANGES = 0.6
+"""What the model's confidence counts for at most, where a call changes something and the file sets no cap."""
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive")
 
@@ -255,8 +248,8 @@ def effect_of(spec: ToolSpec | None, policy: ToolPolicy | None) -> Effect | None
     return max(said, key=EFFECTS.index, default=None)
 
 
-def cap_of(tool: str, effect: Effect, policy: ToolPolicy | None) -> float:
-    """The file's cap, else the shipped one, else .6 for anything that changes something."""
+def cap_of(effect: Effect, policy: ToolPolicy | None) -> float:
+    """The file's cap, else none for a read and .6 for anything that changes something."""
     if policy and policy.confidence_cap is not None:
         return policy.confidence_cap
-    return SHIPPED_CAPS.get(tool, 1.0 if effect == "read" else UNLISTED_CAP)
+    return 1.0 if effect == "read" else CAP_OF_CHANGES

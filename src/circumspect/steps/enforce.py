@@ -132,7 +132,7 @@ def _confidence(facts: Facts, effect: Effect, profile: Profile) -> tuple[float |
     """The model's confidence under the tool's cap, with a note where the cap bites and where what is left is low."""
     if facts.assessment is None or facts.mode == "standard":
         return None, ()
-    cap = cap_of(facts.call.tool, effect, facts.policy)
+    cap = cap_of(effect, facts.policy)
     confidence = min(facts.assessment.confidence, cap)
     noted = []
     if confidence < facts.assessment.confidence:

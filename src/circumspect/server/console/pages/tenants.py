@@ -137,7 +137,7 @@ def tool_row(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: frozense
     return ToolRow(
         spec,
         effect,
-        None if effect is None else cap_of(spec.name, effect, section),
+        None if effect is None else cap_of(effect, section),
         _confirmation(section, effect),
         enabled is None or spec.name in enabled,
         (section.deny or "") if section else "",
