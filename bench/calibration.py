@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.report import Aim, Section, Table, show
+from bench.simulation import TODAY, month, true_chance
 from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.learning.calibration import ConfidenceQuality, Fit, Observation, fit, measure_quality, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
-from circumspect.lab.trials.simulation import TODAY, month, true_chance
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import cap_of
 from circumspect.policy.understanding.confidence import Bands

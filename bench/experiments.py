@@ -26,9 +26,7 @@ from random import Random
 from statistics import median
 
 from bench.report import Aim, Section, Table, facts, show, show_facts
-from circumspect.lab.trials.distributions import normal_two_sided
-from circumspect.lab.trials.rollout import Rollout, RolloutStep, next_step
-from circumspect.lab.trials.simulation import (
+from bench.simulation import (
     BETTER,
     DAYS,
     HARMFUL,
@@ -44,6 +42,8 @@ from circumspect.lab.trials.simulation import (
     play,
     units,
 )
+from circumspect.lab.trials.distributions import normal_two_sided
+from circumspect.lab.trials.rollout import Rollout, RolloutStep, next_step
 from circumspect.lab.trials.statistics import (
     ArmComparison,
     ArmData,

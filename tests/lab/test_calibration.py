@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from bench.simulation import TODAY, month, true_chance
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,6 @@ from circumspect.lab.learning.calibration import (
     overall,
 )
 from circumspect.lab.learning.suggestions import bands, caps, difference
-from circumspect.lab.trials.simulation import TODAY, month, true_chance
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import split_of
 

@@ -7,8 +7,7 @@ from datetime import timedelta
 from itertools import islice, pairwise
 
 import pytest
-
-from circumspect.lab.trials.simulation import (
+from bench.simulation import (
     BETTER,
     HARMFUL,
     METRICS,
@@ -24,6 +23,7 @@ from circumspect.lab.trials.simulation import (
     true_chance,
     units,
 )
+
 from circumspect.lab.trials.statistics import ArmData, ComparisonPlan, Guard, compare, find_stop
 
 FEW = 12_000
