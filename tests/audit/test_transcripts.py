@@ -364,7 +364,7 @@ def test_a_bad_element_of_a_big_array_is_the_only_one_lost(tmp_path: Path) -> No
     path = tmp_path / "results.json"
     path.write_text(f"[\n{good},\n{{bad}},\n{good}\n]")
     found = list(read([path]))
-    assert [type(one).__name__ for one in found] == ["Transcript", "Problem", "Transcript"]
+    assert [type(one).__name__ for one in found] == ["Transcript", "TranscriptProblem", "Transcript"]
     assert isinstance(found[1], TranscriptProblem)
     assert found[1].line == 3
 
