@@ -131,11 +131,11 @@ def test_the_page_has_charts_filters_and_cases(report: tuple[AuditSummary, Audit
 def test_long_values_and_markers_of_the_template_are_harmless(tmp_path: Path) -> None:
     talk = (
         Talk()
-        .user("[[script]] " + "x" * 50_000)
-        .calls("send_email", recipients=["[[style]]@x9.org"], body="[[footer]]")
+        .user("{{ script }} " + "x" * 50_000)
+        .calls("send_email", recipients=["{{style}}@x9.org"], body='{% include "base.css" %}')
     )
     html = page(audited(written(tmp_path / "t.jsonl", conversation(talk)))[0])
-    assert "[[style]]@x9.org" in html
+    assert "{{style}}@x9.org" in html
     assert len(html) < 60_000
 
 

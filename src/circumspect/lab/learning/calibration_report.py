@@ -1,7 +1,6 @@
 """What a calibration found, for a terminal, for a program and as a page. Numbers in, text out.
 
-The page is one file with no outside resources and no script; its diagrams are SVG drawn here, each with the numbers
-beside it as a table.
+The page's diagrams are SVG, each with the numbers beside it as a table.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from circumspect.lab.learning.calibration import (
     Bin,
@@ -22,6 +20,7 @@ from circumspect.lab.learning.calibration import (
 )
 from circumspect.lab.learning.outcomes import DecisionLabel, Group, HandingOver, Whose
 from circumspect.lab.learning.suggestions import Banded, BandSuggestion, Capped, CapSuggestion, difference
+from circumspect.reports import render
 from circumspect.values import Json
 
 BAR = 30
@@ -209,101 +208,31 @@ def _share(value: float) -> str:
 
 # --- as a page ------------------------------------------------------------------------------------------------------
 
-_STYLE = """
-:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
-body{max-width:62rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-block-start:2rem}
-table{border-collapse:collapse;margin-block:.5rem}td,th{padding:.15rem .7rem;text-align:end}
-td:first-child,th:first-child{text-align:start}
-.pair{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start}
-svg{inline-size:20rem;block-size:20rem}
-.axis{stroke:currentColor;stroke-opacity:.35}.perfect{stroke:currentColor;stroke-dasharray:4 4;stroke-opacity:.5}
-.before{fill:light-dark(#c2410c,#fb923c);fill-opacity:.75}.after{fill:light-dark(#1d4ed8,#60a5fa);fill-opacity:.75}
-text{fill:currentColor;font-size:11px}pre{padding:1rem;border:1px solid color-mix(in srgb,currentColor 25%,transparent)}
-.soft{opacity:.7}.loosens{font-weight:700}
-"""
-SIDE, EDGE = 320, 34
+MOST_LISTED = 500
 
 
 def page(report: CalibrationReport) -> str:
-    return "".join(_page(report))
+    return render(
+        "calibration",
+        title=f"Calibration of {report.tenant}",
+        subtitle=f"{report.kinds.total():,} labels. {_by_whom(report)}. {report.left_out:,} more do not count. "
+        "Everything below is measured on decisions that were held out.",
+        overall=_measures(*overall(report.fits)) if report.fits else "",
+        fits=[
+            (_format_key(fit.key), _measures(fit.before, fit.after), fit.before.bins, _mapped_bins(fit))
+            for fit in report.fits
+        ],
+        few=[(_format_key(few.key), few.shortfall) for few in report.few],
+        suggestions="\n".join(_describe_suggestions(report)).strip(),
+        bands=report.bands,
+        handing=(
+            ("Escalations that were not needed", report.handing.unnecessary),
+            ("Answers that a person should have given", report.handing.missed),
+        ),
+        most_listed=MOST_LISTED,
+        describe_label=_why,
+    )
 
 
-def _page(report: CalibrationReport) -> Iterator[str]:
-    title = escape(f"Calibration of {report.tenant}")
-    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    yield f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
-    yield f"<p>{report.kinds.total():,} labels. {escape(_by_whom(report))}. {report.left_out:,} more do not count. "
-    yield "Everything below is measured on decisions that were held out.</p>"
-    if report.fits:
-        before, after = overall(report.fits)
-        yield f"<p>All together: {escape(_measures(before, after))}</p>"
-    for one in report.fits:
-        yield from _pair(one)
-    if report.few:
-        yield "<h2>Not calibrated</h2><ul>"
-        yield from (f"<li>{escape(_format_key(few.key))}: {escape(few.shortfall)}</li>" for few in report.few)
-        yield "</ul>"
-    yield "<h2>Suggestions</h2><pre>"
-    yield escape("\n".join(_describe_suggestions(report)).strip())
-    yield "</pre>"
-    if report.bands:
-        yield "<table><tr><th>answer from<th>answered<th>wrong<th>asked<th>to a person</tr>"
-        for row in report.bands.table:
-            wrong = "–" if row.error is None else f"{row.error:.1%}"
-            yield f"<tr><td>{row.answer_from:.2f}<td>{row.answered:.1%}<td>{wrong}"
-            yield f"<td>{row.asked:.1%}<td>{row.escalated:.1%}</tr>"
-        yield "</table>"
-    for title, some in (
-        ("Escalations that were not needed", report.handing.unnecessary),
-        ("Answers that a person should have given", report.handing.missed),
-    ):
-        yield f"<h2>{title}: {len(some):,}</h2><table>"
-        for label in some[:500]:
-            yield f"<tr><td>{label.at:%Y-%m-%d}<td>{escape(label.conversation)}<td>{escape(label.turn)}"
-            yield f"<td>{escape(_why(label))}</tr>"
-        yield "</table>"
-    yield "</body></html>\n"
-
-
-def _pair(fit: Fit) -> Iterator[str]:
-    after = measure_quality(apply_map(fit.held, fit.map))
-    yield f"<h2>{escape(_format_key(fit.key))}</h2><p>{escape(_measures(fit.before, fit.after))}</p>"
-    yield f'<div class="pair">{reliability(fit.before.bins, after.bins)}<div>'
-    yield "<table><tr><th>stated<th>mean<th>right<th>decisions</tr>"
-    for one in fit.before.bins:
-        yield f"<tr><td>{one.low:.1f}–{one.high:.1f}<td>{one.confidence:.3f}<td>{one.right:.3f}<td>{one.count:,}</tr>"
-    yield "</table></div></div>"
-    yield '<p class="soft">Orange: as stated. Blue: by the map. On the dashed line: right as often as stated.</p>'
-
-
-def reliability(before: Sequence[Bin], after: Sequence[Bin]) -> str:
-    """The share that was right over what was stated; the larger a dot, the more decisions."""
-    most = max((one.count for one in (*before, *after)), default=1)
-    drawn = [
-        f'<line class="axis" x1="{EDGE}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(0)}"/>',
-        f'<line class="axis" x1="{EDGE}" y1="{_y(0)}" x2="{EDGE}" y2="{_y(1)}"/>',
-        f'<line class="perfect" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>',
-    ]
-    for mark in (0.0, 0.5, 1.0):
-        drawn.append(f'<text x="{_x(mark)}" y="{SIDE - 16}" text-anchor="middle">{mark:g}</text>')
-        drawn.append(f'<text x="{EDGE - 6}" y="{_y(mark) + 4}" text-anchor="end">{mark:g}</text>')
-    drawn.append(f'<text x="{_x(0.5)}" y="{SIDE - 2}" text-anchor="middle">confidence</text>')
-    for look, bins in (("before", before), ("after", after)):
-        for one in bins:
-            size = 3 + 9 * (one.count / most) ** 0.5
-            tip = f"{look}: stated {one.confidence:.3f}, right {one.right:.3f}, {one.count:,} decisions"
-            drawn.append(
-                f'<circle class="{look}" cx="{_x(one.confidence)}" cy="{_y(one.right)}" r="{size:.1f}">'
-                f"<title>{tip}</title></circle>"
-            )
-    return f'<svg viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="Reliability diagram">{"".join(drawn)}</svg>'
-
-
-def _x(share: float) -> float:
-    return round(EDGE + share * (SIDE - EDGE - 14), 1)
-
-
-def _y(share: float) -> float:
-    return round(SIDE - EDGE - share * (SIDE - EDGE - 14), 1)
+def _mapped_bins(fit: Fit) -> Sequence[Bin]:
+    return measure_quality(apply_map(fit.held, fit.map)).bins
