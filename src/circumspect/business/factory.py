@@ -24,7 +24,7 @@ from circumspect.business.calendar import (
 )
 from circumspect.business.crm import Crm, Lead, LeadStatus
 from circumspect.business.mail import ADDRESS, Mailer, MailSender, Outbox, SmtpMailer, compose
-from circumspect.business.phrases import PHRASES
+from circumspect.business.phrases import phrases_of
 from circumspect.business.settings import BusinessConfig
 from circumspect.errors import ToolError
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
@@ -49,7 +49,7 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
     Email = Annotated[str, Field(pattern=ADDRESS, max_length=254, description="The lead's e-mail address.")]  # noqa: N806
     Short = Annotated[str | None, Field(max_length=120)]  # noqa: N806
 
-    @tool(effect="read", timeout=20, phrases=PHRASES["find_lead"])
+    @tool(effect="read", timeout=20, phrases=phrases_of("find_lead"))
     async def find_lead(email: Email) -> dict[str, Json]:
         """Look up what is known about a lead: name, company, phone, status, note."""
         lead = await crm.find(email)
@@ -69,7 +69,7 @@ def crm_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         recovery=recovery,
         lookup=look_up_update if recovery == "lookup" else None,
         timeout=30,
-        phrases=PHRASES["update_lead"],
+        phrases=phrases_of("update_lead"),
     )
     async def update_lead(
         email: Email,
@@ -120,7 +120,7 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         str, Field(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$", description="When it starts, HH:MM.")
     ]
 
-    @tool(effect="read", timeout=20, phrases=PHRASES["find_free_times"])
+    @tool(effect="read", timeout=20, phrases=phrases_of("find_free_times"))
     async def find_free_times(
         date: Day,
         days: Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days to look at.")] = 1,
@@ -137,7 +137,7 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
             "free": [{"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M}", "start": at.isoformat()} for at in open_slots],
         }
 
-    @tool(effect="write", recovery="keyed", timeout=45, phrases=PHRASES["book_meeting"])
+    @tool(effect="write", recovery="keyed", timeout=45, phrases=phrases_of("book_meeting"))
     async def book_meeting(
         date: Day,
         time: Hour,
@@ -160,7 +160,7 @@ def calendar_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         wanted = Booking(booking_id(slot[0], key), *slot, name=name, email=email, note=note)
         return _describe_booking(await calendar.book(wanted), zone)
 
-    @tool(effect="destructive", recovery="keyed", timeout=45, phrases=PHRASES["cancel_meeting"])
+    @tool(effect="destructive", recovery="keyed", timeout=45, phrases=phrases_of("cancel_meeting"))
     async def cancel_meeting(
         booking_id: Annotated[str, Field(max_length=60, description="The number from the confirmation.")],
         key: IdempotencyKey,
@@ -229,7 +229,7 @@ def mail_tools(config: BusinessConfig) -> list[FunctionTool[..., Any]]:
         effect="write",
         recovery="blind" if config.mail else "keyed",
         timeout=45,
-        phrases=PHRASES["send_email"],
+        phrases=phrases_of("send_email"),
     )
     async def send_email(
         to: Annotated[str, Field(pattern=ADDRESS, max_length=254, description="The one address it goes to.")],

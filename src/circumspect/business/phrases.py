@@ -1,38 +1,21 @@
-"""How each call is said to the person who is asked about it."""
+"""How each call is said to the person who is asked about it: a tool's name -> a sentence a language."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 
-PHRASES: Mapping[str, Mapping[str, str]] = {
-    "find_lead": {
-        "en": "look up the lead {email}",
-        "he": "לאתר את הליד {email}",
-        "ru": "найти лида {email}",
-    },
-    "update_lead": {
-        "en": "update the lead {email}",
-        "he": "לעדכן את הליד {email}",
-        "ru": "обновить данные лида {email}",
-    },
-    "find_free_times": {
-        "en": "find free times on {date}",
-        "he": "לבדוק זמנים פנויים בתאריך {date}",
-        "ru": "посмотреть свободное время на {date}",
-    },
-    "book_meeting": {
-        "en": "book {date} at {time} for {name}",
-        "he": "לקבוע פגישה בתאריך {date} בשעה {time} עבור {name}",
-        "ru": "записать {name} на {date} в {time}",
-    },
-    "cancel_meeting": {
-        "en": "cancel the booking {booking_id}",
-        "he": "לבטל את הפגישה {booking_id}",
-        "ru": "отменить запись {booking_id}",
-    },
-    "send_email": {
-        "en": "send an e-mail to {to}: “{subject}”",
-        "he": "לשלוח אימייל אל {to}: «{subject}»",
-        "ru": "отправить письмо на {to}: «{subject}»",
-    },
-}
+
+def phrases_of(tool: str) -> Mapping[str, str]:
+    return {language: sentences[tool] for language, sentences in _sentences().items()}
+
+
+@cache
+def _sentences() -> Mapping[str, Mapping[str, str]]:
+    import yaml
+
+    loaded: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+        resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8")
+    )
+    return loaded

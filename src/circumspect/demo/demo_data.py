@@ -37,7 +37,6 @@ from circumspect.values import (
     ConversationId,
     Incoming,
     Json,
-    Language,
     ModelReply,
     ModelRequest,
     OutsideCall,
@@ -119,7 +118,7 @@ async def seed_demo(
             id_ = ConversationId(f"{MARK}{name}-{number + 1:03}")
             await stage.play(id_, script, at, dice, number)
             made += 1
-        made += await _extras(stage, now, dice)
+        made += await _extras(stage, scripts, now, dice)
         if trials:
             await trials.close(MARK, OPERATOR, now)
     await _people_at_work(store, now)
@@ -223,29 +222,17 @@ def _pick_values(at: datetime, dice: random.Random) -> dict[str, str]:
     }
 
 
-_REFUNDS: Mapping[Language, tuple[str, str]] = {
-    "en": ("Refund order {delivered}", "yes"),
-    "he": ("אני רוצה החזר על הזמנה {delivered}", "כן"),
-    "ru": ("Верните деньги за заказ {delivered}", "да"),
-}
-_HELLO: Mapping[Language, str] = {
-    "en": "What are your opening hours?",
-    "he": "מתי אתם פתוחים?",
-    "ru": "Когда вы работаете?",
-}
-
-
-async def _extras(stage: _Stage, now: datetime, dice: random.Random) -> int:
+async def _extras(stage: _Stage, scripts: Mapping[str, Any], now: datetime, dice: random.Random) -> int:
     """What goes wrong, and what somebody else's agent proposes. How many conversations."""
     name, language = stage.tenant.id, stage.tenant.language
     made = 0
     for back in (timedelta(days=9), timedelta(days=2, hours=3), timedelta(hours=5), timedelta(minutes=40)):
         made += 1
         id_ = ConversationId(f"{MARK}{name}-silent-{made}")
-        await stage.play(id_, _REFUNDS[language], now - back, dice, made, silent=True)
+        await stage.play(id_, scripts["refund"][language], now - back, dice, made, silent=True)
     for number, back in enumerate((timedelta(days=6), timedelta(days=6, minutes=-20)), start=1):
         id_ = ConversationId(f"{MARK}{name}-outage-{number}")
-        await stage.play(id_, [_HELLO[language]], now - back, dice, number, outage=True)
+        await stage.play(id_, scripts["hours"][language], now - back, dice, number, outage=True)
     orders = {"shop": ("12346", "12344"), "shop-he": ("12348",), "shop-ru": ("12349",)}[str(name)]
     for number, order in enumerate(orders, start=1):
         id_ = ConversationId(f"{MARK}{name}-crm-{number}")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import string
-
 import pytest
 from tests.web.reasoning.thinking import NEW_PATIENT, screened
 
-from circumspect.demo.offline import lexicon
 from circumspect.demo.offline.given_values import UserMessages, find_field_value
+from circumspect.demo.offline.lexicon import lexicons
 from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, keys_of, measure_overlap, screen_of
-from circumspect.values import LANGUAGES
 from circumspect.web.page import Element, Page
 from circumspect.web.reasoning.model_requests import analysis_request, make_reasoning_context
 
@@ -86,17 +83,12 @@ def test_words_of_one_family_and_numbers_as_they_are():
     assert measure_overlap("Fix the billing error", keys_of("Billing")) < 0.5
 
 
-def test_every_language_has_the_same_lists_and_sentences():
-    data = lexicon._file("reasoning")
-    for kind, listed in data.items():
-        assert set(listed) == set(LANGUAGES), kind
-    places = {
-        language: {
-            key: {name for _, name, _, _ in string.Formatter().parse(text) if name} for key, text in said.items()
-        }
-        for language, said in data["sentences"].items()
-    }
-    assert places["en"] == places["he"] == places["ru"]
+def test_every_language_has_the_same_lists():
+    """That the sentences agree is checked with all others, in tests/demo/offline/test_words.py."""
+    english, *others = lexicons()
+    for lists in others:
+        assert lists.pages.keys() == english.pages.keys(), lists.language
+        assert lists.fields.keys() == english.fields.keys(), lists.language
 
 
 def test_required_fields_are_seen():

@@ -3,7 +3,7 @@
     read (lexicon) ─▶ see the request (seen) ─▶ follow the conversation (conversation, choose, slots, values, dates)
     ─▶ propose (draft, answer, results, naming)
 
-Its words in English, Hebrew and Russian are data, in `words/`.
+Its words are data, one file a language, in `words/`.
 """
 
 from circumspect.demo.offline.model import OfflineModel

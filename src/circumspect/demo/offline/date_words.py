@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-from circumspect.demo.offline.lexicon import fold_letters, script, words
-from circumspect.values import LANGUAGES, Language
+from circumspect.demo.offline.lexicon import either, fold_letters, lexicons, lexicons_of
 
 MessageSpan = tuple[int, int]
 
@@ -41,7 +40,7 @@ def moments(text: str, today: date | None) -> Moments:
         if _free(span, taken):
             taken.append(span)
             times.append((minute, span))
-    for day, span in _days(lowered, today, script(text)):
+    for day, span in _days(lowered, today, day_first=_is_day_first(text)):
         if _free(span, taken):
             taken.append(span)
             if day is None:
@@ -63,7 +62,7 @@ def _free(span: MessageSpan, taken: list[MessageSpan]) -> bool:
 
 
 def _clock_times(lowered: str) -> Iterator[tuple[str, MessageSpan]]:
-    """14:30, 2:30 pm, 5pm, 5 вечера: times that say which half of the day they mean."""
+    """14:30, 2:30 pm, 5pm: times that say which half of the day they mean."""
     for match in _compile_half_days().finditer(lowered):
         hour, minute = int(match["hour"]), match["minute"] or "00"
         if 1 <= hour <= 12:
@@ -76,14 +75,14 @@ def _clock_times(lowered: str) -> Iterator[tuple[str, MessageSpan]]:
 
 
 def _bare_hours(lowered: str) -> Iterator[tuple[str | None, MessageSpan]]:
-    """ "at 10", "в 15": an hour from 8 to 23 is taken at its word, a smaller one could be morning or evening."""
+    """ "at 10", "at 15": an hour from 8 to 23 is taken at its word, a smaller one could be morning or evening."""
     for match in _compile_bare_hours().finditer(lowered):
         hour = int(match["hour"])
         if hour <= 23:
             yield (f"{hour:02}:00" if hour >= 8 else None), match.span()
 
 
-def _days(lowered: str, today: date | None, language: Language) -> Iterator[tuple[date | None, MessageSpan]]:
+def _days(lowered: str, today: date | None, *, day_first: bool) -> Iterator[tuple[date | None, MessageSpan]]:
     for match in _ISO.finditer(lowered):
         yield _day(int(match[1]), int(match[2]), int(match[3])), match.span()
     for match in _compile_named_days().finditer(lowered):
@@ -93,11 +92,11 @@ def _days(lowered: str, today: date | None, language: Language) -> Iterator[tupl
         yield (_day(int(year), month, day) if year else _coming(month, day, today)), match.span()
     for match in _NUMERIC.finditer(lowered):
         first, second, year = int(match[1]), int(match[3]), match[4]
-        if not year and (match[2] == "." and language == "en"):
+        if not year and (match[2] == "." and not day_first):
             continue  # 49.90 is an amount
         if not (1 <= first <= 31 and 1 <= second <= 31):
             continue
-        if first <= 12 and second <= 12 and match[2] == "/" and language == "en" and first != second:
+        if first <= 12 and second <= 12 and match[2] == "/" and not day_first and first != second:
             yield None, match.span()
             continue
         day, month = (first, second) if second <= 12 else (second, first)
@@ -138,46 +137,55 @@ def _coming(month: int, day: int, today: date | None) -> date | None:
 
 @cache
 def _months() -> dict[str, int]:
-    return {name: number for language in LANGUAGES for name, number in words(language).months.items()}
+    return {name: number for lists in lexicons() for name, number in lists.months.items()}
 
 
 @cache
 def _weekdays() -> dict[str, int]:
-    return {name: number for language in LANGUAGES for name, number in words(language).weekdays.items()}
+    return {name: number for lists in lexicons() for name, number in lists.weekdays.items()}
 
 
 @cache
 def _ahead() -> dict[str, int]:
-    return {name: ahead for language in LANGUAGES for name, ahead in words(language).days.items()}
+    return {name: ahead for lists in lexicons() for name, ahead in lists.days.items()}
 
 
 @cache
 def _halves(kind: str) -> frozenset[str]:
-    return frozenset(word for language in LANGUAGES for word in words(language).clock[kind])
+    return frozenset(word for lists in lexicons() for word in lists.clock[kind])
 
 
-def _either(listed: frozenset[str] | dict[str, int]) -> str:
-    return "|".join(re.escape(word) for word in sorted(listed, key=lambda word: (-len(word), word)))
+def _letters_before_days() -> str:
+    """Small words that are glued to the name of a day or a month."""
+    return f"[{''.join(lists.grammar.get('before_days', '') for lists in lexicons())}]?"
+
+
+def _is_day_first(text: str) -> bool:
+    """In 03/04 the day is the first; where it could be either, there is no telling."""
+    return bool(lexicons_of(text)[0].grammar["day_first"] == "yes")
 
 
 @cache
 def _compile_named_days() -> re.Pattern[str]:
-    month = _either(_months())
+    month, before = either(_months()), _letters_before_days()
+    th, of = (
+        either(word for lists in lexicons() for word in lists.grammar.get(kind, ())) for kind in ("ordinals", "of")
+    )
     return re.compile(
-        rf"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s+(?:of\s+)?ב?(?P<month>{month})\b(?:[\s,]+(?P<year>\d{{4}}))?"
-        rf"|\b(?P<month2>{month})\s+(?P<day2>[0-3]?\d)(?:st|nd|rd|th)?(?!\d)(?:[\s,]+(?P<year2>\d{{4}}))?"
+        rf"(?<!\d)(?P<day>[0-3]?\d)(?:{th})?\s+(?:(?:{of})\s+)?{before}(?P<month>{month})\b(?:[\s,]+(?P<year>\d{{4}}))?"
+        rf"|\b(?P<month2>{month})\s+(?P<day2>[0-3]?\d)(?:{th})?(?!\d)(?:[\s,]+(?P<year2>\d{{4}}))?"
     )
 
 
 @cache
 def _compile_relative_days() -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])[בל]?(?P<said>{_either(_ahead() | _weekdays())})(?![^\W_])")
+    return re.compile(rf"(?<![^\W_]){_letters_before_days()}(?P<said>{either(_ahead() | _weekdays())})(?![^\W_])")
 
 
 @cache
 def _compile_half_days() -> re.Pattern[str]:
-    half = _either(_halves("am") | _halves("pm"))
-    oclock = _either(_halves("hours"))
+    half = either(_halves("am") | _halves("pm"))
+    oclock = either(_halves("hours"))
     return re.compile(
         rf"(?<![\d:.])(?P<hour>\d{{1,2}})(?:[:.](?P<minute>[0-5]\d))?\s*(?:(?:{oclock})\s+)?(?P<half>{half})(?![^\W_])"
     )
@@ -185,9 +193,9 @@ def _compile_half_days() -> re.Pattern[str]:
 
 @cache
 def _compile_bare_hours() -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])(?:{_either(_halves('at'))})\s?(?P<hour>\d{{1,2}})(?![\d:./-]|[^\W_]|\s*[%$₪€£₽])")
+    return re.compile(rf"(?<![^\W_])(?:{either(_halves('at'))})\s?(?P<hour>\d{{1,2}})(?![\d:./-]|[^\W_]|\s*[%$₪€£₽])")
 
 
 @cache
 def _compile_noons() -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])(?:at\s|в\s)?(?:{_either(_halves('noon'))})(?![^\W_])")
+    return re.compile(rf"(?<![^\W_])(?:{either(_halves('noon'))})(?![^\W_])")

@@ -15,15 +15,15 @@ from circumspect.demo.offline.lexicon import (
     concepts,
     fold_letters,
     is_stop,
+    lexicons,
+    lexicons_of,
     read,
-    script,
     stem,
-    words,
 )
 from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
 from circumspect.demo.offline.slot_kinds import aliases, choices
 from circumspect.demo.offline.slot_values import MessageValues
-from circumspect.values import LANGUAGES, Json
+from circumspect.values import Json
 
 _LONGEST = 200
 _ENDS = re.compile(r"[.!?](?:\s|$)|[\n;]")
@@ -77,7 +77,7 @@ def _is_spent(mention: Mention, tool: OfferedTool) -> bool:
 
 
 def _fits_inside(token: Token) -> bool:
-    return token.text.isdigit() or token.text in words(script(token.text)).inside
+    return token.text.isdigit() or any(token.text in lists.inside for lists in lexicons_of(token.text))
 
 
 def _is_break(between: str) -> bool:
@@ -118,7 +118,7 @@ def person_in(
         return None
     text = utterance.text[free[0][1].start : free[-1][1].end]
     # Beside other values a word is a name only when it looks like one; alone it may be written anyhow.
-    looks_right = not typed or text[0].isupper() or script(text) == "he"
+    looks_right = not typed or _may_be_name(text)
     return text if looks_right and "?" not in utterance.text and not _is_break(text) else None
 
 
@@ -128,8 +128,8 @@ def _name_from(utterance: ParsedText, start: int, values: MessageValues) -> str 
     for token in utterance.tokens:
         if token.start < start:
             continue
-        stops = token.text.isdigit() or is_stop(token.text) or token.text in words(script(token.text)).until
-        stops |= _within(token, typed)
+        stops = token.text.isdigit() or is_stop(token.text) or _within(token, typed)
+        stops |= any(token.text in lists.until for lists in lexicons_of(token.text))
         gap = utterance.text[(taken[-1].end if taken else start) : token.start]
         if stops or (taken and _is_break(gap)) or len(taken) == 3:
             break
@@ -137,8 +137,12 @@ def _name_from(utterance: ParsedText, start: int, values: MessageValues) -> str 
     if not taken:
         return None
     text = utterance.text[taken[0].start : taken[-1].end]
-    # "I'm waiting" has the form of "I'm Dana"; Hebrew has no capitals and no such form in its list.
-    return text if text[0].isupper() or script(text) == "he" else None
+    return text if _may_be_name(text) else None
+
+
+def _may_be_name(text: str) -> bool:
+    """ "I'm waiting" has the form of "I'm Dana"; where letters have no capitals, any word may be a name."""
+    return text[0].isupper() or not lexicons_of(text)[0].has_capitals
 
 
 def reason_in(utterance: ParsedText, *, bare: bool) -> str | None:
@@ -160,10 +164,11 @@ def address_in(utterance: ParsedText, values: MessageValues, *, bare: bool) -> s
 
 
 def _behind_codes(utterance: ParsedText, values: MessageValues) -> Iterator[int]:
-    """Hebrew says "order 12345 to-Herzl street 5" with the "to" as a letter of the next word."""
+    """Some languages say "order 12345 to-Herzl street 5" with the "to" as a letter of the next word."""
+    towards = {f" {lists.grammar['towards']}" for lists in lexicons() if "towards" in lists.grammar}
     for code in values.codes:
         rest = utterance.text[code.span[1] :]
-        if code.about and rest[:2] == " ל" and rest[2:4].isalpha():
+        if code.about and rest[:2] in towards and rest[2:4].isalpha():
             yield code.span[1] + 2
 
 
@@ -192,7 +197,7 @@ def _to_sentence_end(text: str, start: int) -> str:
 def _after(utterance: ParsedText, what: str) -> Iterator[int]:
     """Where a value may begin: behind each listed phrase that stands in the text, longest phrases first."""
     lowered = fold_letters(utterance.text)
-    listed = sorted({phrase for language in LANGUAGES for phrase in words(language).after[what]}, key=len, reverse=True)
+    listed = sorted({phrase for lists in lexicons() for phrase in lists.after[what]}, key=len, reverse=True)
     for phrase in listed:
         at = lowered.rfind(phrase)
         free_before = at == 0 or (at > 0 and not lowered[at - 1].isalnum())

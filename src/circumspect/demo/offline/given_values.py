@@ -8,33 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from circumspect.demo.offline.free_text import address_in, person_in
-from circumspect.demo.offline.lexicon import ParsedText, fold_letters, is_stop, read
+from circumspect.demo.offline.lexicon import ParsedText, either, field_pattern, fold_letters, is_stop, lexicons, read
 from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, keys_of
 from circumspect.demo.offline.slot_values import MessageValues, values
 
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b")
 _LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _POSTAL = re.compile(r"\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|(?<![\w-])\d{5,7}(?![\w-])")
-_BIRTH = re.compile(r"birth|dob|рожден|лида|לידה", re.IGNORECASE)
-_DAY = re.compile(r"date|day|дат[аыу]|תאריך", re.IGNORECASE)
-_PERSON = re.compile(r"name|имя|фамили|שם", re.IGNORECASE)
-_FIRST = re.compile(r"first|given|имя|פרטי", re.IGNORECASE)
-_LAST = re.compile(r"last|family|surname|фамили|משפחה", re.IGNORECASE)
-_ALONE = re.compile(
-    r"\s*(?:(?:last name|surname|фамилия|שם משפחה)\s*(?:is|:)?\s*)?(?P<name>[^\W\d_]{2,})\s*(?:[,.;]|$)"
-)
-_SECRET = re.compile(r"password|username|user name|passcode|\bpin\b|логин|парол|סיסמ|שם משתמש", re.IGNORECASE)
-_PLACE = re.compile(r"city|town|город|עיר", re.IGNORECASE)
-_POST = re.compile(r"postal|postcode|zip|индекс|מיקוד", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"(?:address|адрес|כתובת)\w*(?:\s+(?:is|это))?\s*:?\s*(?P<text>[^.;\n]{4,80}?)(?=\s+and\s|\s+и\s|[.;\n]|$)",
-    re.IGNORECASE,
-)
 _TITLE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))[A-Z][a-z]{2,}\b(?: [A-Z][a-z'’-]+\b){0,3}")
-_LABELLED = r"{name}\s*(?:is|=|:|-|равен|это|הוא|היא)\s*(?P<value>[^,;.\n]{{1,80}})"
 
 
 @dataclass(frozen=True)
@@ -61,17 +45,22 @@ def find_field_value(field: ElementLine, talk: UserMessages, dates_before: int =
     name = fold_letters(field.name)
     if field.value:
         return field.value
-    if _SECRET.search(name):
+    if field_pattern("secret").search(name):
         return None
     if field.options:
         return _option(field.options, talk)
-    if labelled := re.search(_LABELLED.format(name=re.escape(name)), fold_letters(talk.text)):
+    labelled = re.search(
+        rf"{re.escape(name)}\s*(?:{_linking()}|[=:-])\s*(?P<value>[^,;.\n]{{1,80}})", fold_letters(talk.text)
+    )
+    if labelled:
         return talk.text[labelled.start("value") : labelled.end("value")].strip()
     return _find_by_kind(field, name, talk, dates_before)
 
 
 def is_date(field: ElementLine) -> bool:
-    return field.type == "date" or bool(_BIRTH.search(field.name) or _DAY.search(field.name))
+    return field.type == "date" or any(
+        field_pattern(kind).search(fold_letters(field.name)) for kind in ("birth", "day")
+    )
 
 
 def _find_by_kind(field: ElementLine, name: str, talk: UserMessages, dates_before: int) -> str | None:
@@ -88,12 +77,12 @@ def _find_by_kind(field: ElementLine, name: str, talk: UserMessages, dates_befor
         return found[0] if found else None
     if kinds & {"amount", "quantity", "price"} or field.type == "number":
         return next((one.text for _, heard in talk.readings for one in heard.amounts), None)
-    if _POST.search(name):
+    if field_pattern("post").search(name):
         found = _POSTAL.search(talk.text)
         return found[0] if found else None
-    if "address" in kinds or "street" in name or _PLACE.search(name):
-        return _address(talk, city=bool(_PLACE.search(name)))
-    return _find_name_part(name, talk) if _PERSON.search(name) else _code(kinds, talk)
+    if "address" in kinds or "street" in name or field_pattern("place").search(name):
+        return _address(talk, city=bool(field_pattern("place").search(name)))
+    return _find_name_part(name, talk) if field_pattern("person").search(name) else _code(kinds, talk)
 
 
 def _option(options: Sequence[str], talk: UserMessages) -> str | None:
@@ -110,8 +99,8 @@ def _phone(talk: UserMessages) -> str | None:
 
 def _address(talk: UserMessages, *, city: bool) -> str | None:
     for utterance, found in talk.readings:
-        stated = _ADDRESS.search(utterance.text)
-        text = stated["text"] if stated else address_in(utterance, found, bare=False)
+        stated = _compile_address().search(fold_letters(utterance.text))
+        text = utterance.text[slice(*stated.span("text"))] if stated else address_in(utterance, found, bare=False)
         if text and any(sign.isdigit() for sign in text):
             parts = [part.strip() for part in text.split(",")]
             return (parts[1] if len(parts) > 1 else None) if city else parts[0]
@@ -122,16 +111,18 @@ def _find_name_part(name: str, talk: UserMessages) -> str | None:
     """A field for part of a name takes that part; one name by itself is a first name."""
     whole = _person(talk)
     parts = whole.split() if whole else []
-    if _LAST.search(name):
+    if field_pattern("last").search(name):
         return parts[-1] if len(parts) > 1 else _surname(talk)
-    return parts[0] if parts and _FIRST.search(name) else whole
+    return parts[0] if parts and field_pattern("first").search(name) else whole
 
 
 def _surname(talk: UserMessages) -> str | None:
     """Said by itself, when it was asked for: "Kumar, born 12 April"."""
     for text in talk.messages[1:]:
-        if (hit := _ALONE.match(text)) and not read(hit["name"]).mentions:
-            return hit["name"]
+        if hit := _compile_surname().match(fold_letters(text)):
+            name = text[slice(*hit.span("name"))]
+            if not read(name).mentions:
+                return name
     return None
 
 
@@ -150,3 +141,26 @@ def _person(talk: UserMessages) -> str | None:
 def _code(kinds: frozenset[str], talk: UserMessages) -> str | None:
     """A number that was said to be about such a thing."""
     return next((one.text for _, found in talk.readings for one in found.codes if one.about & kinds), None)
+
+
+# --- the patterns, made once from the word lists ----------------------------------------------------------------------
+
+
+@cache
+def _linking() -> str:
+    """Words between the name of a thing and what it is."""
+    return either(word for lists in lexicons() for word in lists.fields["is"])
+
+
+@cache
+def _compile_surname() -> re.Pattern[str]:
+    called = either(word for lists in lexicons() for word in lists.fields["surname"])
+    return re.compile(rf"\s*(?:(?:{called})\s*(?:{_linking()}|:)?\s*)?(?P<name>[^\W\d_]{{2,}})\s*(?:[,.;]|$)")
+
+
+@cache
+def _compile_address() -> re.Pattern[str]:
+    called = field_pattern("address").pattern
+    then = either(word for lists in lexicons() for word in lists.pages["and"])
+    value = rf"(?P<text>[^.;\n]{{4,80}}?)(?=\s+(?:{then})\s|[.;\n]|$)"
+    return re.compile(rf"(?:{called})\w*(?:\s+(?:{_linking()}))?\s*:?\s*{value}")

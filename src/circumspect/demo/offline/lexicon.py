@@ -1,8 +1,8 @@
-"""Words in, concepts out: `read("где мой заказ")` mentions `status`, `personal` and `order`.
+"""Words in, concepts out: `read("where is my order")` mentions `status`, `personal` and `order`.
 
-The word lists are data (`words/*.yaml`). The script of each word decides which list it is looked up in, so a message
-may mix languages. English words are listed once and inflected at load, Russian words are stems with free endings,
-Hebrew words are stems that may carry prefixes, with final letters folded.
+The word lists are data, one file a language (`words/*.yaml`), and so is how its words are built. The script of each
+word decides which lists it is looked up in, so a message may mix languages. A language without a file is served in
+English.
 """
 
 from __future__ import annotations
@@ -16,13 +16,8 @@ from typing import Any
 
 from circumspect.values import LANGUAGES, Language
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:[.'׳״\"-](?=[^\W\d_])[^\W\d_]+)*|\d+|[^\W_]+")
-_FOLD = str.maketrans(
-    {"ё": "е", "ך": "כ", "ם": "מ", "ן": "נ", "ף": "פ", "ץ": "צ", "’": "'", "‘": "'", "׳": "'", "״": '"'}
-)
+_TOKEN = re.compile(r"[^\W\d_]+(?:[.'\"-](?=[^\W\d_])[^\W\d_]+)*|\d+|[^\W_]+")
 _POINTS = re.compile("[\u0591-\u05c7\u200e\u200f\u2066-\u2069\u202a-\u202e]")
-_PROCLITICS = frozenset("ושהכלבמ")
-_CONJUGATIONS = _PROCLITICS | frozenset("תיאנ")
 _LONGEST = 2000
 """Characters of a message that are read; what a person wants is said well before that."""
 
@@ -30,20 +25,7 @@ _LONGEST = 2000
 def fold_letters(text: str) -> str:
     """Lower case, one spelling for each letter. Same length as the text, so that positions stay valid."""
     lowered = text.lower()
-    return (lowered if len(lowered) == len(text) else text).translate(_FOLD)
-
-
-def script(text: str) -> Language:
-    """The language whose letters the text is mostly written in; English when it has none."""
-    counts = {"en": 0, "he": 0, "ru": 0}
-    for letter in text:
-        if "א" <= letter <= "ת":
-            counts["he"] += 1
-        elif "Ѐ" <= letter <= "ӿ":
-            counts["ru"] += 1
-        elif letter.isascii() and letter.isalpha():
-            counts["en"] += 1
-    return max(LANGUAGES, key=lambda language: counts[language])
+    return (lowered if len(lowered) == len(text) else text).translate(_letters_alike())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +76,56 @@ class ParsedText:
 
 
 @dataclass(frozen=True)
+class WordForms:
+    """How a language builds its words."""
+
+    letters: re.Pattern[str]
+    endings: int
+    """Letters that may follow a listed stem. None where words are listed whole."""
+    are_inflected: bool
+    """Listed words stand for their regular English forms."""
+    suffixes: tuple[str, ...]
+    root: tuple[int, int] | None
+    """Letters that are a word's root: of words of up to seven letters, and of longer ones."""
+    proclitics: frozenset[str]
+    conjugations: frozenset[str]
+
+    def find_patterns(self, word: str, patterns: _Patterns) -> set[str]:
+        """The listed patterns that a folded word of this language matches."""
+        found = {f"!{word}"} & patterns.exact
+        for size in range(4 if self.conjugations else 1):
+            prefix, rest = word[:size], word[size:]
+            if len(rest) < 2:
+                break
+            if self.proclitics.issuperset(prefix):
+                found |= {f"={rest}"} & patterns.exact
+            if self.conjugations.issuperset(prefix):
+                found |= {rest[:end] for end in range(max(2, len(rest) - self.endings), len(rest) + 1)} & patterns.stems
+        return found
+
+    def find_root(self, word: str) -> str:
+        for suffix in self.suffixes:
+            if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+                return word[: -len(suffix)]
+        if len(word) > 3 and word[0] in self.proclitics:
+            word = word[1:]
+        return word[: self.root[len(word) > 7]] if self.root else word
+
+
+@dataclass(frozen=True)
 class LanguageLexicon:
     """One language's file."""
 
     language: Language
+    forms: WordForms
+    grammar: Mapping[str, Any]
     names: Mapping[str, Any]
     pairs: Mapping[str, str]
     done: Mapping[str, str]
     values: Mapping[str, str]
     sentences: Mapping[str, str]
+    fields: Mapping[str, tuple[str, ...]]
+    pages: Mapping[str, Any]
     stop: frozenset[str]
     inside: frozenset[str]
     after: Mapping[str, tuple[str, ...]]
@@ -113,6 +136,10 @@ class LanguageLexicon:
     clock: Mapping[str, tuple[str, ...]]
     numbers: Mapping[str, int]
     currencies: Mapping[str, str]
+
+    @cached_property
+    def has_capitals(self) -> bool:
+        return any(word != word.upper() for word in self.stop)
 
 
 @dataclass(frozen=True)
@@ -167,14 +194,54 @@ def concepts() -> Concepts:
 
 @cache
 def words(language: Language) -> LanguageLexicon:
+    """The language's lists; the English ones where it has none."""
+    return next((lists for lists in lexicons() if lists.language == language), lexicons()[0])
+
+
+@cache
+def lexicons() -> tuple[LanguageLexicon, ...]:
+    """Every language that has a file, English first."""
+    return tuple(_load_lexicon(language) for language in _listed_languages())
+
+
+@cache
+def _listed_languages() -> tuple[Language, ...]:
+    folder = resources.files(__package__).joinpath("words")
+    return tuple(language for language in LANGUAGES if folder.joinpath(f"{language}.yaml").is_file())
+
+
+@cache
+def _letters_alike() -> dict[int, str]:
+    alike = {"’": "'", "‘": "'"}
+    for language in _listed_languages():
+        alike |= _file(language)["grammar"].get("alike", {})
+    return str.maketrans(alike)
+
+
+def _load_lexicon(language: Language) -> LanguageLexicon:
     data = _file(language)
+    grammar = data["grammar"]
+    proclitics = frozenset(grammar.get("proclitics", ""))
+    short, long = grammar.get("root", (0, 0))
     return LanguageLexicon(
         language=language,
+        forms=WordForms(
+            letters=re.compile(f"[{grammar['letters']}]"),
+            endings=int(grammar.get("endings", 0)),
+            are_inflected=grammar.get("forms") == "english",
+            suffixes=tuple(grammar.get("suffixes", ())),
+            root=(int(short), int(long)) if short else None,
+            proclitics=proclitics,
+            conjugations=proclitics | frozenset(grammar.get("conjugations", "")),
+        ),
+        grammar=grammar,
         names=data["names"],
         pairs=data["pairs"],
         done=data["done"],
         values=data["values"],
         sentences=data["sentences"],
+        fields={kind: tuple(map(fold_letters, listed)) for kind, listed in data["fields"].items()},
+        pages=data["pages"],
         stop=frozenset(map(fold_letters, data["stop"])),
         inside=frozenset(map(fold_letters, data["inside"])),
         after={kind: tuple(map(fold_letters, phrases)) for kind, phrases in data["after"].items()},
@@ -213,7 +280,7 @@ def read(text: str) -> ParsedText:
     return ParsedText(text, tokens, tuple(_with_negation(mentions, tokens)))
 
 
-def _phrases_at(start: int, matched: list[frozenset[tuple[str, str]]]) -> Iterator[_Phrase]:
+def _phrases_at(start: int, matched: list[frozenset[tuple[Language, str]]]) -> Iterator[_Phrase]:
     following = matched[start + 1] if start + 1 < len(matched) else frozenset()
     for language, pattern in matched[start]:
         phrases = _patterns(language).phrases
@@ -261,33 +328,35 @@ def _breaks(tokens: tuple[Token, ...], first: int, last: int) -> bool:
     return any(tokens[at + 1].start - tokens[at].end > 1 for at in range(max(first, 0), last))
 
 
+def lexicons_of(text: str) -> tuple[LanguageLexicon, ...]:
+    """The language in whose letters the text is mostly written, and those that share them; English for no letters."""
+    letters = {lists.language: lists.forms.letters.findall(text) for lists in lexicons()}
+    most = max(letters.values(), key=len)
+    return tuple(lists for lists in lexicons() if letters[lists.language] == most) if most else lexicons()[:1]
+
+
+def is_written_in(text: str, language: Language) -> bool:
+    return words(language) in lexicons_of(text)
+
+
 @lru_cache(maxsize=8192)
-def matches(word: str) -> frozenset[tuple[str, str]]:
+def matches(word: str) -> frozenset[tuple[Language, str]]:
     """The listed patterns that a folded word matches, each with its language."""
-    language = script(word)
-    patterns = _patterns(language)
-    found = {f"!{word}"} & patterns.exact
-    if language == "ru":
-        found |= {word[:size] for size in range(max(2, len(word) - 5), len(word) + 1)} & patterns.stems
-    elif language == "he":
-        for size in range(4):
-            prefix, rest = word[:size], word[size:]
-            if len(rest) < 2:
-                break
-            if _PROCLITICS.issuperset(prefix):
-                found |= {f"={rest}"} & patterns.exact
-            if _CONJUGATIONS.issuperset(prefix):
-                found |= {rest[:end] for end in range(max(2, len(rest) - 3), len(rest) + 1)} & patterns.stems
-    return frozenset((language, pattern) for pattern in found)
+    return frozenset(
+        (lists.language, pattern)
+        for lists in lexicons_of(word)
+        for pattern in lists.forms.find_patterns(word, _patterns(lists.language))
+    )
 
 
 @cache
-def _patterns(language: str) -> _Patterns:
+def _patterns(language: Language) -> _Patterns:
     parts: set[str] = set()
     phrases: dict[tuple[str, ...], list[_Phrase]] = {}
+    forms = words(language).forms
     for concept, listed in _file(language)["words"].items():
         for entry in listed:
-            for spelled in _expand_entry(language, fold_letters(entry)):
+            for spelled in _expand_entry(forms, fold_letters(entry)):
                 parts.update(spelled)
                 size = sum(len(part.lstrip("=!")) for part in spelled)
                 phrases.setdefault(spelled[:2], []).append(_Phrase(spelled, concept, size))
@@ -295,15 +364,15 @@ def _patterns(language: str) -> _Patterns:
     return _Patterns(frozenset(parts - exact), exact, {first: tuple(rest) for first, rest in phrases.items()})
 
 
-def _expand_entry(language: str, entry: str) -> Iterator[tuple[str, ...]]:
-    """A listed entry as the token patterns it stands for: a stem, `=word` (Hebrew, prefixes allowed) or `!word`."""
+def _expand_entry(forms: WordForms, entry: str) -> Iterator[tuple[str, ...]]:
+    """A listed entry as the token patterns it stands for: a stem, `=word` (small words may precede it), `!word`."""
     mark = entry[0] if entry[0] in "=!" else ""
     parts = [match.group() for match in _TOKEN.finditer(entry)]
-    if language == "en":
-        forms = {parts[-1]} if mark else inflect(parts[-1])
-        yield from (tuple(f"!{part}" for part in (*parts[:-1], form)) for form in sorted(forms))
+    if forms.are_inflected:
+        last = {parts[-1]} if mark else inflect(parts[-1])
+        yield from (tuple(f"!{part}" for part in (*parts[:-1], form)) for form in sorted(last))
         return
-    if language == "ru" and mark:
+    if not forms.proclitics and mark:
         mark = "!"
     # Words of one or two letters are too common as beginnings of others.
     yield tuple(f"{mark or ('!' if len(part) < 3 else '')}{part}" for part in parts)
@@ -324,17 +393,42 @@ def inflect(word: str) -> set[str]:
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A crude root of a folded word, good enough to see that two words are of one family."""
-    language = script(word)
-    if language == "ru":
-        return word[:5] if len(word) > 7 else word[:4]
-    if language == "he":
-        return word[1:][:5] if len(word) > 3 and word[0] in _PROCLITICS else word[:5]
-    for suffix in ("ations", "ation", "ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            return word[: -len(suffix)]
-    return word
+    return lexicons_of(word)[0].forms.find_root(word)
 
 
 @lru_cache(maxsize=8192)
 def is_stop(word: str) -> bool:
-    return word in words(script(word)).stop
+    return any(word in lists.stop for lists in lexicons_of(word))
+
+
+# --- patterns from the lists ------------------------------------------------------------------------------------------
+
+
+def either(listed: Iterable[str]) -> str:
+    """A pattern for any of the words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(set(listed), key=lambda word: (-len(word), word)))
+
+
+@cache
+def field_pattern(kind: str) -> re.Pattern[str]:
+    """Finds a word of this kind in the folded name of a field."""
+    listed = [word for lists in lexicons() for word in lists.fields[kind]]
+    whole = [word[1:] for word in listed if word[0] == "="]
+    return re.compile(either(word for word in listed if word[0] != "=") + rf"|\b(?:{either(whole)})\b" * bool(whole))
+
+
+@cache
+def _page_pattern(kind: str, language: Language) -> re.Pattern[str]:
+    lists = words(language)
+    particle = f"[{lists.grammar['particles']}]?" if "particles" in lists.grammar else ""
+    ways = [
+        re.escape(entry[:-1]) if entry.endswith("*") else f"{particle}{re.escape(entry)} "
+        for entry in map(fold_letters, lists.pages[kind])
+    ]
+    return re.compile(f" (?:{'|'.join(ways)})")
+
+
+def mentions(text: str, kind: str, among: tuple[LanguageLexicon, ...] | None = None) -> bool:
+    """Whether the text has a word of this kind of a list under `pages`, in any language or in one of these."""
+    said = f" {' '.join(token.text for token in read(text).tokens)} "
+    return any(_page_pattern(kind, lists.language).search(said) for lists in among or lexicons())

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
-from circumspect.demo.offline.lexicon import concepts, fold_letters, is_stop, read
-from circumspect.demo.offline.page_task import ReasoningTask, mentions, say
+from circumspect.demo.offline.lexicon import concepts, either, fold_letters, is_stop, lexicons, mentions, read, say
+from circumspect.demo.offline.page_task import ReasoningTask
 from circumspect.demo.offline.page_view import (
     TYPED,
     USED,
@@ -32,7 +33,6 @@ _SURE, _LIKELY, _WEAK, _GUESS = 0.95, 0.8, 0.75, 0.4
 _ANSWERS, _PARTLY = 0.75, 0.6
 _NAMED, _MEANT = 0.6, 0.5
 _QUERIES = re.compile(r"“([^“”]*)”")
-_LIST = re.compile(r",|\band\b|\bor\b|;|(?<=\s)и\s|\sו(?=\S)")
 _PRODUCT = re.compile(r"^(?:.* [-–—|] )?([\w .]{2,40})$")
 
 
@@ -54,7 +54,7 @@ def answer_request(request: ModelRequest) -> dict[str, Json] | str:
             return _judgement(task)
         case "verify":
             return _completeness(task)
-    return say(task, "found", titles="; ".join(task.titles[:3]))
+    return say(task.request.language, "page_found", titles="; ".join(task.titles[:3]))
 
 
 @dataclass(frozen=True)
@@ -186,10 +186,8 @@ def _find_stated_needs(task: ReasoningTask, sentences: Iterable[str]) -> _Needs:
         return _Needs()
     for sentence in sentences:
         if mentions(sentence, "necessary"):
-            after = re.split(
-                r"\b(?:are|is|requires?|needs?|need)\b|[:–—]|нужн\w*|требу\w*|необходим\w*|נדרש\w*", sentence
-            )
-            named = [part.strip(" .,:") for part in _LIST.split(after[-1])]
+            after = _compile_needs().split(sentence)
+            named = [part.strip(" .,:") for part in _compile_list().split(after[-1])]
             wanted = [part for part in named if 1 <= len(part.split()) <= 4]
             if len(after) > 1 and wanted:
                 return _needs_of([ElementLine("", "textbox", _bare(part), required=True) for part in wanted], task.talk)
@@ -197,7 +195,24 @@ def _find_stated_needs(task: ReasoningTask, sentences: Iterable[str]) -> _Needs:
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"^(?:an?|the|your|its) ", "", name, flags=re.IGNORECASE)
+    articles = either(word for lists in lexicons() for word in lists.grammar.get("articles", ()))
+    return re.sub(rf"^(?:{articles}) ", "", name, flags=re.IGNORECASE)
+
+
+@cache
+def _compile_needs() -> re.Pattern[str]:
+    """What stands between what needs something and what it needs."""
+    listed = [word for lists in lexicons() for word in lists.pages["needs"]]
+    whole, stems = (word for word in listed if word[-1] != "*"), (word[:-1] for word in listed if word[-1] == "*")
+    return re.compile(rf"\b(?:{either(whole)})\b|[:–—]|(?:{either(stems)})\w*")
+
+
+@cache
+def _compile_list() -> re.Pattern[str]:
+    """What stands between the things in a list: a mark, a word, or a letter that is glued to the next word."""
+    listed = either(word for lists in lexicons() for kind in ("and", "or") for word in lists.pages[kind])
+    glued = "".join(lists.grammar.get("and", "") for lists in lexicons())
+    return re.compile(rf"[,;]|\b(?:{listed})\b|\s[{glued}](?=\S)")
 
 
 # --- step 3 ---------------------------------------------------------------------------------------------------------
@@ -255,9 +270,11 @@ def _completeness(task: ReasoningTask) -> dict[str, Json]:
     proceed = enough and not needs.missing
     question = ""
     if needs.missing:
-        question = say(task, "ask_found" if task.results else "ask", fields=", ".join(needs.missing))
+        question = say(
+            task.request.language, "page_ask_found" if task.results else "page_ask", fields=", ".join(needs.missing)
+        )
     elif not proceed:
-        question = say(task, "unclear")
+        question = say(task.request.language, "page_unclear")
     return {
         "reasoning": "Everything is there." if proceed else "Something that it takes was not found.",
         "evidence": _evidence(task.titles[:1], how),
@@ -296,7 +313,11 @@ def _fill_form(
     question = ""
     if source == "ASK_USER":
         named = [one for one in missing if one != "error_details"]
-        question = say(task, "ask", fields=", ".join(named)) if named else say(task, "which")
+        question = (
+            say(task.request.language, "page_ask", fields=", ".join(named))
+            if named
+            else say(task.request.language, "page_which")
+        )
     return {
         "reasoning": why,
         "evidence": {

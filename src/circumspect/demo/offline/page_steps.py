@@ -15,7 +15,7 @@ from typing import Any
 
 from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, OfflineProposal
 from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
-from circumspect.demo.offline.lexicon import _file, fold_letters, read, script
+from circumspect.demo.offline.lexicon import fold_letters, lexicons, lexicons_of, mentions, say
 from circumspect.demo.offline.page_view import TYPED, ElementLine, Screen, find_shared_keys, keys_of, screen_of
 from circumspect.values import ModelRequest, ToolCall
 
@@ -42,7 +42,7 @@ def drive(request: ModelRequest) -> OfflineProposal:
     ):
         if (found := way(case)) is not None:
             return found
-    return OfflineProposal(_say(case, "lost"), LOST)
+    return OfflineProposal(say(case.request.language, "page_lost"), LOST)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Case:
     @cached_property
     def task(self) -> str:
         """The newest words that say what to do; answers to questions come after them."""
-        orders = [text for text in self.talk.messages if _mentions(text, "orders") or "?" in text]
+        orders = [text for text in self.talk.messages if _tells_to(text, "orders") or "?" in text]
         return orders[-1] if orders else self.talk.messages[0] if self.talk.messages else ""
 
     @cached_property
@@ -69,7 +69,7 @@ class _Case:
 
     @cached_property
     def asks(self) -> bool:
-        return "?" in self.task and not _mentions(self.task, "orders")
+        return "?" in self.task and not _tells_to(self.task, "orders")
 
     @cached_property
     def steps(self) -> tuple[tuple[ToolCall, Mapping[str, Any]], ...]:
@@ -137,7 +137,7 @@ def _choose_item(case: _Case) -> OfflineProposal | None:
     if best:
         return _click(case, best)
     call, result = case.steps[-1]
-    if _mentions(case.task, "uses") and _says(case.task, str(call.arguments.get("name", ""))):
+    if _tells_to(case.task, "uses") and _says(case.task, str(call.arguments.get("name", ""))):
         return _finish(case, str(result.get("happened", "")))  # to open it was all that was asked for
     return _act(case, "press", {"key": "Escape"}, "Escape") if items else None
 
@@ -168,7 +168,7 @@ def _report_outcome(case: _Case) -> OfflineProposal | None:
 
 def _use_named_element(case: _Case) -> OfflineProposal | None:
     """The thing that the user told to use, by its name."""
-    if not _mentions(case.task, "uses"):
+    if not _tells_to(case.task, "uses"):
         return None
     wanted = keys_of(case.task)
     things = [one for one in case.screen.elements if one.role in _CLICKED | _TOGGLED and not one.disabled]
@@ -254,29 +254,25 @@ def _click(case: _Case, element: ElementLine) -> OfflineProposal:
 def _act(case: _Case, tool: str, arguments: dict[str, str], name: str, *, destructive: bool = False) -> OfflineProposal:
     failed = bool(case.steps) and case.steps[-1][1].get("success") is False
     confidence = CLEAR - 1 if failed else CLEAR if destructive else SURE
-    return OfflineProposal(_say(case, "next", name=name), confidence, tool, dict(arguments), (), destructive)
+    return OfflineProposal(
+        say(case.request.language, "page_next", name=name), confidence, tool, dict(arguments), (), destructive
+    )
 
 
 def _finish(case: _Case, *said: str) -> OfflineProposal:
     told = " ".join(part.strip() for part in said if part.strip())
-    text = _say(case, "done", told=told) if told else _say(case, "over")
+    text = say(case.request.language, "page_done", told=told) if told else say(case.request.language, "page_over")
     return OfflineProposal(text, SURE if told else WEAK, "done", {"answer": text})
 
 
-def _say(case: _Case, key: str, **values: str) -> str:
-    return str(_file("driving")["sentences"][case.request.language][key]).format_map(values)
-
-
-def _mentions(text: str, kind: str) -> bool:
-    lists = _file("driving")[kind]
-    words = [*read(text).text.casefold().split()]
-    bare = [word.strip(".,:;!?\"'“”«»()") for word in words]
-    return any(word.startswith(tuple(lists.get(script(text), lists["en"]))) for word in bare)
+def _tells_to(text: str, kind: str) -> bool:
+    """An order of this kind, in the language of the text: the names of things on a page may be in another."""
+    return mentions(text, kind, lexicons_of(text))
 
 
 def _widen_keys(keys: frozenset[str], text: str) -> frozenset[str]:
     """With what pages call the same: who adds looks for "New", who removes for "Delete"."""
-    families: Iterable[list[str]] = _file("driving")["families"]
+    families: Iterable[list[str]] = (family for lists in lexicons() for family in lists.pages["families"])
     words = {word.strip(".,:;!?") for word in fold_letters(text).split()}
     more = [word for family in families if words & set(family) for word in family]
     return keys | keys_of(" ".join(more)) if more else keys

@@ -1,7 +1,4 @@
-"""What a request is after: ModelRequest -> `Task`, with the page, the conversation, documents and results read.
-
-The words it goes by, in three languages, are in `words/reasoning.yaml`.
-"""
+"""What a request is after: ModelRequest -> `Task`, with the page, the conversation, documents and results read."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from circumspect.demo.offline.given_values import UserMessages
-from circumspect.demo.offline.lexicon import _file, concepts, fold_letters, read, script, stem
+from circumspect.demo.offline.lexicon import concepts, fold_letters, lexicons, mentions, read, stem
 from circumspect.demo.offline.page_view import Screen, keys_of, screen_of
 from circumspect.demo.offline.slot_values import values
 from circumspect.values import ModelRequest
@@ -58,7 +55,8 @@ class ReasoningTask:
 
     @cached_property
     def wish_text(self) -> str:
-        spare = {*_words("measures"), *_words("screen_verbs")}
+        listed = (lists.pages[kind] for lists in lexicons() for kind in ("measures", "screen_verbs"))
+        spare = {fold_letters(word.rstrip("*")) for words in listed for word in words}
         utterance = read(_without_values(self.text))
         return " ".join(utterance.text[one.start : one.end] for one in utterance.tokens if one.text not in spare)
 
@@ -104,11 +102,6 @@ class ReasoningTask:
         return next((block.text for block in self.request.blocks if block.key == key), "")
 
 
-def say(task: ReasoningTask, key: str, **values: str) -> str:
-    sentences = _file("reasoning")["sentences"]
-    return str(sentences[task.request.language][key]).format_map(values)
-
-
 def _is_wish(text: str) -> bool:
     utterance = read(text)
     known = concepts()
@@ -130,19 +123,3 @@ def _without_values(text: str) -> str:
 def _sentences(text: str) -> tuple[str, ...]:
     lines = "\n".join(line.removeprefix(">").strip() for line in text.splitlines())
     return tuple(one.strip() for one in _SENTENCE.split(lines) if one.strip() and not one.startswith("("))
-
-
-def _words(kind: str) -> tuple[str, ...]:
-    return tuple(fold_letters(word) for listed in _file("reasoning")[kind].values() for word in listed)
-
-
-def mentions(text: str, kind: str) -> bool:
-    """English words whole, Hebrew ones with prefixes, Russian ones with any ending."""
-    said = f" {' '.join(one.text for one in read(text).tokens)} "
-    for language, listed in _file("reasoning")[kind].items():
-        for word in map(fold_letters, listed):
-            if script(word) == language and (f" {word} " in said or (language == "ru" and f" {word}" in said)):
-                return True
-            if language == "he" and any(f" {prefix}{word} " in said for prefix in "והש"):
-                return True
-    return False

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import read, say, script
+from circumspect.demo.offline.lexicon import is_written_in, read, say
 from circumspect.demo.offline.request_view import RequestContents
 from circumspect.demo.offline.result_words import make_quotable
 
@@ -35,4 +35,4 @@ def sentences_of(text: str) -> Sentences:
 
 def quote_text(text: str, seen: RequestContents) -> str:
     plain = make_quotable(text)
-    return say(seen.language, "quote" if script(plain) == seen.language else "quote_foreign", quote=plain)
+    return say(seen.language, "quote" if is_written_in(plain, seen.language) else "quote_foreign", quote=plain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from circumspect.demo.offline.lexicon import say, script, words
+from circumspect.demo.offline.lexicon import is_written_in, say, words
 from circumspect.demo.offline.request_view import OfferedTool, pieces
 from circumspect.demo.offline.tool_names import describe_completion, name_words
 from circumspect.values import Json, Language
@@ -54,7 +54,7 @@ def _of_fields(result: Mapping[str, Json], tool: OfferedTool, language: Language
         told = problem if isinstance(problem, str) else next((result[key] for key in _TEXTS if result.get(key)), "")
         return _report_failure(str(told or ""), language)
     said = next((value for key in _TEXTS if isinstance(value := result.get(key), str) and value), "")
-    if said and script(said) == language:
+    if said and is_written_in(said, language):
         return make_quotable(said)
     facts = _fields(result, language)
     if not facts:
@@ -64,7 +64,7 @@ def _of_fields(result: Mapping[str, Json], tool: OfferedTool, language: Language
 
 def _report_text(text: str, tool: OfferedTool, language: Language) -> str:
     plain = make_quotable(text)
-    if script(plain) == language:
+    if is_written_in(plain, language):
         return plain
     quote = say(language, "quote_foreign", quote=plain)
     return quote if tool.is_read else f"{describe_completion(tool, language)} {quote}"

@@ -65,7 +65,7 @@ def choices(schema: JsonObject) -> tuple[Json, ...]:
 
 
 def aliases(param: Param) -> Mapping[str, str]:
-    """Choices by other names, where the description gives them: "knife sharpening (заточка ножей); …"."""
+    """Choices by other names, where the description gives them: "sharpen (in another language); …"."""
     described = str(param.schema.get("description") or "")
     found = {}
     for choice in choices(param.schema):

@@ -12,8 +12,7 @@ from datetime import date
 from functools import cache
 
 from circumspect.demo.offline.date_words import MessageSpan, Moments, moments
-from circumspect.demo.offline.lexicon import ParsedText, concepts, fold_letters, is_stop, words
-from circumspect.values import LANGUAGES
+from circumspect.demo.offline.lexicon import ParsedText, concepts, either, fold_letters, is_stop, lexicons
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://\S+")
@@ -153,12 +152,12 @@ def _about(utterance: ParsedText, at: int, step: int, start: int) -> tuple[froze
 
 @cache
 def _currencies() -> dict[str, str]:
-    return {word: code for language in LANGUAGES for word, code in words(language).currencies.items()}
+    return {word: code for lists in lexicons() for word, code in lists.currencies.items()}
 
 
 @cache
 def _money() -> re.Pattern[str]:
-    word = "|".join(re.escape(each) for each in sorted(_currencies(), key=lambda each: (-len(each), each)))
+    word = either(_currencies())
     number = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
     return re.compile(
         rf"(?P<sign>[$€£₪₽])\s?(?P<before>{number})"

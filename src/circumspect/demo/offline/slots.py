@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from circumspect.demo.offline.free_text import address_in, choice_in, keys_in, person_in, reason_in, wares_in
-from circumspect.demo.offline.lexicon import ParsedText, read, words
+from circumspect.demo.offline.lexicon import ParsedText, lexicons, read
 from circumspect.demo.offline.request_view import OfferedTool, Param
 from circumspect.demo.offline.slot_kinds import WORDS, ParameterKind, kind_of, missing, subject, types_of
 from circumspect.demo.offline.slot_values import Code, MessageValues
-from circumspect.values import LANGUAGES, Json
+from circumspect.values import Json
 
 _MONEY_VERBS = frozenset(("amount", "refund", "pay", "price", "transfer", "payment", "balance"))
 _ID_DIGITS = 4
@@ -219,10 +219,10 @@ class _Filling:
         """ "a table for two"."""
         for param in self.find_open_params("quantity"):
             for token in self.heard.utterance.tokens:
-                for language in LANGUAGES:
-                    if token.text in words(language).numbers:
-                        self.give(param, str(words(language).numbers[token.text]))
-                        return
+                number = next((lists.numbers[token.text] for lists in lexicons() if token.text in lists.numbers), None)
+                if number is not None:
+                    self.give(param, str(number))
+                    return
 
     def fill_free_words(self) -> None:
         said = self.heard

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from circumspect.demo.offline.lexicon import concepts, say, script, words
+from circumspect.demo.offline.lexicon import concepts, is_written_in, say, words
 from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
 from circumspect.demo.offline.slot_kinds import aliases, choices, kind_of
 from circumspect.values import Language
@@ -39,7 +39,7 @@ def _tool_words(name: str, action: str | None, objects: tuple[str, ...], descrip
         attribute = " ".join(form[1] for form in front)
         return f"{verb} {say(language, 'compound', of=attribute, head=head[1], object=head[0])}"
     first = description.split(". ")[0].strip().rstrip(".")
-    if first and script(first) == language and len(first) <= _LONGEST:
+    if first and is_written_in(first, language) and len(first) <= _LONGEST:
         return first[0].lower() + first[1:]
     return " ".join(pieces(name))
 
@@ -67,7 +67,7 @@ def label(param: Param, language: Language) -> str:
         return composed
     for key in ("title", "description"):
         text = str(param.schema.get(key) or "").split(". ")[0].rstrip(".")
-        if language != "en" and text and script(text) == language and len(text) <= _LONGEST:
+        if language != "en" and text and is_written_in(text, language) and len(text) <= _LONGEST:
             return text
     return " ".join(pieces(param.name))
 
@@ -84,7 +84,7 @@ def label_with_choices(param: Param, named: str, language: Language) -> str:
 def name_choice(choice: str, known: Mapping[str, str], language: Language) -> str:
     """A choice as people say it in their language, if the tool tells."""
     alias = known.get(choice, "")
-    return alias if alias and script(alias) == language else choice
+    return alias if alias and is_written_in(alias, language) else choice
 
 
 @lru_cache(maxsize=2048)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from babel import Locale
 from babel.dates import format_date, format_datetime, format_timedelta
 from babel.numbers import format_currency, format_decimal, format_percent
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 COOKIE = "circumspect_language"
-NAMES: dict[Language, str] = {"en": "English", "he": "עברית", "ru": "Русский"}
+NAMES: dict[Language, str] = {one: str(Locale(one).get_display_name(one)).capitalize() for one in LANGUAGES}
+"""Each language by its own name."""
 FluentValue = str | int | float
 
 
