@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.business import radicale_server
+from tests.patience import PATIENCE
 
 from circumspect.business import BusinessConfig, CalDav, business_tools
 from circumspect.tools.toolset import Toolset
@@ -60,8 +61,9 @@ def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def calendar_url(radicale: str) -> str:
     """The calendar, emptied."""
     auth = (radicale_server.USER, radicale_server.PASSWORD)
-    httpx2.request("DELETE", radicale, auth=auth).raise_for_status()
-    httpx2.request("MKCALENDAR", radicale, content=radicale_server.MAKE_CALENDAR, auth=auth).raise_for_status()
+    with httpx2.Client(auth=auth, timeout=PATIENCE) as client:
+        client.request("DELETE", radicale).raise_for_status()
+        client.request("MKCALENDAR", radicale, content=radicale_server.MAKE_CALENDAR).raise_for_status()
     return radicale
 
 
@@ -93,7 +95,9 @@ def add_event(url: str, uid: str, lines: str) -> None:
         "END:VEVENT\r\nEND:VCALENDAR\r\n"
     )
     auth = (radicale_server.USER, radicale_server.PASSWORD)
-    httpx2.put(f"{url}{uid}.ics", content=body, auth=auth, headers={"content-type": "text/calendar"}).raise_for_status()
+    headers = {"content-type": "text/calendar"}
+    put = httpx2.put(f"{url}{uid}.ics", content=body, auth=auth, headers=headers, timeout=PATIENCE)
+    put.raise_for_status()
 
 
 @pytest.fixture(params=["embedded", "caldav"])

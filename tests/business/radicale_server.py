@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+from tests.patience import PATIENCE, wait_until
 
 USER, PASSWORD = "office", "correct horse"
 MAKE_CALENDAR = """<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop>
@@ -36,20 +36,18 @@ def running(folder: Path) -> Iterator[str]:
     try:
         _wait(port, process)
         url = f"http://127.0.0.1:{port}/{USER}/calendar/"
-        made = httpx2.request("MKCALENDAR", url, content=MAKE_CALENDAR, auth=(USER, PASSWORD), timeout=20)
+        made = httpx2.request("MKCALENDAR", url, content=MAKE_CALENDAR, auth=(USER, PASSWORD), timeout=PATIENCE)
         made.raise_for_status()
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(400):
-        if process.poll() is not None:
-            raise RuntimeError(f"radicale ended with {process.returncode}")
+    def listens() -> bool:
+        assert process.poll() is None, f"radicale ended with {process.returncode}"
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise RuntimeError("radicale did not start")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(listens, pause=0.05)

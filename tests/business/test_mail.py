@@ -17,6 +17,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 from tests.business.conftest import MONDAY
+from tests.patience import PATIENCE
 
 from circumspect.business import Smtp
 from circumspect.business.mail import MailSender, compose
@@ -56,7 +57,7 @@ def smtp(inbox: Inbox) -> Iterator[Smtp]:
         port = free.getsockname()[1]
     controller = Controller(inbox, hostname="127.0.0.1", port=port)
     controller.start()
-    yield Smtp("127.0.0.1", port, security="none", timeout=5)
+    yield Smtp("127.0.0.1", port, security="none", timeout=PATIENCE)
     controller.stop()
 
 
@@ -212,7 +213,7 @@ async def breaking(after: bytes, *, silent: bool = False) -> AsyncIterator[Smtp]
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield Smtp("127.0.0.1", server.sockets[0].getsockname()[1], security="none", timeout=0.5)
+        yield Smtp("127.0.0.1", server.sockets[0].getsockname()[1], security="none", timeout=2)
     finally:
         server.close()
         for task in serving:
@@ -267,7 +268,7 @@ def locked(inbox: Inbox, certificate: Path) -> Iterator[Smtp]:
         auth_required=True, authenticator=check,
     )  # fmt: skip
     controller.start()
-    yield Smtp("127.0.0.1", port, "office", "correct horse", timeout=5, ca_file=certificate / "cert.pem")
+    yield Smtp("127.0.0.1", port, "office", "correct horse", timeout=PATIENCE, ca_file=certificate / "cert.pem")
     controller.stop()
 
 

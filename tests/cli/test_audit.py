@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.patience import PATIENCE
 
 CALL = {"function": {"name": "cancel_order", "arguments": '{"order_id": "A1"}'}}
 TALK = {"id": "c1", "messages": [{"role": "user", "content": "café"}, {"role": "assistant", "tool_calls": [CALL]}]}
@@ -36,7 +37,7 @@ def test_a_talk_without_calls_is_a_pass(run: Run, talk: Path) -> None:
 def test_a_pipe_can_be_read_and_cannot_be_divided(run: Run, talk: Path) -> None:
     for options, code in (("--fail-on", "ask"), 1), (("--jobs", "2"), 2):
         command = f"cat talk.jsonl | {sys.executable} -m circumspect audit /dev/stdin {' '.join(options)}"
-        done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", timeout=40)
+        done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", timeout=PATIENCE)
         assert done.returncode == code, done.stderr
     assert "A pipe is read once" in done.stderr
 

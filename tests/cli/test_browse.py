@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from examples.clinic.serving import serve
+from tests.patience import PATIENCE
 
 from circumspect.errors import ConfigError
 from circumspect.web.browser.chromium import find_chromium
@@ -37,7 +38,7 @@ def test_a_task_goes_through_a_pipe_and_leaves_a_record(tmp_path: Path) -> None:
     with serve(sign_in=False) as clinic:
         ran = subprocess.run(
             [*COMMAND, clinic.url, "Add patient Jaswanth", "--documents", MANUAL, "--record", "run", "--json"],
-            input=answers.encode(), cwd=tmp_path, capture_output=True, timeout=120, check=False,
+            input=answers.encode(), cwd=tmp_path, capture_output=True, timeout=2 * PATIENCE, check=False,
         )  # fmt: skip
     assert ran.returncode == 0, ran.stderr.decode()
     steps = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -49,7 +50,11 @@ def test_a_task_goes_through_a_pipe_and_leaves_a_record(tmp_path: Path) -> None:
 
 def test_an_address_that_does_not_answer_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [*COMMAND, "http://127.0.0.1:9/", "Look around"], cwd=tmp_path, capture_output=True, timeout=120, check=False
+        [*COMMAND, "http://127.0.0.1:9/", "Look around"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=2 * PATIENCE,
+        check=False,
     )
     assert ran.returncode == 2
     assert b"Traceback" not in ran.stderr
@@ -66,7 +71,7 @@ def test_ctrl_c_at_a_question_ends_it_at_once_and_the_record_stays(tmp_path: Pat
                 [*COMMAND, clinic.url, "Add patient Jaswanth", "--documents", MANUAL, "--record", "run"],
             )
         said, asked_at = b"", 0.0
-        until = time.monotonic() + 100
+        until = time.monotonic() + 2 * PATIENCE
         while time.monotonic() < until:
             if select.select([terminal], [], [], 0.2)[0]:
                 try:

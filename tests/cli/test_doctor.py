@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.knowledge.embeddings import Answers, embeddings
+from tests.patience import PATIENCE
 from tests.stores import postgres_server
 
 from circumspect.cli import doctor_checks
@@ -229,10 +230,9 @@ async def test_a_redis_that_answers_is_fine(tmp_path_factory):
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        for _ in range(500):
-            if (folder / "s").exists():
-                break
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE):
+            while not (folder / "s").exists():
+                await asyncio.sleep(0.01)
         assert (await found("redis", redis=f"unix://{folder / 's'}")).state == "ok"
     finally:
         process.kill()
@@ -261,7 +261,7 @@ def mail_server(*answers: bytes):
     try:
         yield listening.getsockname()[1], heard
     finally:
-        thread.join(5)
+        thread.join(PATIENCE)
         listening.close()
 
 

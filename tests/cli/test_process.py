@@ -17,8 +17,7 @@ import termios
 import time
 
 import pytest
-
-PATIENCE = 40
+from tests.patience import PATIENCE
 
 
 def test_help_loads_nothing_that_is_slow_to_import(folder):

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.docs.pages import Block, blocks, commands, fits
+from tests.patience import PATIENCE
 
 DATABASE = ".circumspect/circumspect.db"
 
@@ -106,7 +107,7 @@ def _here(command: str) -> tuple[int, str]:
 
 def _shell(command: str) -> tuple[int, str]:
     done = subprocess.run(
-        command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=60
+        command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=PATIENCE
     )
     return done.returncode, done.stdout
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from tests.docs import run_page
 from tests.docs.pages import PAGES, ROOT, blocks, commands, fits
+from tests.patience import ENDURANCE, PATIENCE
 
+pytestmark = pytest.mark.timeout(ENDURANCE + PATIENCE)  # the first of them runs all pages
 RUNNING = [page for page in PAGES if any(one.kind in ("python", "console") and one.runs for one in blocks(page))]
 
 
@@ -31,7 +33,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("pages")
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.run_page", str(folder), *map(str, RUNNING)],
-        capture_output=True, encoding="utf-8", cwd=ROOT, env=surroundings(), timeout=110,
+        capture_output=True, encoding="utf-8", cwd=ROOT, env=surroundings(), timeout=ENDURANCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.models.provider_server import ProviderServer
 from tests.models.wire_formats import Answer
+from tests.patience import PATIENCE
 
 from circumspect.models import says
 
@@ -79,7 +80,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subproc
     def run(name: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-W", "error", str(EXAMPLES / name)],
-            capture_output=True, encoding="utf-8", timeout=100, cwd=folders[name],
+            capture_output=True, encoding="utf-8", timeout=2 * PATIENCE, cwd=folders[name],
             env=surroundings | {"PYTHONUTF8": "1"},
         )  # fmt: skip
 

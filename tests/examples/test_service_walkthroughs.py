@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from tests.patience import PATIENCE
 
 from circumspect.cli import cli
 from circumspect.cli.debug import show
@@ -324,7 +325,7 @@ def test_they_run_as_programs_too(tmp_path):
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(SERVICE / "pricing.py")],
-        capture_output=True, encoding="utf-8", timeout=100, cwd=tmp_path, env=surroundings | {"PYTHONUTF8": "1"},
+        capture_output=True, encoding="utf-8", timeout=2 * PATIENCE, cwd=tmp_path, env=surroundings | {"PYTHONUTF8": "1"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "New students pay ₪120 once. [1]" in done.stdout

@@ -20,6 +20,8 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -42,7 +44,7 @@ class Nursery:
 
     def run(self, *arguments: str, log: Path, **environment: str) -> str:
         pid = self.start(*arguments, log=log, **environment)
-        code = self.ended(pid, 60)
+        code = self.ended(pid, PATIENCE)
         text = log.read_text("utf-8")
         assert code == 0, f"circumspect {' '.join(arguments)}: {code}\n{text}"
         return text
@@ -51,7 +53,7 @@ class Nursery:
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(PATIENCE)
         self._process.stdout.close()
 
     def _asked(self, **command: Any) -> Any:

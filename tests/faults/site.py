@@ -25,12 +25,12 @@ import httpx
 import yaml
 from tests.faults.nursery import Nursery
 from tests.faults.tools import FOLDER, effects
+from tests.patience import PATIENCE, wait_until
 
 from circumspect.stores import SqlStore
 from circumspect.values import ConversationId, TenantId
 
 RECOVERIES = ("keyed", "lookup", "blind")
-PATIENCE = 40.0
 AGAIN = (409, 429, 503)
 _LISTENS = re.compile(r"listens on (http://\S+)")
 
@@ -136,11 +136,13 @@ class Site:
         log = self.folder / f"worker-{self.started}.log"
         log.touch()
         pid = self.nursery.start("serve", "--port", "0", log=log, **{**self.environment, **environment})
-        until = time.monotonic() + 30
-        while not (found := _LISTENS.search(log.read_text("utf-8"))):
+
+        def listens() -> re.Match[str] | None:
             assert self.nursery.ended(pid, 0) is None, log.read_text("utf-8")
-            assert time.monotonic() < until, log.read_text("utf-8")
-            time.sleep(0.005)
+            return _LISTENS.search(log.read_text("utf-8"))
+
+        found = wait_until(listens, pause=0.005, problem=lambda: log.read_text("utf-8"))
+        assert found
         worker = Worker(pid, found[1], log)
         self.workers.append(worker)
         return worker
@@ -149,7 +151,7 @@ class Site:
         if worker in self.workers:
             self.workers.remove(worker)
         os.kill(worker.pid, number)
-        return self.nursery.ended(worker.pid, 30)
+        return self.nursery.ended(worker.pid, PATIENCE)
 
     def died(self, worker: Worker, seconds: float = 5.0) -> bool:
         """Did it, by its own hand?"""
@@ -177,10 +179,7 @@ class Site:
         (self.folder / f"hold-{where}").touch()
 
     def wait_inside(self) -> None:
-        until = time.monotonic() + 30
-        while not (self.folder / "inside").exists():
-            assert time.monotonic() < until, "nobody came in"
-            time.sleep(0.005)
+        wait_until((self.folder / "inside").exists, pause=0.005)
 
     def let_go(self) -> None:
         (self.folder / "inside").unlink()

@@ -6,8 +6,6 @@ import pytest
 from tests.faults.killing import LEASES, Kills, asked_and_said_yes, killed_everywhere
 from tests.faults.site import RECOVERIES, Site
 
-pytestmark = pytest.mark.timeout(300)  # a busy machine takes a minute to import everything once
-
 
 def died_around(kills: Kills, *writes: str) -> bool:
     return all(

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,10 +16,9 @@ import pytest
 from tests.faults.killing import LEASES, asked_and_said_yes
 from tests.faults.model import TROUBLES, Model
 from tests.faults.site import RECOVERIES, Said, Site
+from tests.patience import PATIENCE, wait_until
 from tests.server.house import Running
 from tests.stores.postgres_server import Server
-
-pytestmark = pytest.mark.timeout(300)  # a busy machine takes a minute to import everything once
 
 Opening = Callable[..., Site]
 
@@ -172,10 +170,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Calla
         [program, "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(path.parent)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    until = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < until, "redis-server did not start"
-        time.sleep(0.01)
+    wait_until(path.exists)
 
     def kill() -> None:
         process.kill()
@@ -256,14 +251,14 @@ def test_whatever_the_model_does_everybody_is_answered_and_nothing_runs(open_sit
 def test_a_model_that_hangs_for_one_tenant_holds_up_nobody_elses_page(open_site: Opening) -> None:
     model = Model()
     with Running(model, drain=1) as running:
-        site = open_site(model=f"openai:m@{running.url}/v1", CIRCUMSPECT_MODEL_SECONDS="5")
+        site = open_site(model=f"openai:m@{running.url}/v1", CIRCUMSPECT_MODEL_SECONDS=str(PATIENCE))
         site.start()
         model.trouble = "hangs"
         waiting = []
         for number in range(6):
             site.converse("keyed", f"c{number}")
             waiting.append(site.begun(Said("keyed", f"c{number}", "hello", f"k{number}"), site.workers[-1]))
-        assert site.http.get(f"{site.workers[-1].url}/readyz", timeout=4).status_code == 200
+        assert site.http.get(f"{site.workers[-1].url}/readyz", timeout=PATIENCE / 2).status_code == 200
         site.converse("blind", "other")
         model.trouble = ""
         for one in waiting:
@@ -310,9 +305,7 @@ def test_a_clock_that_goes_back_after_a_worker_died_leaves_its_conversation_open
     site.kill(site.workers[-1])
     assert answer.result() is None
     site.move_clock(LEASES - 3600)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(site.http, "timeout", 5)
-        again = site.send(said[1], site.start())
+    again = site.send(said[1], site.start())
     assert again is not None
     assert again.status_code == 200
 

@@ -9,8 +9,6 @@ import pytest
 from tests.faults.site import Site
 from tests.faults.torture import options, tortured
 
-pytestmark = pytest.mark.timeout(300)  # a busy machine takes a minute to import everything once
-
 
 @pytest.mark.slow
 def test_a_crowd_over_two_workers_that_keep_dying_loses_nothing(open_site: Callable[..., Site]) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 from tests.faults.site import AGAIN, RECOVERIES, Findings, Said, Site, Worker
+from tests.patience import PATIENCE
 
 LEASE = 3.0
 """For conversations and, with as much again, for calls."""
-PATIENCE = 60.0
 Restart = Callable[[], None] | None
 
 
@@ -115,7 +115,7 @@ async def _tortured(
     site: Site, conversations: int, seconds: float, seed: int, restart: Restart
 ) -> tuple[Torture, list[Any]]:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=conversations)
-    async with httpx.AsyncClient(timeout=15, trust_env=False, limits=limits) as client:
+    async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False, limits=limits) as client:
         began = time.monotonic()
         crowd = Crowd(site, client, began + seconds, seed, restart)
         killing = asyncio.create_task(crowd.killer())

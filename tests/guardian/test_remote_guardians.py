@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.guardian.guardian_server import GuardianServer, guard, moderated
+from tests.patience import PATIENCE
 
 from circumspect.errors import ConfigError, ModelError
 from circumspect.guardian import GuardianUnavailable, Together, open_guardian
@@ -25,7 +26,11 @@ async def server() -> AsyncIterator[GuardianServer]:
 
 
 def remote(server: GuardianServer, **settings: Any) -> Remote:
-    return Remote(server.url, "guard-1", **({"api_key": "sk-1", "first_wait": 0.0, "try_timeout": 2.0} | settings))
+    return Remote(
+        server.url,
+        "guard-1",
+        **({"api_key": "sk-1", "first_wait": 0.0, "timeout": PATIENCE, "try_timeout": PATIENCE} | settings),
+    )
 
 
 @pytest.fixture(params=[LlamaGuard, Moderation])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.trying import SHOP, Home, at_home, incoming
+from tests.patience import PATIENCE
 
 from circumspect.clock import FixedClock, RandomIds, SystemClock
 from circumspect.errors import ModelRefused
@@ -244,5 +245,5 @@ async def test_a_conversation_that_is_gone_gets_no_shadow(talk, waiting):
     await store.tx(privacy.forget, SHOP, first.incoming.conversation)
     assert await store.tx(shadows.list_shadows, None, None, 10) == []
     waiting.offer(experiment, second, talk.home.setup)
-    await asyncio.wait_for(waiting.idle(), 30)
+    await asyncio.wait_for(waiting.idle(), PATIENCE)
     assert await store.tx(shadows.list_shadows, None, None, 10) == []

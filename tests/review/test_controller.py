@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 from tests.review.conftest import IN_TIME, POLICY, RULE, call, case, document, finish, reply
 
 from circumspect.errors import ModelGarbled, ModelRefused, ModelUnavailable
@@ -73,7 +74,7 @@ async def test_parallel_searches_run_at_the_same_time(shelf: Shelf) -> None:
         async def complete(self, request: ModelRequest) -> ModelReply:
             if request.purpose == "evaluate":
                 return next(drafts)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 await together.wait()
             return ModelReply('{"sections": ["1.1.1"]}', ModelUsage("scripted", 10, 2))
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.review.conftest import CASE, IN_TIME, POLICY, finish, reply
 
 from circumspect.clock import RandomIds, SystemClock
@@ -43,7 +44,7 @@ async def sent(store: SqlStore, id_: str = "e1") -> None:
 
 
 async def state(store: SqlStore, wanted: str | None, id_: str = "e1") -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = await store.tx(reviews.get, frozenset({"t"}), id_)
             if (found.state if found else None) == wanted:
@@ -88,7 +89,7 @@ async def test_what_is_broken_off_is_given_back_and_taken_up_from_where_it_was(s
     first = running(store)
     first.start("t", "e1", Stalling())
     await reached.wait()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not await store.tx(reviews.get_decided_criteria, "t", "e1"):
             await asyncio.sleep(0.01)
     await first.close()

@@ -22,6 +22,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
+from tests.patience import PATIENCE, wait_until
 
 from circumspect.server import credentials
 from circumspect.server.stores import access
@@ -56,11 +57,8 @@ class Fortress:
             cwd=self.folder, env={**self.environment, "PYTHONPATH": str(ROOT)}, stdout=self._out, stderr=self._log,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        until = time.monotonic() + 60
-        while not (found := _LISTENS.search(self.said())):
-            assert self.process.poll() is None, self.log()
-            assert time.monotonic() < until, self.log()
-            time.sleep(0.02)
+        found = wait_until(self._listens, problem=self.log)
+        assert found
         self.url = found[1]
         self.address = (urlsplit(self.url).hostname or "", urlsplit(self.url).port or 0)
         self.token = (self.folder / "demo.key").read_text().strip()
@@ -78,12 +76,16 @@ class Fortress:
             client.close()
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self._log.close()
         self._out.close()
+
+    def _listens(self) -> re.Match[str] | None:
+        assert self.process.poll() is None, self.log()
+        return _LISTENS.search(self.said())
 
     async def _let_in(self, name: str, role: Any) -> None:
         store = await SqlStore.open(self.database)
@@ -93,7 +95,7 @@ class Fortress:
 
     def client(self, token: str = "", **headers: str) -> httpx.Client:
         told = ({"Authorization": f"Bearer {token}"} if token else {}) | headers
-        return httpx.Client(base_url=self.url, headers=told, timeout=60, trust_env=False)
+        return httpx.Client(base_url=self.url, headers=told, timeout=PATIENCE, trust_env=False)
 
     def said(self) -> str:
         return (self.folder / "stdout.log").read_text("utf-8", "replace")
@@ -105,17 +107,18 @@ class Fortress:
         """The log as what it claims to be: one JSON object a line."""
         return [json.loads(line) for line in self.log().splitlines()]
 
-    def connect(self, seconds: float = 10) -> socket.socket:
-        return socket.create_connection(self.address, timeout=seconds)
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, timeout=PATIENCE)
 
-    def raw(self, request: bytes, seconds: float = 5) -> bytes:
-        """Everything that comes back until the server closes, or says nothing more for a while."""
-        with self.connect(seconds) as connection:
+    def raw(self, request: bytes) -> bytes:
+        """Everything that comes back until the server closes, or, having answered, says nothing more for a while."""
+        with self.connect() as connection:
             answer = b""
             try:
                 connection.sendall(request)
                 while piece := connection.recv(65536):
                     answer += piece
+                    connection.settimeout(4)
             except (TimeoutError, ConnectionError):
                 pass
             return answer

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.patience import wait_until
 from tests.security.fortress import ROOT, Fortress
 
 from circumspect.reasons import ReasonCode
@@ -108,10 +109,7 @@ def test_private_addresses_are_never_called_however_they_are_spelled_or_redirect
         applied = {json.loads(line)["tenant"] for line in done.stdout.splitlines() if line.startswith("{")}
         assert {"allowed", "plain"} <= applied, done.stderr
         asyncio.run(_escalated(fortress.database, applied))
-        until = time.monotonic() + 30
-        while not allowed.came:
-            assert time.monotonic() < until, fortress.log()[-2000:]
-            time.sleep(0.05)
+        wait_until(lambda: allowed.came, pause=0.05, problem=lambda: fortress.log()[-2000:])
         time.sleep(3)  # two rounds of the courier: everything that was going to be called has been
         assert forbidden.came == []
         assert set(allowed.came) == {"/hook"}

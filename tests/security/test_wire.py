@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.security.fortress import Fortress
 
 HOST = b"Host: fortress\r\n"
@@ -63,7 +64,7 @@ READ_BY_THE_BOOK = {"two hosts"}
 @pytest.mark.parametrize("name", AMBIGUOUS)
 def test_a_request_that_can_be_read_in_two_ways_carries_no_second_one(fortress: Fortress, name: str) -> None:
     """Either it is refused and the connection ends, or everything is read in the one way that the standard says."""
-    raw = fortress.raw(AMBIGUOUS[name], seconds=2)
+    raw = fortress.raw(AMBIGUOUS[name])
     found = answers(raw)
     assert all(status < 500 or status == 501 for status in found), raw
     if name in READ_BY_THE_BOOK:
@@ -73,7 +74,7 @@ def test_a_request_that_can_be_read_in_two_ways_carries_no_second_one(fortress: 
 
 
 def test_two_honest_requests_on_one_connection_are_both_answered(fortress: Fortress) -> None:
-    assert answers(fortress.raw(SMUGGLED + SMUGGLED, seconds=2)) == [200, 200]
+    assert answers(fortress.raw(SMUGGLED + SMUGGLED)) == [200, 200]
 
 
 # --- size -----------------------------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def test_a_compressed_bomb_is_never_unpacked(fortress: Fortress, coding: str) ->
     assert len(packed) < 1_000_000
     before = memory(fortress)
     headers = (f"Content-Encoding: {coding}".encode(), b"Content-Length: %d" % len(packed))
-    raw = fortress.raw(authorised(fortress, *headers, body=packed), seconds=2)
+    raw = fortress.raw(authorised(fortress, *headers, body=packed))
     assert answers(raw)[0] in (400, 415), raw[:200]
     assert memory(fortress) - before < 30_000
 
@@ -119,13 +120,13 @@ def test_a_compressed_bomb_is_never_unpacked(fortress: Fortress, coding: str) ->
 )
 def test_headers_without_end_are_refused(fortress: Fortress, headers: bytes) -> None:
     before = memory(fortress)
-    raw = fortress.raw(b"GET /v1/models HTTP/1.1\r\n" + HOST + headers + b"\r\n\r\n", seconds=4)
+    raw = fortress.raw(b"GET /v1/models HTTP/1.1\r\n" + HOST + headers + b"\r\n\r\n")
     assert answers(raw) in ([], [400], [414], [431]), raw[:200]
     assert memory(fortress) - before < 30_000
 
 
 def test_a_target_without_end_is_refused(fortress: Fortress) -> None:
-    raw = fortress.raw(b"GET /healthz?" + b"a" * 500_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", seconds=4)
+    raw = fortress.raw(b"GET /healthz?" + b"a" * 500_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n")
     assert answers(raw) in ([], [400], [414], [431]), raw[:200]
 
 
@@ -155,12 +156,12 @@ def test_clients_that_send_a_byte_at_a_time_are_cut_off_and_hold_up_nobody(fortr
             connection.sendall(post(b"Content-Type: application/json", b"Content-Length: 100000"))
         living, began, place = set(everyone), time.monotonic(), 0
         text = b"GET /v1/models HTTP/1.1\r\nX-Slow: " + b"a" * 1000
-        while living and time.monotonic() - began < 60:
-            assert fortress.anyone.get("/healthz", timeout=10).status_code == 200
+        while living and time.monotonic() - began < 2 * PATIENCE:
+            assert fortress.anyone.get("/healthz", timeout=PATIENCE / 2).status_code == 200
             living = {one for one in living if not _closed(one, b"" if one in silent else text[place : place + 1])}
             place += 1
             time.sleep(0.5)
-    assert not living, f"{len(living)} of {len(everyone)} connections are still open after a minute"
+    assert not living, f"{len(living)} of {len(everyone)} connections are still open"
 
 
 def _closed(connection: socket.socket, sent: bytes) -> bool:
@@ -183,7 +184,7 @@ def _closed(connection: socket.socket, sent: bytes) -> bool:
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "TRACK", "DEBUG", "get", "PUT", "BREW"])
 def test_a_method_that_is_not_offered_does_nothing(fortress: Fortress, method: str) -> None:
     request = f"{method} /v1/models HTTP/1.1\r\nX-Echo: to-be-traced\r\n".encode() + HOST + b"Connection: close\r\n\r\n"
-    raw = fortress.raw(request, seconds=3)
+    raw = fortress.raw(request)
     assert answers(raw) in ([400], [401], [404], [405], [501]), raw
     assert b"to-be-traced" not in raw
 
@@ -220,7 +221,7 @@ def test_a_method_cannot_be_changed_by_a_header(fortress: Fortress, header: str)
     ],
 )
 def test_no_spelling_of_a_path_gets_in_without_a_key(fortress: Fortress, target: str) -> None:
-    raw = fortress.raw(f"GET {target} HTTP/1.1\r\n".encode() + HOST + b"Connection: close\r\n\r\n", seconds=3)
+    raw = fortress.raw(f"GET {target} HTTP/1.1\r\n".encode() + HOST + b"Connection: close\r\n\r\n")
     assert answers(raw) in ([400], [401], [404], [405]), raw
     assert b"root:x" not in raw
 
@@ -228,7 +229,6 @@ def test_no_spelling_of_a_path_gets_in_without_a_key(fortress: Fortress, target:
 def test_another_host_in_the_request_is_in_no_answer(fortress: Fortress) -> None:
     for target in ("/v1/conversations/", "/v1/models", "/openapi.json", "/v1/session"):
         raw = fortress.raw(
-            f"GET {target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n\r\n".encode(),
-            seconds=3,
+            f"GET {target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n\r\n".encode()
         )
         assert b"evil.example" not in raw

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.conftest import NOON
+from tests.patience import PATIENCE
 from tests.seed.looking import (
     counted,
     escalations,
@@ -41,7 +42,7 @@ def chats(folder, *lines, tenant="shop", options=("--json",), **environment):
     done = subprocess.run(
         [COMMAND, "chat", "--tenant", tenant, "--model", "offline", "--at", NOON.isoformat(), *options,
          "--database", f"sqlite:///{folder}/circumspect.db"],
-        input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=60, cwd=folder,
+        input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=PATIENCE, cwd=folder,
         env={**os.environ, "PYTHONUTF8": "1", "COLUMNS": "200", **environment},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from tests.patience import PATIENCE, wait_until
 
 from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.server import credentials
@@ -47,11 +48,8 @@ class Running:
 
     def __enter__(self) -> Self:
         self.thread.start()
-        until = time.monotonic() + 30
-        while not self.server.started:
-            assert self.thread.is_alive(), "the server did not start"
-            assert time.monotonic() < until, "the server did not start in time"
-            time.sleep(0.01)
+        wait_until(lambda: self.server.started or not self.thread.is_alive(), pause=0.01)
+        assert self.server.started, "the server did not start"
         return self
 
     def stop(self) -> None:
@@ -59,7 +57,7 @@ class Running:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
-        self.thread.join(60)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive(), "the server did not stop"
 
 
@@ -120,7 +118,7 @@ class House:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             limits = httpx.Limits(max_connections=200)
             self.clients[token] = httpx.Client(
-                base_url=self.url, headers=headers, timeout=60, trust_env=False, verify=False, limits=limits
+                base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False, verify=False, limits=limits
             )
         return self.clients[token]
 

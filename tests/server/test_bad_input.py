@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 from tests.server.house import House, is_a_problem, say
 
 from circumspect.server.problems import HttpProblem
@@ -208,8 +209,7 @@ def test_a_request_keeps_its_id_if_it_is_harmless(house: House) -> None:
 )
 def test_smuggled_and_broken_requests_do_no_harm(house: House, raw: bytes) -> None:
     host, port = house.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
-        connection.settimeout(5)
+    with socket.create_connection((host, int(port)), PATIENCE) as connection:
         try:
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)

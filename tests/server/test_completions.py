@@ -10,6 +10,7 @@ from typing import Any
 
 import openai
 import pytest
+from tests.patience import PATIENCE
 from tests.server.house import House, is_a_problem
 
 NODE_MODULES = Path(__file__).parents[2] / ".venv" / "node" / "node_modules"
@@ -342,7 +343,7 @@ def test_the_node_client_asks_confirms_runs_and_goes_on(house, tmp_path):
         env={"URL": house.url, "KEY": house.token("shop", "chat"), "TOOLS": json.dumps([CANCEL]), "NO_PROXY": "*"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from tests.patience import PATIENCE
 from tests.server.house import THEIRS, House, is_a_problem, say
 
 
@@ -198,7 +199,7 @@ def test_many_conversations_are_answered_at_once(both: House) -> None:
     ready = threading.Barrier(20)
 
     def speak(talk: str) -> Any:
-        ready.wait(30)
+        ready.wait(PATIENCE)
         return say(client, talk, "what are your opening hours?")
 
     with ThreadPoolExecutor(20) as pool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.demo.samples.apply_samples import apply_samples
@@ -80,7 +81,7 @@ async def test_a_model_is_waited_for_as_long_as_the_settings_say(store, settings
     directory = Directory(store, patience, open_vault(settings), clock, RandomIds())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         model = await directory.model(f"openai:slow@http://127.0.0.1:{silent.getsockname()[1]}/v1")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(ModelUnavailable, match="no answer in time"):
                 await model.complete(ModelRequest("draft", "t", "Answer.", (ChatMessage("user", "hi"),)))
         await directory.close()
@@ -262,7 +263,7 @@ def with_desk(life: Path, greeting: str) -> str:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             gc.collect()
             await asyncio.sleep(0.02)

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 from tests.server.house import THEIRS, House, is_a_problem
 
 from circumspect.stores import SqlStore, reviews
@@ -53,7 +54,7 @@ def send(client: httpx.Client, **more: Any) -> dict[str, Any]:
 
 
 def done(client: httpx.Client, id_: str, **query: Any) -> dict[str, Any]:
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while True:
         found = client.get(f"/v1/evaluations/{id_}", params=query)
         assert found.status_code == 200, found.text

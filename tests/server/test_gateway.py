@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+from tests.patience import PATIENCE
 
 from circumspect.cli import cli
 from circumspect.demo.samples.apply_samples import apply_samples
@@ -42,7 +43,7 @@ def gateway(tmp_path: Path, **options) -> Client:
         env={"CIRCUMSPECT_DATABASE": f"sqlite:///{tmp_path}/c.db", "CIRCUMSPECT_SECRET_KEY": SECRET},
         cwd=tmp_path,
     )
-    return Client(command, read_timeout_seconds=60, **options)
+    return Client(command, read_timeout_seconds=PATIENCE, **options)
 
 
 def said(result) -> str:

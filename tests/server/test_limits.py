@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import StreamingResponse
+from tests.patience import PATIENCE
 
 from circumspect.server import request_limits
 from circumspect.server.request_limits import RETRY_SECONDS, BodyLimit, Buckets, Limiter, TooManyRequests
@@ -114,16 +115,16 @@ class RedisServer:
             [program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self._folder)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        for _ in range(500):
-            try:
-                _, writer = await asyncio.open_unix_connection(self.socket)
-            except OSError:
-                await asyncio.sleep(0.01)
-            else:
-                writer.close()
-                await writer.wait_closed()
-                return
-        raise AssertionError("redis-server did not start")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    _, writer = await asyncio.open_unix_connection(self.socket)
+                except OSError:
+                    await asyncio.sleep(0.01)
+                else:
+                    writer.close()
+                    await writer.wait_closed()
+                    return
 
     def kill(self) -> None:
         assert self._process is not None
@@ -205,11 +206,11 @@ async def test_a_redis_that_hangs_holds_one_request_and_not_the_next(redis, hand
     redis.stop()
     assert await limiter.take("shop") == 0
     assert not limiter.is_shared
-    async with asyncio.timeout(0.09):
+    monkeypatch.setattr(request_limits, "REDIS_SECONDS", PATIENCE)
+    async with asyncio.timeout(PATIENCE / 2):  # whoever asked Redis again would wait for twice as long
         assert await limiter.take("shop") == 0
     redis.go_on()
     hand.at += RETRY_SECONDS
-    monkeypatch.setattr(request_limits, "REDIS_SECONDS", 5)
     assert await limiter.take("shop") == 0
     assert limiter.is_shared
     await limiter.close()
@@ -302,7 +303,7 @@ async def exchange(port: int, *pieces: bytes) -> tuple[int, dict[str, str], byte
         pass
     answer = b""
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while chunk := await reader.read(65536):
                 answer += chunk
     except ConnectionError:
@@ -395,14 +396,14 @@ async def test_an_answer_that_has_begun_is_cut_short_and_not_answered_twice():
 
 
 async def test_a_body_that_dribbles_is_ended_and_others_are_served_meanwhile():
-    async with serving(seconds=0.5) as port:
+    async with serving(seconds=2) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(head("/json", "Content-Length: 1000"))
         for _ in range(3):
             writer.write(b"x")
             await writer.drain()
             assert (await exchange(port, head("/raw", sized(b"ab")), b"ab"))[2] == b"2"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             answer = await reader.read()
         writer.close()
         assert answer.startswith(b"HTTP/1.1 408")

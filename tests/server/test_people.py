@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.patience import wait_until
 from tests.server.house import House, is_a_problem, say
 from tests.server.rows import escalation
 
@@ -22,10 +22,7 @@ def four_eyes(both: House) -> House:
     put = both.key().put("/v1/admin/policies", json={"text": FOUR_EYES, "note": "four eyes"})
     assert put.status_code == 200, put.text
     # The policy takes a moment to reach the worker.
-    until = time.monotonic() + 10
-    while "colleague" not in both.key().get("/v1/admin/tools").text:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: "colleague" in both.key().get("/v1/admin/tools").text)
     return both
 
 

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 COMMAND = [sys.executable, "-m", "circumspect", "serve"]
 
@@ -45,7 +45,7 @@ def serving(folder: Path, *options: str, **surroundings: str) -> Iterator[tuple[
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             try:
-                process.wait(20)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
@@ -55,15 +55,12 @@ def serving(folder: Path, *options: str, **surroundings: str) -> Iterator[tuple[
 
 
 def ready(url: str) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        try:
-            if httpx.get(f"{url}/readyz", trust_env=False, verify=False).status_code == 200:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError("it never got ready")
+    def is_ready() -> bool:
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{url}/readyz", trust_env=False, verify=False, timeout=PATIENCE).status_code == 200
+        return False
+
+    wait_until(is_ready, pause=0.1)
 
 
 def test_the_demo_prints_a_line_that_works_and_keeps_its_key(tmp_path: Path) -> None:
@@ -73,10 +70,10 @@ def test_the_demo_prints_a_line_that_works_and_keeps_its_key(tmp_path: Path) -> 
         assert key.read_text().strip() in printed
         assert "offline demo model" in printed
         line = printed[printed.index("  curl") :].split("\n\n")[0]
-        said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=30)
+        said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=PATIENCE)
         assert '"outcome":"asked"' in said.stdout, said
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
         assert out.strip().endswith("Stopped.")
         assert process.returncode == 0
         assert "Traceback" not in err
@@ -89,7 +86,9 @@ def test_a_busy_port_is_one_message(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+        done = subprocess.run(
+            [*COMMAND, "--port", port], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE
+        )
     assert done.returncode == 2
     assert f"Cannot listen on 127.0.0.1:{port}" in done.stderr
     assert "--port" in done.stderr
@@ -109,7 +108,7 @@ def test_a_busy_port_is_one_message(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_one_message_before_anything_starts(tmp_path: Path, options: list[str], words: str) -> None:
     done = subprocess.run(
         [*COMMAND, "--port", "0", *options],
-        capture_output=True, text=True, cwd=tmp_path, timeout=60,
+        capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
@@ -119,7 +118,8 @@ def test_a_wrong_setting_is_one_message_before_anything_starts(tmp_path: Path, o
 def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Path) -> None:
     with serving(tmp_path, "--demo", "--workers", "2") as (process, url, _):
         key = (tmp_path / ".circumspect" / "demo.key").read_text().strip()
-        client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False, verify=False)
+        headers = {"Authorization": f"Bearer {key}"}
+        client = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=False, timeout=PATIENCE)
 
         def workers() -> set[int]:
             found = set()
@@ -135,10 +135,10 @@ def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Pat
                 answer = httpx.post(
                     f"{url}/v1/conversations/demo/messages",
                     json={"content": "what are your opening hours?"},
-                    headers={"Authorization": f"Bearer {key}"},
+                    headers=headers,
                     trust_env=False,
                     verify=False,
-                    timeout=30,
+                    timeout=PATIENCE,
                 )
                 assert answer.status_code == 200, answer.text
 
@@ -153,16 +153,13 @@ def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Pat
         assert len(before) == 2
         victim = min(before)
         os.kill(victim, signal.SIGKILL)
-        end = time.monotonic() + 30
-        while len(workers() - {victim}) < 2:
-            assert time.monotonic() < end, "no new worker came"
-            time.sleep(0.1)
+        wait_until(lambda: len(workers() - {victim}) == 2, pause=0.1)
         ready(url)
         say(6)
         assert counted() == 12
         client.close()
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         assert f"[{victim}] died" in err
         assert "Traceback" not in err

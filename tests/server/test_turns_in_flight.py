@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
+from tests.patience import PATIENCE, wait_until
 from tests.server.house import House, Running, say
 from tests.server.model_server import SlowModel
 
@@ -21,13 +20,6 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[tuple[SlowModel
     with Running(slow) as running:
         yield slow, f"openai:slow@{running.url}/v1"
         slow.open()
-
-
-def until(what: Any) -> None:
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 def test_a_client_that_goes_away_does_not_end_its_turn(model: tuple[SlowModel, str], tmp_path) -> None:
@@ -43,7 +35,7 @@ def test_a_client_that_goes_away_does_not_end_its_turn(model: tuple[SlowModel, s
             headers={"Accept": "text/event-stream", "Idempotency-Key": "k"},
         ) as answer:
             started = next(answer.iter_lines())
-            until(lambda: slow.asked == 1)
+            wait_until(lambda: slow.asked == 1)
         assert started == "event: started"
         slow.open()
         again = say(client, talk, "hello", **{"Idempotency-Key": "k"})
@@ -56,7 +48,7 @@ def test_a_client_that_goes_away_does_not_end_its_turn(model: tuple[SlowModel, s
 def test_a_server_that_stops_finishes_turns_in_flight(model: tuple[SlowModel, str], tmp_path) -> None:
     slow, name = model
     answers: list[httpx.Response] = []
-    with House(f"sqlite:///{tmp_path}/h.db", model=name, drain_seconds=20) as house:
+    with House(f"sqlite:///{tmp_path}/h.db", model=name, drain_seconds=PATIENCE) as house:
         client = house.key()
         talk, other = house.conversation(client), house.conversation(client)
         slow.close()
@@ -72,13 +64,13 @@ def test_a_server_that_stops_finishes_turns_in_flight(model: tuple[SlowModel, st
         ]
         for thread in threads:
             thread.start()
-        until(lambda: slow.asked == 2)
+        wait_until(lambda: slow.asked == 2)
         house.running.stop()
-        until(lambda: not is_listening(house.url))
+        wait_until(lambda: not is_listening(house.url))
         slow.open()
         for thread in threads:
-            thread.join(20)
-        house.running.thread.join(20)
+            thread.join(PATIENCE)
+        house.running.thread.join(PATIENCE)
         assert not house.running.thread.is_alive()
     assert [one.status_code for one in answers] == [200, 200]
     assert all(slow.words in one.text for one in answers)
@@ -100,11 +92,11 @@ def test_a_turn_that_takes_too_long_is_broken_off_and_may_come_again(model: tupl
 
         thread = threading.Thread(target=speak)
         thread.start()
-        until(lambda: slow.asked == 1)
+        wait_until(lambda: slow.asked == 1)
         house.running.stop()
-        house.running.thread.join(20)
+        house.running.thread.join(PATIENCE)
         assert not house.running.thread.is_alive()
-        thread.join(20)
+        thread.join(PATIENCE)
     slow.open()
     with House(database, model=name) as house:
         client = house.client(token)
@@ -122,11 +114,11 @@ def test_conversations_wait_for_the_model_side_by_side(model: tuple[SlowModel, s
         threads = [threading.Thread(target=say, args=(client, talk, "hello")) for talk in talks]
         for thread in threads:
             thread.start()
-        until(lambda: slow.asked == 40)
+        wait_until(lambda: slow.asked == 40)
         assert client.get("/readyz").json()["turns_in_flight"] == 40
         slow.open()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         assert client.get("/readyz").json()["turns_in_flight"] == 0
 
 
@@ -135,5 +127,5 @@ def is_listening(url: str) -> bool:
 
     host, port = url.removeprefix("http://").split(":")
     with socket.socket() as probe:
-        probe.settimeout(0.5)
+        probe.settimeout(PATIENCE)
         return probe.connect_ex((host, int(port))) == 0

@@ -2,6 +2,8 @@
 
 import asyncio
 
+from tests.patience import PATIENCE
+
 from circumspect import Agent, tool
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.steps import claim
@@ -68,13 +70,15 @@ async def test_a_turn_that_outlasts_its_lease_keeps_the_conversation(tmp_path, m
 
 
 async def test_a_turn_that_is_cancelled_gives_the_conversation_back_and_is_recorded(tmp_path):
-    async with Agent("t", tools=[look], model=Slow(30, []), database=f"sqlite:///{tmp_path}/c.db") as agent:
+    log = []
+    async with Agent("t", tools=[look], model=Slow(PATIENCE, log), database=f"sqlite:///{tmp_path}/c.db") as agent:
         turn = asyncio.create_task(agent.turn("hi", conversation="c"))
-        await asyncio.sleep(0.2)
+        while not log:
+            await asyncio.sleep(0.01)
         turn.cancel()
         await asyncio.wait([turn])
         agent.model.seconds = 0
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert (await agent.turn("hi again", conversation="c")).outcome == "answered"
         rows = await (await agent.open()).ports.store.messages("t", "c", internal=True)
     assert any(row.reason == "TURN_INTERRUPTED" for row in rows)

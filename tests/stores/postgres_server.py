@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 PORT = 5432  # names the socket; nothing listens on the network
 
 
@@ -69,7 +71,7 @@ class Server:
         with log.open("w") as output:
             done = subprocess.run(
                 [*self._as, str(self._bin / program), *arguments],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self._folder, timeout=60,
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self._folder, timeout=PATIENCE,
             )  # fmt: skip
         if done.returncode:
             raise NoPostgres(f"{program} failed: {log.read_text()[-500:]}")

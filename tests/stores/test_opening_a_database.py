@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.patience import PATIENCE
 from tests.stores.words import CONVERSATION, TENANT, closing, incoming, later, opened, whole_turn
 
 from circumspect.errors import CircumspectError, StoreError
@@ -68,11 +69,11 @@ async def test_a_transaction_that_nobody_waits_for_is_carried_through(store):
 
     def slow(connection: sa.Connection) -> None:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         connection.exec_driver_sql("INSERT INTO plans (name, mode, multiplier) VALUES ('slow', 'standard', 1)")
 
     task = asyncio.create_task(store.tx(slow))
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(begun.wait, PATIENCE)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

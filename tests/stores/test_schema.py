@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from tests.patience import PATIENCE
 from tests.stores.words import CONVERSATION, TENANT, whole_turn
 
 from circumspect.errors import StoreError
@@ -169,5 +170,5 @@ async def test_a_database_that_is_up_to_date_is_opened_without_alembic(url):
         "asyncio.run(main())\n"
         "assert 'alembic' not in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

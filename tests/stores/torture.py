@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
 from tests.stores.words import closing, execution, fresh, incoming, opened
 
 from circumspect.errors import ConversationBusy, LeaseLost
@@ -128,7 +129,7 @@ def torture(url: str, processes: int, folder: str, seed: int) -> dict[str, int]:
         return pid
 
     alive = [started() for _ in range(processes)]
-    kills, give_up = 0, time.monotonic() + 60
+    kills, give_up = 0, time.monotonic() + PATIENCE
     while time.monotonic() < give_up:
         time.sleep(random.uniform(0.05, 0.3))
         victim = random.randrange(processes)

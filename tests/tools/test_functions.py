@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field
+from tests.patience import PATIENCE
 
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
 from circumspect.tools import FunctionTool, IdempotencyKey, tool
@@ -335,7 +336,7 @@ async def test_a_sync_function_does_not_hold_up_the_event_loop() -> None:
 
     @tool
     def wait() -> str:
-        assert gate.wait(10)
+        assert gate.wait(PATIENCE)
         return threading.current_thread().name
 
     pending = asyncio.create_task(wait.call({}, "k"))
@@ -437,7 +438,7 @@ async def test_any_exception_of_a_tool_is_a_tool_error_with_type_and_message(err
 
     made = tool(name="fail")(fail) if kind == "sync" else tool(name="fail")(fail_later)
     with pytest.raises(ToolError) as failed:
-        await asyncio.wait_for(made.call({}, "k"), 10)
+        await asyncio.wait_for(made.call({}, "k"), PATIENCE)
     assert not isinstance(failed.value, ToolTimeout)
     assert "Traceback" not in str(failed.value)
     if isinstance(error, ValueError):
@@ -456,12 +457,12 @@ async def test_a_tool_that_catches_its_cancellation_keeps_nobody_waiting(monkeyp
         left.set()
 
     with pytest.raises(ToolTimeout, match="did not answer"):
-        await asyncio.wait_for(stubborn.call({}, "k"), 10)
+        await asyncio.wait_for(stubborn.call({}, "k"), PATIENCE)
     waiting = asyncio.create_task(stubborn.call({}, "k"))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(waiting, 10)
+        await asyncio.wait_for(waiting, PATIENCE)
     go.set()
     await left.wait()
 
@@ -491,7 +492,7 @@ async def test_a_tool_that_does_not_answer_in_time_has_an_unknown_outcome() -> N
 
     @tool(timeout=0.05)
     def slow() -> None:
-        gate.wait(10)
+        gate.wait(PATIENCE)
 
     @tool(timeout=0.05)
     async def slow_too() -> None:

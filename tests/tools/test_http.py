@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 from tests.tools.raw_server import RawServer, answer, hang_up, silence
 
 from circumspect import outgoing
@@ -33,7 +34,7 @@ def http_tool(server: RawServer, path: str = "/things/{id}", *, client: Any = No
     request = {"url": server.url + path} | said.pop("request", {})
     if "lookup" in said:
         said["lookup"] = said["lookup"] | {"url": server.url + said["lookup"]["url"]}
-    data = {"name": "thing", "parameters": ANYTHING, "timeout": 5, "request": request} | said
+    data = {"name": "thing", "parameters": ANYTHING, "timeout": PATIENCE, "request": request} | said
     return HttpTool(
         read(HttpToolDefinition, data),
         secrets={"token": SECRET, "user": "shop"}.__getitem__,
@@ -263,7 +264,7 @@ async def test_a_server_that_drips_cannot_stretch_the_timeout():
             writer.write(b"x")
             await asyncio.sleep(0.05)
 
-    async with RawServer(drip) as server, asyncio.timeout(5):
+    async with RawServer(drip) as server, asyncio.timeout(PATIENCE):
         with pytest.raises(ToolTimeout):
             await http_tool(server, timeout=0.4).call({"id": "1"}, "k")
 

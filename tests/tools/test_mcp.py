@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.tools import mcp_plain_server, mcp_sdk_server
 
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
@@ -24,7 +25,7 @@ PLAIN, SDK = mcp_plain_server.__file__, mcp_sdk_server.__file__
 
 def server(*args: str, program: str = PLAIN, declared: Any = lambda name: False, **said: Any) -> McpTools:
     data = {
-        "name": "demo", "command": sys.executable, "args": ["-u", program, *args], "timeout": 5,
+        "name": "demo", "command": sys.executable, "args": ["-u", program, *args], "timeout": PATIENCE,
         "env": {"TOKEN": {"secret": "token"}, "PYTHONPATH": os.getcwd()},
     }  # fmt: skip
     return McpTools(read(McpDefinition, data | said), secrets={"token": SECRET}.__getitem__, declared=declared)
@@ -36,7 +37,7 @@ async def call(tools: McpTools, name: str, arguments: dict[str, Any] | None = No
 
 
 async def becomes(true: Any) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not true():
             await asyncio.sleep(0.02)
 
@@ -158,12 +159,12 @@ async def test_a_hanging_tool_does_not_hang_the_turn_nor_the_others():
 
 async def test_a_server_that_no_longer_reads_does_not_hang_the_turn():
     """Its pipe is full, so not even the word that we gave up can be written."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         async with server(timeout=0.4) as tools:
             deaf = asyncio.create_task(call(tools, "deaf"))
             await asyncio.sleep(0.05)
             full = [asyncio.create_task(call(tools, "echo", {"x": "y" * 300_000})) for _ in range(3)]
-            done, _ = await asyncio.wait([deaf, *full], timeout=4)
+            done, _ = await asyncio.wait([deaf, *full], timeout=PATIENCE)
             assert len(done) == 4
             assert all(isinstance(one.exception(), ToolTimeout) for one in done)
 

@@ -14,6 +14,7 @@ import pytest
 import trustme
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from tests.patience import PATIENCE
 from tests.tools import mcp_sdk_server
 from tests.tools.raw_server import Asked, RawServer, answer, hang_up, silence
 
@@ -30,8 +31,8 @@ def tools_at(url: str, *, allow: Any = ("127.0.0.1",), verify: Any = None, **sai
         "name": "remote",
         "url": url,
         "headers": {"X-Token": {"secret": "token"}},
-        "timeout": 5,
-        "connect_timeout": 5,
+        "timeout": PATIENCE,
+        "connect_timeout": PATIENCE,
     }
     return McpTools(read(McpDefinition, data | said), secrets={"token": SECRET}.__getitem__, allow=allow, verify=verify)
 
@@ -42,7 +43,7 @@ async def call(tools: McpTools, name: str, arguments: dict[str, Any] | None = No
 
 
 async def becomes(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not true():
             await asyncio.sleep(0.02)
 
@@ -212,7 +213,8 @@ async def test_a_server_that_forgets_every_session_is_not_asked_for_ever():
     ids=["500", "202", "html", "no json", "no object", "half", "stream ends", "hang up", "silence"],
 )
 async def test_after_a_call_has_left_a_failure_leaves_its_outcome_unknown(raw: Any):
-    async with RawServer(older(replies(raw))) as server, tools_at(server.url, timeout=0.6) as tools:
+    seconds = 0.6 if raw is silence else PATIENCE
+    async with RawServer(older(replies(raw))) as server, tools_at(server.url, timeout=seconds) as tools:
         with pytest.raises(ToolTimeout):
             await call(tools, "act")
         with pytest.raises(ToolTimeout):

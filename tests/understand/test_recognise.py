@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.business.crm_server import TOKEN, CrmServer
 from tests.conftest import NOON
+from tests.patience import PATIENCE
 from tests.understand.hearing import form
 
 from circumspect import Agent
@@ -77,7 +78,7 @@ def desk(crm, tmp_path):
             id_field="uid",
             fields={"email": "mail", "company": "organisation", "note": "remarks"},
             headers={"authorization": f"Bearer {TOKEN}"},
-            timeout=0.3,
+            timeout=0.3 if crm.mood.get("GET") == "hang" else PATIENCE,
         )
         model = ScriptedModel(list(replies))
         async with Agent(

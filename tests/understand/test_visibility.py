@@ -10,7 +10,6 @@ import email
 import json
 import secrets
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email import policy
@@ -21,6 +20,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from tests.patience import wait_until
 from tests.server.console.building import SAME, ConsoleHouse
 from tests.server.house import Running
 from tests.server.model_server import ASSESSED, _lifespan
@@ -393,7 +393,6 @@ def test_webhooks_and_mail_say_what_the_user_wrote_and_why_in_general_and_no_not
     house, texts = world.house, {FOR_A_PERSON.text, CASES["a draft that repeats its notes"].text}
     client = house.key("service", "chat")
     talks = {by_json(house, client, text) for text in texts}
-    until = time.monotonic() + 20
 
     def hooks() -> list[dict[str, Any]]:
         events = [json.loads(body.partition(b"\n")[2]) for body in world.receiver.came]
@@ -403,8 +402,7 @@ def test_webhooks_and_mail_say_what_the_user_wrote_and_why_in_general_and_no_not
         read = [email.message_from_bytes(one, policy=policy.default) for one in world.mailbox.came]
         return [one for one in read if any(talk in one.get_content() for talk in talks)]
 
-    while (len(hooks()), len(mails())) < (2, 2) and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: (len(hooks()), len(mails())) >= (2, 2), pause=0.05)
     assert {one["summary"] for one in hooks()} == texts
     assert {one["reason_code"] for one in hooks()} == {"DECIDED_TO_ESCALATE", "NOTES_GIVEN_AWAY"}
     keys = {"id", "type", "tenant", "conversation", "turn", "execution", "reason_code", "summary", "at"}

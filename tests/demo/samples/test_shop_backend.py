@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from circumspect.demo.samples.seeding import SERVICES
 from circumspect.demo.samples.shop_backend import Backend, Refused
@@ -319,7 +320,7 @@ def test_processes_that_start_at_once_share_one_shop_and_one_effect(path: Path) 
         assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
-    answers = [json.loads(worker.communicate(timeout=60)[0]) for worker in workers]
+    answers = [json.loads(worker.communicate(timeout=PATIENCE)[0]) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0, 0]
     assert all(shared == answers[0][0] for shared, _ in answers)
     assert sorted(own for _, own in answers) == ["cancel_cancelled", "cancel_cancelled", "cancelled"]

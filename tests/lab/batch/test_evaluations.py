@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.review.conftest import IN_TIME, POLICY, call, case, document, finish, reply
 
 from circumspect.errors import StoreError
@@ -220,14 +221,14 @@ def test_a_batch_that_is_killed_twice_ends_with_every_result_once(tmp_path: Path
     found = 0
     for wanted in (1, 600):
         process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True)
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while process.poll() is None and found < wanted and time.monotonic() < until:
             time.sleep(0.02)
             found = counted(tmp_path / "r.db")
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert counted(tmp_path / "r.db") >= wanted
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=90, check=False)
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=2 * PATIENCE, check=False)
     assert ended.returncode == 0, ended.stderr
     summary = json.loads(ended.stdout.splitlines()[-1])["summary"]
     assert (summary["total"], summary["done"], summary["complete"]) == (2000, 2000, True)

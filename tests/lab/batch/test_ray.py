@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from examples.review.stand_in import StandIn
 from tests.lab.batch.sums import Sums, all_rows, job_of
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran, dataset, folder, ran, results  # noqa: F401
+from tests.patience import ENDURANCE, PATIENCE
 
 from circumspect.cli.evaluate import evaluate
 from circumspect.errors import ConfigError
@@ -29,14 +30,18 @@ from circumspect.lab.batch.run_job import run
 
 ROOT = Path(__file__).parents[3]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(ENDURANCE)]
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Cluster]:
-    """The head and two others, which are killed one after the other."""
+def ray() -> None:
     if importlib.util.find_spec("ray") is None:
         pytest.skip("NOT TESTED ON RAY: it is not installed; run `make services`")
+
+
+@pytest.fixture(scope="module")
+def nodes(ray: None) -> Iterator[Cluster]:
+    """The head and two others, which are killed one after the other."""
     with cluster(3) as started:
         yield started
 
@@ -105,7 +110,7 @@ def test_two_nodes_do_the_same_one_of_them_killed_or_not_and_poison_is_named(nod
     named = [line.partition(":")[0] for line in found["poison"].pop("findings")]
     assert (named, found["poison"]) == (["number 3", "number 5"], digest(all_rows(8, without=(3, 5))))
     assert found["killed"] == {**digest(all_rows(40)), "findings": []}
-    assert nodes.nodes[1].wait(10) is not None
+    assert nodes.nodes[1].wait(PATIENCE) is not None
 
 
 def test_whoever_has_another_token_is_not_let_in_and_is_told_where_one_is_looked_for(
@@ -133,15 +138,12 @@ except ConfigError as problem:
 """
 
 
-def test_an_address_where_nothing_answers_is_said_to_be_one(tmp_path):
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("NOT TESTED ON RAY: it is not installed; run `make services`")
+def test_an_address_where_nothing_answers_is_said_to_be_one(ray, tmp_path):
     with pytest.raises(ConfigError, match=r"Nothing answers at 127\.0\.0\.1:9"):
         list(run(job_of(Sums(str(tmp_path), 3)), partial(on_ray, address="127.0.0.1:9")))
 
 
-def test_whoever_is_no_node_is_told_which_address_is_for_him(tmp_path, monkeypatch):
-    """Ray itself would end the process with a trace of C++."""
+def test_a_node_is_known_by_the_process_that_ray_runs_on_it(tmp_path):
     for number, command in ((1, b"/sbin/init\0--now\0"), (77, b"/ray/core/raylet\0--head\0")):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "cmdline").write_bytes(command)
@@ -149,6 +151,10 @@ def test_whoever_is_no_node_is_told_which_address_is_for_him(tmp_path, monkeypat
     (tmp_path / "77" / "cmdline").unlink()
     assert not ray_engine.is_a_node(tmp_path)
     assert ray_engine.is_a_node(tmp_path / "nothing")
+
+
+def test_whoever_is_no_node_is_told_which_address_is_for_him(ray, tmp_path, monkeypatch):
+    """Ray itself would end the process with a trace of C++."""
     monkeypatch.setattr(ray_engine, "is_a_node", lambda: False)
     with socket.create_server(("127.0.0.1", 0)) as head:
         address = f"127.0.0.1:{head.getsockname()[1]}"

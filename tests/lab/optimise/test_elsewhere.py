@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 from examples.review.stand_in import StandIn
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran, results
+from tests.patience import wait_until
 
 from circumspect.cli.evaluate import evaluate as command
 from circumspect.errors import ConfigError
-
-pytestmark = pytest.mark.timeout(300)
 
 
 def evaluate(folder: Path, *words: object) -> Result:
@@ -86,10 +84,9 @@ def test_processes_optimise_to_the_same_winner_though_one_of_them_is_killed(
 
 def first_worker(parent: int, server: StandIn) -> int:
     """A process that is at work: the server has been asked by it, or by its brother."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+
+    def at_work() -> list[str]:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        if server.reviews and len(children) > 1:
-            return int(children[-1])
-        time.sleep(0.01)
-    raise AssertionError("no worker came up")
+        return children[1:] if server.reviews else []
+
+    return int(wait_until(at_work, pause=0.01)[-1])

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from examples.review.stand_in import StandIn
 from tests.lab.optimise.conftest import PLAN, WEAK, Ran
 
@@ -39,7 +38,6 @@ def rows(run: Path) -> int:
         return 0
 
 
-@pytest.mark.timeout(300)
 def test_a_killed_run_goes_on_pays_for_nothing_twice_and_comes_to_the_same(
     stand_in: StandIn, folder: Path, tmp_path: Path, ran: Ran
 ) -> None:

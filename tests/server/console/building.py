@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 import httpx
+from tests.patience import PATIENCE
 from tests.server.house import PASSWORD, House, Running
 
 from circumspect.server import console
@@ -44,7 +45,7 @@ class ConsoleHouse(House):
     @contextmanager
     def visitor(self, name: str = "noa") -> Iterator[httpx.Client]:
         """A browser without a screen: keeps cookies, follows nothing by itself. With no name, nobody in particular."""
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as client:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as client:
             if name:
                 client.cookies.set(COOKIE, self.signed_in(name))
             yield client
@@ -52,7 +53,7 @@ class ConsoleHouse(House):
     def signed_in(self, name: str) -> str:
         """The token of a sign-in through the form; one for each name, since tries are limited."""
         if name not in self.sessions:
-            with httpx.Client(base_url=self.url, trust_env=False) as client:
+            with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as client:
                 answer = client.post("/login", data={"name": name, "password": PASSWORD}, headers=SAME)
                 assert answer.status_code == 303, answer.text
                 self.sessions[name] = client.cookies[COOKIE]
@@ -109,7 +110,7 @@ class Browsing:
         guard, page = Guard(url), context.new_page()
         guard.expected = expected
         guard.watch(page)
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE * 1000)
         try:
             yield page
         finally:
@@ -117,11 +118,11 @@ class Browsing:
         assert not guard.problems, guard.problems
 
 
-def eventually(page: Any, holds: Callable[[], bool], seconds: float = 15) -> None:
+def eventually(page: Any, holds: Callable[[], bool]) -> None:
     """Waits for it. Not with the driver's own function, which evaluates text in the page: the page forbids that."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + PATIENCE
     while not holds():
-        assert time.monotonic() < until, f"it did not come about in {seconds} s"
+        assert time.monotonic() < until, "it did not come about"
         page.wait_for_timeout(50)
 
 

@@ -14,7 +14,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
-from tests.server.console.building import ConsoleHouse, Guard
+from tests.patience import PATIENCE
+from tests.server.console.building import ConsoleHouse, Guard, eventually
 from tests.server.house import Running
 
 from circumspect.server import console
@@ -130,7 +131,7 @@ def visiting(
     guard, page = Strict(site.house.url, site.url), context.new_page()
     guard.expected = expected
     guard.watch(page)
-    page.set_default_timeout(8_000)
+    page.set_default_timeout(PATIENCE * 1000)
     site.house.sent.clear()
     try:
         yield page
@@ -150,13 +151,15 @@ def opened(page: Any, address: str, rtl: bool = False) -> Any:
 
 def framed(page: Any) -> Any:
     page.wait_for_function("() => true")
-    for _ in range(200):
-        frame = next((one for one in page.frames if "/widget?" in one.url), None)
-        if frame is not None:
-            frame.wait_for_selector(".said")
-            return frame
-        page.wait_for_timeout(25)
-    raise AssertionError("the frame did not come")
+    frames: list[Any] = []
+
+    def came() -> bool:
+        frames[:] = [one for one in page.frames if "/widget?" in one.url]
+        return bool(frames)
+
+    eventually(page, came)
+    frames[0].wait_for_selector(".said")
+    return frames[0]
 
 
 def said(frame: Any) -> list[str]:

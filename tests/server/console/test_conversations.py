@@ -161,14 +161,19 @@ def test_text_that_wants_to_be_code_stays_text(browsing: Browsing, house: Consol
 
 def test_two_thousand_messages_open_at_once_and_are_read_in_pieces(browsing: Browsing, house: ConsoleHouse) -> None:
     async def fill(store: SqlStore) -> None:
+        await store.tx(_long_conversation, "short", 60)
         await store.tx(_long_conversation, "long", 2000)
 
     house.stored(fill)
     with house.visitor("noa") as visitor:
-        began = time.monotonic()
-        answer = visitor.get("/conversations/shop/long?debug=1")
-        assert answer.status_code == 200
-        assert time.monotonic() - began < 1.0
+        best = {"short": 60.0, "long": 60.0}
+        for _ in range(3):
+            for name in best:
+                began = time.monotonic()
+                answer = visitor.get(f"/conversations/shop/{name}?debug=1")
+                best[name] = min(best[name], time.monotonic() - began)
+                assert answer.status_code == 200
+        assert best["long"] < 5 * best["short"]
         assert len(answer.content) < 200_000
     with browsing.as_("noa") as page:
         page.goto("/conversations/shop/long")

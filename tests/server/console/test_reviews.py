@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
+from tests.patience import wait_until
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
 from circumspect.knowledge.read_document import read_document
@@ -34,11 +34,9 @@ def reviewed(house: ConsoleHouse) -> str:
     }
     sent = client.post("/v1/evaluations", json=asked)
     assert sent.status_code == 202, sent.text
-    until = time.monotonic() + 30
-    while client.get(f"/v1/evaluations/{sent.json()['id']}").json()["state"] != "done":
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    return str(sent.json()["id"])
+    id_ = str(sent.json()["id"])
+    wait_until(lambda: client.get(f"/v1/evaluations/{id_}").json()["state"] == "done")
+    return id_
 
 
 def test_a_verdict_leads_to_its_quote_in_the_document(browsing: Browsing, reviewed: str) -> None:

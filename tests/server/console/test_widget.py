@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
+from tests.patience import PATIENCE, wait_until
 from tests.server.console.building import SAME, overflow, serious
 from tests.server.console.hosting import (
     Site,
@@ -146,7 +146,7 @@ def test_a_reload_in_the_middle_of_a_turn_loses_and_doubles_nothing(
             frame = opened(page, site.page())
             slow.close()
             write(frame, "when are you open?")
-            until(lambda: slow.asked == 1)
+            wait_until(lambda: slow.asked == 1)
             assert kept(frame)["outbox"]
             page.reload()
             frame = framed(page)
@@ -198,7 +198,7 @@ def test_an_answer_that_got_lost_on_the_way_is_fetched_and_runs_nothing_twice(
             request = route.request
             lost.append(request.headers["idempotency-key"])
             headers = {**request.headers, "Sec-Fetch-Site": "same-origin"}
-            httpx.post(request.url, content=request.post_data, headers=headers, trust_env=False)
+            httpx.post(request.url, content=request.post_data, headers=headers, trust_env=False, timeout=PATIENCE)
             route.abort()
 
         page.route("**/widget/conversations/*/messages", lose)
@@ -311,7 +311,9 @@ def test_a_person_who_takes_over_is_heard_in_the_widget(browser: Any, house: Wid
 def test_a_site_that_is_not_allowed_cannot_show_the_chat(browser: Any, house: WidgetHouse, site: Site) -> None:
     site.allow("https://elsewhere.example", tenant="shop-ru")
     try:
-        until(lambda: "elsewhere" in house.client().get(_frame(house, "shop-ru")).headers["content-security-policy"])
+        wait_until(
+            lambda: "elsewhere" in house.client().get(_frame(house, "shop-ru")).headers["content-security-policy"]
+        )
         with visiting(browser, site, expected=("frame-ancestors", "violates", "Refused")) as page:
             page.goto(site.page("shop-ru", "ru"))
             page.wait_for_selector("[data-circumspect=widget]", state="attached")
@@ -343,13 +345,6 @@ def test_a_conversation_that_was_deleted_makes_room_for_a_new_one(browser: Any, 
 
 def _frame(house: WidgetHouse, tenant: str) -> str:
     return f"/widget?key={house.token(tenant, 'widget')}"
-
-
-def until(what: Any) -> None:
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 @pytest.fixture

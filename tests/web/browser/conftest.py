@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from examples.clinic import Served, serve
+from tests.patience import PATIENCE
 
 from circumspect.web.browser.chromium import PROGRAMS
 from circumspect.web.browser.live_page import locate, snapshot
@@ -47,14 +48,14 @@ class Visitor:
     async def clicks(self, element: Element) -> Page:
         handle = await locate(self.tab, element.id)
         assert handle is not None, f"{element.line} is not on the page"
-        await handle.click(timeout=5000)
+        await handle.click(timeout=PATIENCE * 1000)
         await self.tab.wait_for_load_state()
         return await self.looks()
 
     async def types(self, element: Element, text: str) -> Page:
         handle = await locate(self.tab, element.id)
         assert handle is not None, f"{element.line} is not on the page"
-        await handle.fill(text, timeout=5000)
+        await handle.fill(text, timeout=PATIENCE * 1000)
         return await self.looks()
 
 

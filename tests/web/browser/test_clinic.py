@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from examples.clinic import Served, serve
+from tests.patience import PATIENCE
 
 ANN = {"first_name": "Ann", "last_name": "<b>Lee</b>", "date_of_birth": "1990-05-14", "phone": "+1 555 0199"}
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,7 +26,7 @@ def fresh() -> Iterator[Served]:
 
 @pytest.fixture
 def client(fresh: Served) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=fresh.url, trust_env=False, follow_redirects=True) as made:
+    with httpx.Client(base_url=fresh.url, trust_env=False, follow_redirects=True, timeout=PATIENCE) as made:
         yield made
 
 
@@ -74,7 +75,10 @@ def test_two_clinics_share_nothing(client: httpx.Client, fresh: Served) -> None:
 
 
 def test_strangers_come_no_further_than_the_sign_in_page() -> None:
-    with serve(sign_in=True) as served, httpx.Client(base_url=served.url, trust_env=False) as client:
+    with (
+        serve(sign_in=True) as served,
+        httpx.Client(base_url=served.url, trust_env=False, timeout=PATIENCE) as client,
+    ):
         client.follow_redirects = True
         assert client.get("/patients").url.path == "/login"
         assert client.post("/login", data={"username": "demo", "password": "guess"}).status_code == 401
@@ -93,7 +97,7 @@ def test_it_is_served_from_the_command_line() -> None:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
-        assert "Dashboard" in httpx.get(f"{url}/dashboard", trust_env=False).text
+        assert "Dashboard" in httpx.get(f"{url}/dashboard", trust_env=False, timeout=PATIENCE).text
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)

@@ -7,6 +7,7 @@ import pytest
 from examples.clinic import Served
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 from tests.web.browser.conftest import PAGES, Visitor, names, the
 
 from circumspect.web.browser.html_snapshot import hash_text, page_of_html
@@ -38,7 +39,7 @@ OWN = """
 async def test_markup_says_the_same_as_the_living_page(visitor: Visitor) -> None:
     for path in PAGES:
         live = await visitor.opens(path)
-        read = page_of_html(httpx.get(visitor.url + path, trust_env=False).text, visitor.url + path)
+        read = page_of_html(httpx.get(visitor.url + path, trust_env=False, timeout=PATIENCE).text, visitor.url + path)
         assert [one.line for one in read.elements] == [one.line for one in live.elements], path
         assert read.elements == live.elements, path
         assert (read.title, read.text, read.busy) == (live.title, live.text, live.busy), path
@@ -57,7 +58,7 @@ async def test_so_it_does_with_all_that_markup_can_say(visitor: Visitor) -> None
 @pytest.mark.asyncio(loop_scope="session")
 async def test_what_only_a_browser_knows_is_not_made_up(visitor: Visitor) -> None:
     live = await visitor.opens("/components")
-    read = page_of_html(httpx.get(f"{visitor.url}/components", trust_env=False).text, live.url)
+    read = page_of_html(httpx.get(f"{visitor.url}/components", trust_env=False, timeout=PATIENCE).text, live.url)
     missing = {one.name for one in live.elements if one.id not in read.by_id}
     assert {"More", "Email", "Subject", "Send message"} <= missing
     assert set(read.elements) <= set(live.elements)
@@ -85,7 +86,7 @@ def test_passwords_and_cards_are_not_read() -> None:
 
 
 def test_text_of_strangers_stays_inside_its_quotes(clinic: Served) -> None:
-    page = page_of_html(httpx.get(f"{clinic.url}/messages", trust_env=False).text, URL)
+    page = page_of_html(httpx.get(f"{clinic.url}/messages", trust_env=False, timeout=PATIENCE).text, URL)
     assert not any(line.startswith(("[zz99]", "[aa11]")) for line in page.listing.splitlines())
     assert the(page, "button", "Transfer").form == the(page, "form", "Transfer").id
 

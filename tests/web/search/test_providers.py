@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from tests.patience import PATIENCE
 from tests.tools.raw_server import Asked, answer, hang_up, silence
 from tests.web.search.conftest import HERE, WEB, Moment, Sleeps
 from tests.web.search.servers import KEY, SearXNGServer, TavilyServer, WebPage, searxng_row, tavily_answer
@@ -32,7 +33,7 @@ async def server(request: pytest.FixtureRequest):
 
 @pytest.fixture
 def opened(sleeps: Sleeps, moment: Moment) -> Callable[..., WebSearch]:
-    def search(server: Server, *, key: str = KEY, seconds: float = 5.0) -> WebSearch:
+    def search(server: Server, *, key: str = KEY, seconds: float = PATIENCE) -> WebSearch:
         if isinstance(server, TavilyServer):
             return Tavily(key, base_url=server.url, allow=HERE, seconds=seconds, sleep=sleeps, now=moment)
         return SearXNG(server.url, allow=HERE, seconds=seconds, sleep=sleeps, now=moment)
