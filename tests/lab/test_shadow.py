@@ -171,10 +171,10 @@ async def test_one_that_fails_says_so_and_nobody_else_notices(talk):
 
 async def test_a_shadow_is_not_logged_as_a_turn(talk, caplog):
     live = await talk.says("hello")
-    caplog.set_level(logging.INFO, "circumspect.values")
+    caplog.set_level(logging.INFO, "circumspect.turn")
     caplog.clear()
     await shadow(live, await talk.variant(), "recorded", NOW)
-    assert [one for one in caplog.records if one.name == "circumspect.values"] == []
+    assert [one for one in caplog.records if one.name == "circumspect.turn"] == []
 
 
 # --- waiting for it -------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def test_a_turn_is_traced_by_the_genai_conventions(house: House, spans: InMemory
     last = turns[-1]
     assert tool.parent.span_id == last.context.span_id
     assert last.attributes["gen_ai.conversation.id"] == talk
-    assert last.attributes["circumspect.values.id"] == done["turn_id"]
+    assert last.attributes["circumspect.turn.id"] == done["turn_id"]
     assert (last.attributes["circumspect.outcome"], last.attributes["circumspect.verdict"]) == ("acted", "allow")
     assert turns[0].attributes["circumspect.verdict"] == "ask"
     assert "my-secret-name" not in str([(span.name, dict(span.attributes), span.events) for span in found])

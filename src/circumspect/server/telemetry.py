@@ -74,7 +74,7 @@ def turn_span(incoming: Incoming, setup: TurnSetup) -> Iterator[Span]:
         "gen_ai.agent.id": setup.tenant.id,
         "gen_ai.agent.name": setup.tenant.business.name,
         "gen_ai.conversation.id": incoming.conversation,
-        "circumspect.values.id": incoming.turn,
+        "circumspect.turn.id": incoming.turn,
     }
     with _tracer().start_as_current_span(
         f"invoke_agent {setup.tenant.id}", kind=SpanKind.SERVER, attributes=attributes, record_exception=False

@@ -13,7 +13,7 @@ from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
 from circumspect.values import Journal, Mode, Reply, Screened, TurnResult
 
-log = logging.getLogger("circumspect.values")
+log = logging.getLogger("circumspect.turn")
 
 
 async def record(

@@ -346,6 +346,6 @@ def _suppress_log() -> Iterator[None]:
         _in_shadow.reset(token)
 
 
-logging.getLogger("circumspect.values").addFilter(
+logging.getLogger("circumspect.turn").addFilter(
     lambda record: record.levelno >= logging.WARNING or not _in_shadow.get()
 )
