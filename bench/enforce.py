@@ -67,8 +67,8 @@ async def run(rounds: int = 30) -> Section:
 def _cases() -> dict[str, Callable[[], Enforced]]:
     from circumspect.policy.policy_file import Policy, ToolPolicy
     from circumspect.policy.rules import RULES
+    from circumspect.recall import recall_from_turn
     from circumspect.steps.enforce import enforce, look_at
-    from circumspect.steps.recall import recall_from_turn
     from circumspect.values import (
         Assessment,
         ConversationId,

@@ -25,6 +25,7 @@ from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
 from circumspect.profiles import PROFILES
+from circumspect.setup import TurnSetup
 from circumspect.values import (
     LANGUAGES,
     Business,
@@ -42,13 +43,12 @@ from circumspect.values import (
     TurnId,
     TurnResult,
 )
-from circumspect.work import TurnSetup
 
 if TYPE_CHECKING:
     from circumspect.guardian import Guardian
     from circumspect.knowledge.tree import KnowledgeDocument
     from circumspect.policy.understanding.understood import Understanding
-    from circumspect.steps.retrieve import PassageSearch
+    from circumspect.ports import PassageSearch
     from circumspect.stores import SqlStore
     from circumspect.tools import Tool
 

@@ -1,43 +1,68 @@
-"""run_turn: one message in, one reply out. Read this first.
+"""run_turn: one message in, one reply out. Read this first: only this file knows the order.
 
-    claim ─▶ screen ─▶ settle a yes/no ─▶ understand ─▶ gather ─▶ ┌ draft ─▶ enforce ─▶ critique ─▶ act ─▶ verify ┐
-                                                       record ◀─ └────────── bounded: until answered ────────────┘
+    claim ─▶ screen ─▶ settle ─▶ understand ─▶ retrieve ─▶ gather ─▶ ┌ draft ─▶ enforce ─▶ critique ─▶ act ─▶ verify ┐ ─▶ record
+                                                                     └────────── bounded: until answered ────────────┘
 
-Only this file knows the order. It fails closed on actions and open on talk: whatever breaks, nothing runs that was not
-enforced, and the user gets an answer.
-"""
+It fails closed on actions and open on talk: whatever breaks, nothing runs that was not enforced, and the user gets an
+answer. The functions below are the order, the loop and the ways out; `_Turn`, at the end, hands each step what this
+turn has.
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from circumspect.errors import ModelError, StoreError
 from circumspect.policy.facts import Facts
+from circumspect.policy.understanding.synthetic import reveals_notes
+from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
 from circumspect.ports import Listener
 from circumspect.reasons import ReasonCode
-from circumspect.steps import endings as ending
-from circumspect.steps.act import describe_result
+from circumspect.setup import TurnSetup
+from circumspect.steps import endings
+from circumspect.steps.act import act, describe_result
 from circumspect.steps.claim import claim
-from circumspect.steps.enforce import is_hard_stop
-from circumspect.steps.gather import with_correction, with_result
+from circumspect.steps.critique import critique
+from circumspect.steps.draft import draft
+from circumspect.steps.endings import ReplyContext
+from circumspect.steps.enforce import is_hard_stop, rule_on
+from circumspect.steps.false_claims import find_false_claim
+from circumspect.steps.gather import add_context, gather, with_correction, with_result
+from circumspect.steps.phrase import phrase
+from circumspect.steps.recognise import recognise
+from circumspect.steps.record import record
+from circumspect.steps.retrieve import retrieve, search_documents
 from circumspect.steps.screen import screen
+from circumspect.steps.settle import Settled, apply_edit, find_done_before, settle
+from circumspect.steps.sweep import catch_up
+from circumspect.steps.understand import add_understanding, read_earlier_sources, understand
+from circumspect.steps.verify import verify
 from circumspect.values import (
     SEVERITY,
     Allow,
     Confirm,
     Deny,
+    Draft,
     Enforced,
+    Execution,
     Gathered,
     Incoming,
+    Intent,
     Journal,
     OutsideCall,
     PersonDecision,
+    Preparation,
+    Profile,
     Reply,
+    Screened,
+    ToolCall,
+    ToolSpec,
     TurnResult,
 )
 from circumspect.voice import Voice
-from circumspect.work import TurnSetup, Work, catch_up
 
 log = logging.getLogger(__name__)
 
@@ -50,159 +75,302 @@ async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | No
             if opened.answered:
                 return opened.answered
             profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
-            opened, news = await catch_up(opened, setup)
+            opened, news = await catch_up(opened, tenant.id, ports.tools, ports.store, ports.clock, ports.ids)
+            if setup.guide:
+                setup.guide.note_results(incoming, notes)
             screened = screen(incoming, opened, tenant.language, profile, notes)
             voice = Voice(listener.text) if listener and not news else None
-            work = Work(setup, screened, profile, setup.tools, notes, news, voice)
+            turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
             try:
-                reply = ending.with_notices(await _answer(work), news, work.desk)
-                reply = voice.ending(reply) if voice else reply
+                reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
+                reply = voice.end_with(reply) if voice else reply
             except asyncio.CancelledError:
                 notes.write("notice", "interrupted", ReasonCode.TURN_INTERRUPTED)
-                await asyncio.shield(work.record(Reply("failed", "")))
+                await asyncio.shield(turn.record(Reply("failed", "")))
                 raise
-            return await work.record(reply)
+            return await turn.record(reply)
     except StoreError as problem:
-        return ending.without_store(incoming, tenant.language, mode, problem)
+        return endings.without_store(incoming, tenant.language, mode, problem)
 
 
-async def _answer(work: Work) -> Reply:
+async def _reply_whatever_breaks(turn: _Turn) -> Reply:
     """Whatever breaks in here, the user gets an answer and nothing further runs."""
-    notes, desk = work.notes, work.desk
+    notes, desk, identity = turn.notes, turn.desk, {"turn": turn.incoming.turn}
     try:
-        errand = work.screened.incoming.errand
-        if work.screened.opened.paused_by and not isinstance(errand, PersonDecision):
-            notes.write("notice", work.screened.opened.paused_by, ReasonCode.WITH_A_PERSON)
-            return ending.with_a_person(desk)
-        if work.screened.stop:
-            return ending.reject_message(desk, work.screened.stop)
-        if isinstance(errand, OutsideCall):
-            return await _rule_on_outside_call(work, errand)
-        return await _settle_pending(work) or await _understand_and_draft(work)
+        return await _reply(turn)
     except ModelError as problem:
         notes.add_usage(problem.usage)
         notes.write("notice", problem.code, ReasonCode.MODEL_FAILED, meta={"problem": problem.problem})
-        log.warning("model failed", extra={"turn": work.screened.incoming.turn, "problem": problem.code})
-        return ending.report_failure(desk, "failed-model", notes.ran)
+        log.warning("model failed", extra={**identity, "problem": problem.code})
+        return endings.report_failure(desk, "failed-model", notes.ran)
     except StoreError as problem:
         notes.write("notice", problem.code, ReasonCode.STORE_FAILED)
-        return ending.report_failure(desk, "failed-store", notes.ran)
+        return endings.report_failure(desk, "failed-store", notes.ran)
     except Exception as problem:
-        log.exception("turn failed", extra={"turn": work.screened.incoming.turn})
+        log.exception("turn failed", extra=identity)
         notes.write("notice", type(problem).__name__, ReasonCode.INTERNAL_ERROR)
-        return ending.report_failure(desk, "failed-internal", notes.ran)
+        return endings.report_failure(desk, "failed-internal", notes.ran)
 
 
-async def _settle_pending(work: Work) -> Reply | None:
+async def _reply(turn: _Turn) -> Reply:
+    """A person has the conversation, nothing can be read, a call from outside, a yes or no, or an ordinary message."""
+    errand = turn.incoming.errand
+    if turn.screened.opened.paused_by and not isinstance(errand, PersonDecision):
+        turn.notes.write("notice", turn.screened.opened.paused_by, ReasonCode.WITH_A_PERSON)
+        return endings.with_a_person(turn.desk)
+    if turn.screened.stop:
+        return endings.reject_message(turn.desk, turn.screened.stop)
+    if isinstance(errand, OutsideCall):
+        return await _rule_on_outside_call(turn, errand)
+    return await _settle(turn) or await _work_out(turn)
+
+
+async def _rule_on_outside_call(turn: _Turn, outside: OutsideCall) -> Reply:
+    """A call that came from outside, with no draft of ours around it."""
+    enforced, facts = await turn.rule_on(outside.call, None)
+    if isinstance(enforced.verdict, Allow):
+        return await _run_one(turn, enforced, facts)
+    if isinstance(enforced.verdict, Confirm) and not outside.can_ask:
+        return endings.approval(enforced, turn.desk)
+    return endings.hold_without_user(enforced, turn.desk)
+
+
+async def _settle(turn: _Turn) -> Reply | None:
     """A yes or no to what is pending; None when the message is an ordinary one."""
-    desk, intent = work.desk, work.screened.opened.intent
-    decision, reason = work.settle()
+    desk, intent, errand = turn.desk, turn.screened.opened.intent, turn.incoming.errand
+    decision, reason = turn.settle()
     if decision == "ordinary":
         return None
     if decision == "nothing" or intent is None:
-        before = work.done_before()
-        return ending.report_execution(before, "", desk) if before else ending.nothing_pending(desk)
+        before = find_done_before(turn.earlier, turn.incoming.turn)
+        return endings.report_execution(before, "", desk) if before else endings.nothing_pending(desk)
     if decision == "drop":
-        return ending.drop_intent(intent, desk)
-    intent = work.edited(intent) if decision == "edit" else intent
-    enforced, facts = await work.rule(intent.call, None, confirmed=intent)
+        return endings.drop_intent(intent, desk)
+    if decision == "edit" and isinstance(errand, PersonDecision):
+        intent = apply_edit(intent, errand)
+    enforced, facts = await turn.rule_on(intent.call, None, confirmed=intent)
     if not isinstance(enforced.verdict, Allow):
-        return (
-            ending.hold_without_user(enforced, desk) if intent.kind == "approval" else ending.hold(enforced, None, desk)
-        )
+        approving = intent.kind == "approval"
+        return endings.hold_without_user(enforced, desk) if approving else endings.hold(enforced, None, desk)
     if decision == "edit":
-        return ending.ask_colleagues_again(enforced, desk)
+        return endings.ask_colleagues_again(enforced, desk)
     if decision == "ask_again":
-        return ending.ask_again(enforced, intent, reason, desk)
-    return await _run_one_call(work, enforced, facts)
+        return endings.ask_again(enforced, intent, reason, desk)
+    return await _run_one(turn, enforced, facts)
 
 
-async def _run_one_call(work: Work, enforced: Enforced, facts: Facts) -> Reply:
+async def _run_one(turn: _Turn, enforced: Enforced, facts: Facts) -> Reply:
     """One call that was let through, and nothing after it."""
-    ended = await work.act(enforced)
+    ended = await turn.act(enforced)
     if ended is None:
-        return ending.nothing_pending(work.desk)
+        return endings.nothing_pending(turn.desk)
     if ended.state == "delegated":
-        return ending.hand_to_client((ended,), "")
-    if not await work.verify(ended, facts):
-        return ending.not_verified(ended, work.desk)
-    return ending.report_execution(ended, await work.phrase(ended), work.desk)
+        return endings.hand_to_client((ended,), "")
+    if not await turn.verify(ended, facts):
+        return endings.not_verified(ended, turn.desk)
+    return endings.report_execution(ended, await turn.phrase(ended), turn.desk)
 
 
-async def _rule_on_outside_call(work: Work, proposed: OutsideCall) -> Reply:
-    """A call that came from outside, with no draft of ours around it."""
-    enforced, facts = await work.rule(proposed.call, None)
-    if isinstance(enforced.verdict, Allow):
-        return await _run_one_call(work, enforced, facts)
-    if isinstance(enforced.verdict, Confirm) and not proposed.can_ask:
-        return ending.approval(enforced, work.desk)
-    return ending.hold_without_user(enforced, work.desk)
-
-
-async def _understand_and_draft(work: Work) -> Reply:
-    """Understand and look up, where the tenant's profile says so; then draft."""
-    reasoned = await work.reason()
-    if reasoned and reasoned.ends:
-        return ending.ask_for_missing(reasoned)
-    if reasoned:
-        work = work.knowing(reasoned)
-        return await _draft_until_answered(work, work.gather())
-    understood = await work.understand()
+async def _work_out(turn: _Turn) -> Reply:
+    """Understand and look up, where the tenant's setup says so; then draft."""
+    if preparation := await turn.prepare():
+        if preparation.reply:
+            return preparation.reply
+        turn = turn.with_preparation(preparation)
+        return await _draft_until_answered(turn, turn.gather())
+    understood = await turn.understand()
     if understood is None:
-        return await _draft_until_answered(work, work.gather())
+        return await _draft_until_answered(turn, turn.gather())
     if understood.ends:
-        return ending.end_with_understanding(understood, work.desk)
-    found = await work.retrieve(understood)
+        return endings.end_with_understanding(understood, turn.desk)
+    found = await turn.retrieve(understood)
     if found.verdict != "answer":
-        return ending.unanswerable(found, work.desk)
-    work.announce(understood.response)
-    reply = await _draft_until_answered(work, work.gather(understood, found))
-    if work.gave_away(reply, understood):
-        reply = ending.withhold_reply(work.notes.ran, work.desk)
-    return reply if work.voice else ending.prepend(reply, understood.response)
+        return endings.unanswerable(found, turn.desk)
+    if turn.voice and understood.response:
+        turn.voice.say_first(understood.response)
+    reply = await _draft_until_answered(turn, turn.gather(understood, found))
+    if not reply.intent and understood.analysis and reveals_notes(reply.text, understood.analysis):
+        turn.notes.write("notice", "the reply repeats internal notes", ReasonCode.NOTES_GIVEN_AWAY)
+        reply = endings.withhold_reply(turn.notes.ran, turn.desk)
+    return reply if turn.voice else endings.prepend(reply, understood.response)
 
 
-async def _draft_until_answered(work: Work, gathered: Gathered) -> Reply:
+async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
     """Draft, enforce, critique, act, until there is an answer or the turn has used up its steps."""
-    desk, notes, summary = work.desk, work.notes, work.screened.incoming.text
-    redrafts = work.profile.redrafts
-    for _ in range(work.profile.steps + work.profile.context_rounds + 1):
-        drafted = await work.draft(gathered)
+    desk, notes, profile, summary = turn.desk, turn.notes, turn.profile, turn.incoming.text
+    redrafts, denied = profile.redrafts, None
+    for _ in range(profile.steps + profile.context_rounds + 1):
+        drafted = await turn.draft(gathered)
         if drafted.wants_context:
             if gathered.full:
                 notes.write("context", "asked again with everything at hand", ReasonCode.CONTEXT_LOOP_DETECTED)
-                return ending.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
-            gathered = work.gather_more(gathered, drafted.wants_context)
+                return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
+            gathered = turn.add_context(gathered, drafted.wants_context)
             continue
         if not drafted.calls:
-            claimed = await work.claimed(drafted.reply)
+            claimed = await turn.find_false_claim(drafted.reply)
             if not claimed:
-                return ending.answer(drafted, notes.ran, desk)
+                return endings.answer(drafted, denied, notes.ran, desk)
             if not redrafts:
-                return ending.correct_claim(notes.ran, desk)
+                return endings.correct_claim(notes.ran, desk)
             redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
             continue
-        ruled = [await work.weigh(call, drafted, gathered) for call in drafted.calls]
+        ruled = [await turn.rule_and_criticise(call, drafted, gathered) for call in drafted.calls]
         worst = max((enforced for enforced, _ in ruled), key=lambda one: SEVERITY[one.verdict.kind])
         if isinstance(worst.verdict, Deny) and not is_hard_stop(worst) and redrafts:
-            redrafts, gathered = redrafts - 1, with_result(gathered, worst.call, f"DENIED: {worst.verdict.problem}")
+            redrafts, denied = redrafts - 1, worst
+            gathered = with_result(gathered, worst.call, f"DENIED: {worst.verdict.problem}")
             continue
         if not isinstance(worst.verdict, Allow):
-            return ending.hold_after_calls(notes.ran, worst, drafted, desk)
+            return endings.hold_after_calls(notes.ran, worst, drafted, desk)
         handed = []
         for enforced, facts in ruled:
-            ended = await work.act(enforced)
+            ended = await turn.act(enforced)
             if ended and ended.state == "delegated":
                 handed.append(ended)
                 continue
             if ended is None or ended.state == "indeterminate":
-                return ending.report_execution(ended, "", desk) if ended else ending.nothing_pending(desk)
-            if ending.is_critical_failure(ended, desk):
-                return ending.report_execution(ended, "", desk)
-            if not await work.verify(ended, facts):
-                return ending.not_verified(ended, desk)
+                return endings.report_execution(ended, "", desk) if ended else endings.nothing_pending(desk)
+            if endings.is_critical_failure(ended, desk):
+                return endings.report_execution(ended, "", desk)
+            if not await turn.verify(ended, facts):
+                return endings.not_verified(ended, desk)
             gathered = with_result(gathered, enforced.call, describe_result(ended))
         if handed:
-            return ending.hand_to_client(handed, drafted.reply)
+            return endings.hand_to_client(handed, drafted.reply)
     notes.write("notice", "the turn used up its steps", ReasonCode.TOO_MANY_STEPS)
-    return ending.escalate(desk, ReasonCode.TOO_MANY_STEPS, summary, acted=bool(notes.ran))
+    return endings.escalate(desk, ReasonCode.TOO_MANY_STEPS, summary, acted=bool(notes.ran))
+
+
+# --- the steps, each given what this turn has ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Turn:
+    setup: TurnSetup
+    screened: Screened
+    profile: Profile
+    tools: Mapping[str, ToolSpec]
+    notes: Journal
+    earlier: tuple[Execution, ...] = ()
+    """Calls of an interrupted turn whose outcome nobody has told the user yet."""
+    voice: Voice | None = None
+    """Set when the user hears the reply while it is written."""
+
+    @property
+    def incoming(self) -> Incoming:
+        return self.screened.incoming
+
+    @property
+    def desk(self) -> ReplyContext:
+        ports = self.setup.ports
+        return ReplyContext(self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids)
+
+    @property
+    def understanding(self) -> Understanding | None:
+        """The tenant's, with the arm that this conversation drew; None where nothing is to be understood first."""
+        settings = self.setup.understanding
+        if settings is None or self.incoming.errand:
+            return None
+        return settings.for_conversation(self.incoming.tenant, self.incoming.conversation)
+
+    def settle(self) -> tuple[Settled, ReasonCode | None]:
+        return settle(self.screened, self.tools, self.setup.policy, self.setup.ports.clock.now(), self.notes)
+
+    async def prepare(self) -> Preparation | None:
+        """What the scene's guide finds out about new words of the user; None where there is no scene."""
+        incoming, guide = self.incoming, self.setup.guide
+        if guide is None or incoming.errand:
+            return None
+        # An answer to a question is about what was asked before it.
+        said = " ".join([one.text for one in incoming.talk if one.role == "user"][-3:]) or incoming.text
+        known = await search_documents(self.setup.searches, incoming.tenant, said, self.screened.language)
+        return await guide.before_draft(self.screened, known, self.notes)
+
+    def with_preparation(self, preparation: Preparation) -> _Turn:
+        incoming = replace(self.incoming, findings=preparation.findings)
+        tools = {name: spec for name, spec in self.tools.items() if name not in preparation.withheld}
+        return replace(self, screened=replace(self.screened, incoming=incoming), tools=tools)
+
+    async def understand(self) -> Understood | None:
+        setup, settings = self.setup, self.understanding
+        if settings is None:
+            return None
+        sources = await read_earlier_sources(self.screened, setup.ports.store) if settings.decide else ()
+        return await understand(
+            self.screened, setup.tenant.business, self.tools, self.recognise, settings, self.notes, setup.ports.model,
+            setup.guardian, sources,
+        )  # fmt: skip
+
+    async def recognise(self) -> Mapping[str, str]:
+        """What is known about the person whose conversation this is; nothing where the tenant has nobody to ask."""
+        setup, ports, settings = self.setup, self.setup.ports, self.understanding
+        if settings is None or (customer := settings.customer) is None:
+            return {}
+        spec, policy = self.tools.get(customer.tool), setup.policy.of(customer.tool, setup.tenant.id)
+        return await recognise(self.screened, customer, spec, policy, self.notes, ports.tools, ports.clock, ports.ids)
+
+    async def retrieve(self, understood: Understood) -> RetrievalResult:
+        setup, settings = self.setup, self.understanding
+        assert settings is not None
+        ran = await setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
+        business, known = setup.tenant.business, understood.known
+        return await retrieve(understood, business, self.tools, known, ran, settings, self.notes, setup.searches)
+
+    def gather(self, understood: Understood | None = None, found: RetrievalResult | None = None) -> Gathered:
+        incoming, guide, now = self.incoming, self.setup.guide, self.setup.ports.clock.now()
+        scene = guide.show(incoming.scene, incoming.text) if guide and incoming.scene else ""
+        gathered = gather(self.screened, self.setup.tenant.business, self.tools, self.profile, now, scene)
+        if understood:
+            gathered = add_understanding(understood, gathered)
+        return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
+
+    def add_context(self, gathered: Gathered, keys: tuple[str, ...]) -> Gathered:
+        return add_context(gathered, keys, self.setup.tenant.business, self.tools, self.profile, self.notes)
+
+    async def draft(self, gathered: Gathered) -> Draft:
+        """Aloud only where nothing that comes later may withdraw the words: an assessment, or a look for notes."""
+        plain = self.profile.mode == "standard" and self.setup.understanding is None
+        hear = self.voice.begin() if self.voice and plain else None
+        business, model = self.setup.tenant.business.name, self.setup.ports.model
+        drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
+        return self.setup.guide.limit(drafted) if self.setup.guide else drafted
+
+    async def rule_on(
+        self, call: ToolCall, drafted: Draft | None, confirmed: Intent | None = None
+    ) -> tuple[Enforced, Facts]:
+        return await rule_on(
+            call, drafted, self.screened, self.profile, self.tools, self.notes, self.setup,
+            confirmed=confirmed, earlier=self.earlier,
+        )  # fmt: skip
+
+    async def rule_and_criticise(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
+        """Rule on a proposed call, and have a second opinion where it pays."""
+        enforced, facts = await self.rule_on(call, drafted)
+        tools, model = tuple(self.tools.values()), self.setup.ports.model
+        return await critique(enforced, gathered, tools, self.notes, model), facts
+
+    async def act(self, enforced: Enforced) -> Execution | None:
+        incoming, token, ports = self.incoming, self.screened.opened.token, self.setup.ports
+        return await act(enforced, incoming, token, self.notes, ports.tools, ports.store, ports.clock, ports.ids)
+
+    async def verify(self, ended: Execution, facts: Facts) -> bool:
+        ports = self.setup.ports
+        return await verify(ended, facts, self.notes, ports.tools, ports.clock, ports.ids)
+
+    async def phrase(self, ended: Execution) -> str:
+        """The model's words for what happened; empty when it has none, or claims more than that. The catalogue speaks
+        where nobody said anything that words could answer."""
+        if self.incoming.errand:
+            return ""
+        business, model = self.setup.tenant.business.name, self.setup.ports.model
+        words = await phrase(ended, describe_result(ended), self.screened, business, self.notes, model)
+        return "" if await self.find_false_claim(words) else words
+
+    async def find_false_claim(self, reply: str) -> str:
+        store, guide = self.setup.ports.store, self.setup.guide
+        return await find_false_claim(reply, self.screened, self.tools, self.notes, store, guide)
+
+    async def record(self, reply: Reply) -> TurnResult:
+        ports, multiplier = self.setup.ports, self.setup.tenant.plan.multiplier
+        return await record(reply, self.screened, self.profile.mode, multiplier, self.notes, ports.store, ports.clock)

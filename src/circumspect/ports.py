@@ -13,11 +13,13 @@ from typing import Protocol
 
 from circumspect.values import (
     ConversationId,
+    Draft,
     Escalation,
     Execution,
     Incoming,
     Intent,
     IntentId,
+    Journal,
     JournalEntry,
     Json,
     Language,
@@ -26,7 +28,12 @@ from circumspect.values import (
     ModelReply,
     ModelRequest,
     Opened,
+    PastCall,
+    Preparation,
+    Scene,
+    Screened,
     TenantId,
+    ToolCall,
     ToolSpec,
     TurnResult,
 )
@@ -170,6 +177,78 @@ class Store(Protocol):
 
     async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
         """Delivered items are done; others come back later, each time after a longer wait."""
+        ...
+
+
+class Span(Protocol):
+    """Characters [start, end) of a document's text."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class CandidatePassage(Protocol):
+    """A piece of a document that may answer. `score` is 0 to 1."""
+
+    @property
+    def document(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def page(self) -> int | None: ...
+    @property
+    def span(self) -> Span: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+
+
+class PassageSearch(Protocol):
+    """Finds passages of a tenant's documents, the best first. Raises from `circumspect.errors` and nothing else."""
+
+    async def search(
+        self, tenant: str, query: str, limit: int = 5, language: str | None = None
+    ) -> Sequence[CandidatePassage]: ...
+
+
+class SceneGuide(Protocol):
+    """How a turn deals with what is on the user's screen. A wing brings one: the core knows conversations only.
+
+    Nothing here has effects; what cannot be found out is left out, and nothing raises for it.
+    """
+
+    def note_results(self, incoming: Incoming, notes: Journal) -> None:
+        """Write down what the client's last actions did, as far as the scene itself tells."""
+        ...
+
+    async def before_draft(self, screened: Screened, knowledge: str, notes: Journal) -> Preparation:
+        """Is what the user's words take known already, to be looked up, or to be asked? `knowledge` is what the
+        tenant's own documents say on the matter."""
+        ...
+
+    def show(self, scene: Scene, words: str) -> str:
+        """The part of a scene that matters for the user's words, as the model gets to see it."""
+        ...
+
+    def limit(self, drafted: Draft) -> Draft:
+        """A draft with no more actions in it than one look at the scene is good for."""
+        ...
+
+    def resolve(self, call: ToolCall, scene: Scene) -> ToolCall:
+        """What a proposed call amounts to on this scene."""
+        ...
+
+    def find_unsupported_claims(
+        self, reply: str, language: Language, ran: Collection[PastCall], tools: Mapping[str, ToolSpec], scene: Scene
+    ) -> Sequence[str]:
+        """Sentences of a reply that claim what neither an action nor the scene bears out."""
         ...
 
 

@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import ClassVar, Literal, NewType, TypeAlias
+from typing import ClassVar, Literal, NewType, Protocol, TypeAlias
 
 import rfc8785
 
 from circumspect.reasons import ReasonCode
-from circumspect.web.page import Page
 
 TenantId = NewType("TenantId", str)
 ConversationId = NewType("ConversationId", str)
@@ -237,6 +236,25 @@ class ClientResults:
     returned: tuple[ClientResult, ...]
 
 
+class Scene(Protocol):
+    """What the user has before them and a turn may act on, beside the conversation: a web page, say.
+
+    What is in it was written by strangers: it is data, and it gives no orders.
+    """
+
+    @property
+    def address(self) -> str:
+        """Where it is, with nothing in it that could be private: this is written into the journal."""
+        ...
+
+    @property
+    def listing(self) -> str:
+        """What is on it, as text for a model."""
+        ...
+
+    def to_json(self) -> JsonObject: ...
+
+
 Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 
 
@@ -263,8 +281,8 @@ class Incoming:
     """What the client's own system prompt says."""
     returned: tuple[ClientResult, ...] = ()
     """What the client's tools returned, where it comes together with new words of the user."""
-    page: Page | None = None
-    """The web page that is on the user's screen."""
+    scene: Scene | None = None
+    """What is on the user's screen, where the agent is there to act on it."""
     findings: str = ""
     """What was looked up for this task in an earlier turn. Strangers wrote it."""
 
@@ -689,6 +707,18 @@ class Reply:
     """A pending intent that was turned down."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now; their ids are ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What was found out about a scene before anything is drafted."""
+
+    reply: Reply | None = None
+    """Set when the turn ends here: something that only the user knows is missing."""
+    findings: str = ""
+    """What was looked up. Strangers wrote it."""
+    withheld: frozenset[str] = frozenset()
+    """Tools that the draft may not use, because what was found could not be checked."""
 
 
 @dataclass(frozen=True, slots=True)

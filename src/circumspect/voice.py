@@ -29,7 +29,7 @@ class Voice:
         self._spoken = ""
         self._held = ""
 
-    def first(self, words: str) -> None:
+    def say_first(self, words: str) -> None:
         """Said before any draft: how the request was understood."""
         self._before = words
         self._say(words)
@@ -62,7 +62,7 @@ class Voice:
             self._spoken += sentence
             self._say(sentence)
 
-    def ending(self, reply: Reply) -> Reply:
+    def end_with(self, reply: Reply) -> Reply:
         """The reply with what was already said in front. A yes is bound to the words as they were shown."""
         text = self._whole(reply.text)
         intent = replace(reply.intent, question=text) if reply.intent else None

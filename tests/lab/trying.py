@@ -15,10 +15,10 @@ from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
 from circumspect.server.experiment_resources import StoredResources
 from circumspect.server.vault import open_vault
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, prompts
 from circumspect.stores.prompts import Use
 from circumspect.values import ConversationId, Incoming, TenantId, TurnId
-from circumspect.work import TurnSetup
 
 SHOP = TenantId("shop")
 NOTHING: dict[str, object] = {}

@@ -27,9 +27,9 @@ from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.server.tenants.tenant_file import UnderstandingSection
 from circumspect.server.tenants.understanding_settings import configure_understanding
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.values import Business, ConversationId, Incoming, TurnId, TurnResult
-from circumspect.work import TurnSetup
 
 DANA, OMAR = "dana@example.com", "omar@example.com"
 LOOKED_UP = Understanding(decide=True, customer=CustomerLookup())

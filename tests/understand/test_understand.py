@@ -12,7 +12,7 @@ from circumspect.guardian import GuardianUnavailable, Screening
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
-from circumspect.steps.understand import add_understanding, earlier_sources
+from circumspect.steps.understand import add_understanding, list_sources
 from circumspect.values import ChatMessage, Gathered, Message, TurnId
 
 
@@ -256,7 +256,7 @@ async def test_synthetic_messages_are_marked_and_the_plan_is_kept_whole():
     json.dumps(kept)
 
 
-def test_earlier_sources_are_read_off_the_journal():
+def test_list_sources_are_read_off_the_journal():
     def noted(meta):
         return Message(1, TurnId("t"), "internal", "understanding", "", screened("x").incoming.at, meta=meta)
 
@@ -265,7 +265,7 @@ def test_earlier_sources_are_read_off_the_journal():
         noted({}),
         says("user", "x"),
     ]
-    assert earlier_sources(messages) == ("Prices", "Terms")
+    assert list_sources(messages) == ("Prices", "Terms")
 
 
 def test_the_business_and_its_tools_are_what_the_tests_say():

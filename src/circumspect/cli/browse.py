@@ -19,9 +19,9 @@ from circumspect.values import LANGUAGES, Language
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from circumspect.setup import TurnSetup
     from circumspect.web.browser.chromium import Chromium
     from circumspect.web.browsing.drive import DriveStep
-    from circumspect.work import TurnSetup
 
 
 @click.command()

@@ -31,6 +31,7 @@ from circumspect.policy.rules import RULES, RULES_FOR_BARE_CALLS
 from circumspect.ports import Model, Ports, Tools
 from circumspect.profiles import PROFILES
 from circumspect.server.stores import policies, privacy
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, codec, people
 from circumspect.stores.tables import conversations, turns, usage
 from circumspect.values import (
@@ -46,7 +47,6 @@ from circumspect.values import (
     ToolSpec,
     TurnId,
 )
-from circumspect.work import TurnSetup
 
 if TYPE_CHECKING:
     from circumspect.server.config import Settings

@@ -21,11 +21,11 @@ from circumspect.prompts import load_default_prompt, make_prompt_version
 from circumspect.server.experiment_resources import StoredResources
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.shadow_turns import Shadowing
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, prompts
 from circumspect.stores.experiment_tables import experiments, exposures, prompt_versions, shadows
 from circumspect.stores.tables import operator_log
 from circumspect.values import Incoming, JsonObject, TenantId
-from circumspect.work import TurnSetup
 
 TENANT = TenantId("shop")
 PROMPT = "critique"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from circumspect.policy.policy_file import ToolPolicy
-from circumspect.values import Assessment, Effect, Execution, History, Intent, Language, Mode, ToolCall, ToolSpec
-from circumspect.web.page import Page
+from circumspect.values import Assessment, Effect, Execution, History, Intent, Language, Mode, Scene, ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +32,5 @@ class Facts:
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
     session: History = field(default_factory=History)
-    page: Page | None = None
-    """The web page that the call acts on."""
+    scene: Scene | None = None
+    """What is on the user's screen, where the call acts on it."""

@@ -19,6 +19,7 @@ from circumspect.ports import Ids
 from circumspect.server.openai_format import ClientChat, result_of, thread_of
 from circumspect.server.services import Services
 from circumspect.server.stores import client_chats
+from circumspect.setup import TurnSetup
 from circumspect.stores import people
 from circumspect.values import (
     ChatMessage,
@@ -32,7 +33,6 @@ from circumspect.values import (
     TurnId,
     TurnResult,
 )
-from circumspect.work import TurnSetup
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,10 @@ from circumspect.server.stores.tenants import TenantRow
 from circumspect.server.tenants.tenant_file import TenantSettings, read_settings
 from circumspect.server.tenants.tool_building import build
 from circumspect.server.vault import Vault, key_path
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.tools.tool_context import ToolContext
 from circumspect.values import TenantId, ToolSpec
-from circumspect.work import TurnSetup
 
 logger = logging.getLogger("circumspect.server")
 

@@ -28,10 +28,10 @@ from circumspect.lab.trials.variants import Overlay, Resources, Variant, make_va
 from circumspect.lab.trials.watching_store import Watch, Watching
 from circumspect.ports import Clock, Listener
 from circumspect.reasons import ReasonCode
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, experiments
 from circumspect.stores.experiments import ExposureRow
 from circumspect.values import Incoming, JournalEntry, Json, TenantId, TurnResult
-from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from circumspect.prompts import prompt
 from circumspect.server.services import Services
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import HeldCall
+from circumspect.setup import TurnSetup
 from circumspect.stores.codec import dumps
 from circumspect.values import (
     ConversationId,
@@ -42,7 +43,6 @@ from circumspect.values import (
     TurnId,
     TurnResult,
 )
-from circumspect.work import TurnSetup
 
 GatewayContext = ServerRequestContext[Any, Any]
 ASKED = "confirm"

@@ -16,6 +16,7 @@ from circumspect.ports import Model
 from circumspect.server.config import Settings
 from circumspect.server.directory import Directory
 from circumspect.server.tenants.tenant_file import BrowserSection
+from circumspect.setup import TurnSetup
 from circumspect.values import TenantId
 from circumspect.web.browsing.interaction import setup_for_pages
 from circumspect.web.model_pair import ModelPair
@@ -23,7 +24,6 @@ from circumspect.web.reasoning.reasoned import Reasoning
 from circumspect.web.search.opening import open_search
 from circumspect.web.search.scoped_search import Scoped
 from circumspect.web.search.search_cache import SearchCache
-from circumspect.work import TurnSetup
 
 
 class Pages:

@@ -23,11 +23,11 @@ from circumspect.reasons import ReasonCode
 from circumspect.server import telemetry
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.metrics import Metrics
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import clean
 from circumspect.stores.tables import messages, turns
 from circumspect.values import ClientResults, Incoming, OutsideCall, TurnId, TurnResult
-from circumspect.work import TurnSetup
 
 
 class KeyReused(CircumspectError):

@@ -19,10 +19,10 @@ from circumspect.lab.trials.experiments import Experiment
 from circumspect.lab.trials.shadow import AnsweredTurn, ShadowResult, shadow
 from circumspect.ports import Clock, Ids
 from circumspect.server.experiment_turns import Experimenting
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, experiments, shadows
 from circumspect.stores.shadows import ShadowRow
 from circumspect.values import TenantId
-from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 

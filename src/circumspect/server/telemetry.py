@@ -18,8 +18,8 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from circumspect.errors import CircumspectError
 from circumspect.ports import Model, Tools
+from circumspect.setup import TurnSetup
 from circumspect.values import Incoming, Json, ModelReply, ModelRequest, ToolSpec, TurnOutcome, TurnResult
-from circumspect.work import TurnSetup
 
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "offline": "circumspect"}
 VERDICTS: Mapping[TurnOutcome, tuple[str, StatusCode]] = {

@@ -49,11 +49,11 @@ async def act(
 async def _run_or_delegate(
     started: Execution, spec: ToolSpec, incoming: Incoming, tools: Tools, clock: Clock
 ) -> Execution:
-    """Run, or handed to the client to run: then this is all that is known until it comes back. Of an action on a page,
-    what the page was like before is kept until then: that is what tells whether it had an effect."""
+    """Run, or handed to the client to run: then this is all that is known until it comes back. Of an action on a scene,
+    what it was like before is kept until then: that is what tells whether it had an effect."""
     if spec.client:
-        page, findings = incoming.page, incoming.findings
-        before: Json = {"before": page.to_json(), "findings": findings} if page else None
+        scene, findings = incoming.scene, incoming.findings
+        before: Json = {"before": scene.to_json(), "findings": findings} if scene else None
         handed = ReasonCode.HANDED_TO_CLIENT
         return replace(started, state="delegated", finished_at=clock.now(), reason=handed, result=before)
     return await run(started, tools, clock, spec.timeout)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from circumspect.errors import ModelGarbled, ModelRefused
 from circumspect.policy.parsing import assessment as assessments
@@ -62,18 +61,7 @@ async def draft(
     if profile.mode == "standard":
         notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
         return Draft(assessments.read(reply.text)[0], reply.calls)
-    assessed = _parse_assessed_reply(reply, words.id, notes)
-    return _limit_to_one_action(assessed) if gathered.screened.incoming.page else assessed
-
-
-def _limit_to_one_action(drafted: Draft) -> Draft:
-    """One action at a time: the page is another one after it. And `done` is no action, it is the answer."""
-    if not drafted.calls:
-        return drafted
-    first = drafted.calls[0]
-    if first.tool != "done":
-        return replace(drafted, calls=(first,))
-    return replace(drafted, reply=str(first.arguments.get("answer") or drafted.reply), calls=(), disagreement=False)
+    return _parse_assessed_reply(reply, words.id, notes)
 
 
 async def _stream_reply(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:

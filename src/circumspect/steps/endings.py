@@ -1,4 +1,4 @@
-"""reply: how a turn ends, in words of our catalogue. Every ending a turn can have is one function here.
+"""endings: how a turn ends, in words of our catalogue. Every ending a turn can have is one function here.
 
 A question that waits for a yes carries the intent that the yes will be bound to.
 """
@@ -40,7 +40,6 @@ from circumspect.values import (
     TurnResult,
     Usage,
 )
-from circumspect.web.reasoning.reasoned import Reasoned
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +80,24 @@ def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
     return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
 
 
-def answer(drafted: Draft, ran: Sequence[Execution], desk: ReplyContext) -> Reply:
-    """The model proposes nothing (more) to do: its words are the answer."""
+TOLD_TO_USERS = frozenset(
+    (
+        ReasonCode.PRECONDITION_FAILED,
+        ReasonCode.REQUIREMENT_NOT_MET,
+        ReasonCode.LIMIT_REACHED,
+        ReasonCode.TOOL_DENIED,
+    )
+)
+"""Denials whose sentence stands in the policy, written for people; other problems are told to the model only."""
+
+
+def answer(drafted: Draft, denied: Enforced | None, ran: Sequence[Execution], desk: ReplyContext) -> Reply:
+    """The model proposes nothing (more) to do: its words are the answer. After a call that the policy denied they are
+    how the turn is blocked, and the policy's reason is said with them."""
     if changed := _changes(ran):
         return report_execution(changed[-1], drafted.reply, desk)
+    if why := _denial(denied):
+        return Reply("blocked", drafted.reply if why in drafted.reply else f"{drafted.reply} {why}".strip())
     if not drafted.reply:
         return Reply("asked", desk.say("ask-missing-unnamed"))
     return Reply("answered", drafted.reply)
@@ -101,11 +114,12 @@ def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply
             return Reply("asked", _question(ask, enforced, drafted, desk))
         case Escalate():
             return escalate(desk, enforced.reasons[0], desk.action(enforced))
-        case Deny() if desk.screened.incoming.page:
+        case Deny() if desk.screened.incoming.scene:
             return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
         case Deny():
             unavailable = enforced.spec is None or not enforced.spec.configured
-            return Reply("blocked", _instead(desk, "tool-unavailable" if unavailable else "tool-denied"))
+            key = "tool-unavailable" if unavailable else "tool-denied"
+            return Reply("blocked", _instead(desk, key, _denial(enforced)))
         case Allow():
             raise ValueError("a call that is allowed is not held")
         case other:
@@ -194,11 +208,6 @@ def end_with_understanding(made: Understood, desk: ReplyContext) -> Reply:
         why = made.decision.why if made.decision else ""
         return replace(escalate(desk, reason, text), escalation=Escalation(reason, text, why))
     return Reply("blocked" if made.ends == "blocked" else "asked", made.response)
-
-
-def ask_for_missing(made: Reasoned) -> Reply:
-    """Something that only the user knows is missing."""
-    return Reply("asked", made.question)
 
 
 def unanswerable(found: RetrievalResult, desk: ReplyContext) -> Reply:
@@ -364,8 +373,14 @@ def _is_on(name: str, spec: ToolSpec, desk: ReplyContext) -> bool:
     return effect_of(spec, said) is not None and not (said and said.deny)
 
 
-def _instead(desk: ReplyContext, key: str) -> str:
+def _denial(enforced: Enforced | None) -> str:
+    """Why the policy denied the call, in its own words; empty where it was held for something else."""
+    if enforced is None or not isinstance(enforced.verdict, Deny) or enforced.reasons[0] not in TOLD_TO_USERS:
+        return ""
+    return enforced.verdict.problem
+
+
+def _instead(desk: ReplyContext, key: str, why: str) -> str:
     offered = [desk.title(name) for name, spec in desk.tools.items() if spec.configured and _is_on(name, spec, desk)]
-    if not offered:
-        return desk.say(key)
-    return f"{desk.say(key)} {desk.say('what-i-can-do', actions=', '.join(offered))}"
+    can = desk.say("what-i-can-do", actions=", ".join(offered)) if offered else ""
+    return " ".join(filter(None, (desk.say(key), why, can)))

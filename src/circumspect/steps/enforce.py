@@ -1,7 +1,7 @@
 """enforce: Facts about a proposed call -> Enforced. Pure: no port, no clock, no randomness.
 
 Every decision about a call is made here, by rules; the model can only ever make it stricter. This is the only place
-that makes an `Enforced`.
+that makes an `Enforced`. `rule_on` collects the facts: it is the one function here that asks a port.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from circumspect.policy.judge import Rule, judge
 from circumspect.policy.policy_file import Policy, cap_of, effect_of
 from circumspect.policy.rules import HARD_STOPS
 from circumspect.reasons import ReasonCode
+from circumspect.recall import needs_more, recall, recall_from_turn
+from circumspect.setup import TurnSetup
 from circumspect.values import (
     Allow,
     Ask,
@@ -24,6 +26,7 @@ from circumspect.values import (
     Draft,
     Effect,
     Enforced,
+    Execution,
     History,
     Intent,
     Journal,
@@ -36,6 +39,41 @@ from circumspect.values import (
     ToolSpec,
     Verdict,
 )
+
+
+async def rule_on(
+    call: ToolCall,
+    drafted: Draft | None,
+    screened: Screened,
+    profile: Profile,
+    tools: Mapping[str, ToolSpec],
+    notes: Journal,
+    setup: TurnSetup,
+    *,
+    confirmed: Intent | None = None,
+    earlier: Sequence[Execution] = (),
+) -> tuple[Enforced, Facts]:
+    """Hold a call against the rules, with no more of the past than they turn out to need. `earlier` are calls of an
+    interrupted attempt at this turn."""
+    scene = screened.incoming.scene
+    if scene and setup.guide and not confirmed:  # what was confirmed stays what it was when it was shown
+        call = setup.guide.resolve(call, scene)
+    policy = setup.policy.of(call.tool, screened.incoming.tenant)
+    session = recall_from_turn(screened, tools, notes)
+    done = frozenset(one.call.hash for one in (*earlier, *notes.ran) if one.state == "succeeded")
+    whole = scene is not None or needs_more(policy, tools)
+    while True:
+        if whole:
+            session = await recall(screened, call.tool, policy, tools, notes, setup.ports.store)
+        facts = look_at(
+            call, screened, drafted, setup.policy, tools, profile.mode, setup.ports.clock.now(), session,
+            confirmed=confirmed, done=done,
+        )  # fmt: skip
+        enforced = enforce(facts, setup.rules, setup.policy.hash, profile)
+        if whole or ReasonCode.UNGROUNDED_PARAM not in enforced.reasons:
+            write_down(enforced, facts, notes)
+            return enforced, facts
+        whole = True
 
 
 def look_at(
@@ -69,7 +107,7 @@ def look_at(
         unsettled=screened.opened.unsettled,
         done=done,
         session=session,
-        page=screened.incoming.page,
+        scene=screened.incoming.scene,
     )
 
 
@@ -93,11 +131,11 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
 
 
 def write_down(enforced: Enforced, facts: Facts, notes: Journal) -> None:
-    """The verdict and who spoke, for the journal. What was decided about a web page says so: without the page it cannot
-    be decided again."""
+    """The verdict and who spoke, for the journal. What was decided about a scene says where: without it, it cannot be
+    decided again."""
     verdict = enforced.verdict
     missing: JsonObject = {"missing": [*verdict.missing, *verdict.named]} if isinstance(verdict, Ask) else {}
-    page: JsonObject = {"page": facts.page.url.split("?")[0]} if facts.page else {}
+    page: JsonObject = {"page": facts.scene.address} if facts.scene else {}
     notes.write(
         "policy",
         f"{enforced.call.tool}: {enforced.verdict.kind}",

@@ -13,7 +13,6 @@ from datetime import datetime
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import Block, Business, ChatMessage, Gathered, Journal, Profile, Screened, ToolCall, ToolSpec
-from circumspect.web.page import Page
 from circumspect.wording import compact
 
 NOTHING = "(there is nothing under this key)"
@@ -26,9 +25,9 @@ def gather(
     tools: Mapping[str, ToolSpec],
     profile: Profile,
     now: datetime,
-    page: Page | None = None,
+    scene: str = "",
 ) -> Gathered:
-    """`page` is what the model sees of the user's screen."""
+    """`scene` is what the model sees of the user's screen."""
     incoming = screened.incoming
     messages = incoming.talk or (*_recent(screened, profile), ChatMessage("user", incoming.text))
     specs = tuple(tools.values())
@@ -36,7 +35,7 @@ def gather(
         Block(key, text)
         for key, text in (
             ("application", incoming.instructions),
-            ("page", page.listing if page else ""),
+            ("page", scene),
             ("findings", incoming.findings),
         )
         if text
@@ -56,9 +55,16 @@ def gather(
 
 
 def add_context(
-    gathered: Gathered, keys: Sequence[str], business: Business, tools: Mapping[str, ToolSpec], notes: Journal
+    gathered: Gathered,
+    keys: Sequence[str],
+    business: Business,
+    tools: Mapping[str, ToolSpec],
+    profile: Profile,
+    notes: Journal,
 ) -> Gathered:
-    """One context round: what was asked for, or the plain statement that it is not there."""
+    """One context round: what was asked for, or the plain statement that it is not there; after the last, all."""
+    if gathered.rounds >= profile.context_rounds:
+        return _add_all_context(gathered, business, tools, notes)
     have = {block.key for block in gathered.blocks}
     blocks = [_fetch_block(key, business, tools, notes) for key in dict.fromkeys(keys) if key not in have]
     notes.context_rounds += 1
@@ -66,7 +72,7 @@ def add_context(
     return replace(gathered, blocks=(*gathered.blocks, *blocks), rounds=gathered.rounds + 1)
 
 
-def add_all_context(gathered: Gathered, business: Business, tools: Mapping[str, ToolSpec], notes: Journal) -> Gathered:
+def _add_all_context(gathered: Gathered, business: Business, tools: Mapping[str, ToolSpec], notes: Journal) -> Gathered:
     """The last resort after the context rounds: all there is, schemas included."""
     have = {block.key for block in gathered.blocks}
     schemas = [Block(f"tool_schema:{name}", _schema(spec)) for name, spec in tools.items()]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from circumspect.errors import CircumspectError
 from circumspect.knowledge.conflicts import Conflict, find_conflicts
@@ -31,6 +30,7 @@ from circumspect.policy.understanding.confidence import (
     tool_success_rate,
 )
 from circumspect.policy.understanding.understood import CitedPassage, RetrievalResult, Understanding, Understood
+from circumspect.ports import CandidatePassage, PassageSearch
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import Block, Business, Execution, Journal, Json, ToolSpec
@@ -38,35 +38,6 @@ from circumspect.values import Block, Business, Execution, Journal, Json, ToolSp
 MOST_QUERIES = 5
 _CLOSE = 0.5
 """A passage with less than this share of the best one's score contradicts nothing: it is about something else."""
-
-
-class CandidatePassage(Protocol):
-    """A piece of a document that may answer. `score` is 0 to 1."""
-
-    @property
-    def document(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def section(self) -> str: ...
-    @property
-    def path(self) -> tuple[str, ...]: ...
-    @property
-    def page(self) -> int | None: ...
-    @property
-    def span(self) -> TextSpan: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-
-
-class PassageSearch(Protocol):
-    """Finds passages of a tenant's documents, the best first. Raises from `circumspect.errors` and nothing else."""
-
-    async def search(
-        self, tenant: str, query: str, limit: int = 5, language: str | None = None
-    ) -> Sequence[CandidatePassage]: ...
 
 
 async def search_documents(searches: Sequence[PassageSearch], tenant: str, query: str, language: str | None) -> str:

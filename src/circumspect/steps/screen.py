@@ -6,18 +6,14 @@ that is pending? Nothing here has effects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from circumspect.language.detection import detect
 from circumspect.policy.parsing.answers import classify
 from circumspect.reasons import ReasonCode
-from circumspect.values import ClientResults, Incoming, Journal, Language, Opened, Profile, Screened
+from circumspect.values import Incoming, Journal, Language, Opened, Profile, Screened
 from circumspect.wording import render_value
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Journal) -> Screened:
-    if incoming.page:
-        _note_outcomes(incoming, notes)
     if incoming.errand:
         return Screened(incoming, opened, incoming.language or opened.language or default, "other")
     language = incoming.language or detect(incoming.text, opened.language, default)
@@ -35,12 +31,3 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
     values = {pending.call.tool, *map(render_value, pending.call.arguments.values())} if pending else frozenset[str]()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))
-
-
-def _note_outcomes(incoming: Incoming, notes: Journal) -> None:
-    """What the last action on the page did, as the page itself told."""
-    errand = incoming.errand
-    for one in errand.returned if isinstance(errand, ClientResults) else incoming.returned:
-        told = one.result.get("happened", "") if isinstance(one.result, Mapping) else ""
-        reasons = (ReasonCode.VERIFICATION_FAILED,) if one.error else ()
-        notes.write("context", str(told), *reasons, meta={"execution": one.execution, "verified": one.result})

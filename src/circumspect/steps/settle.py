@@ -6,18 +6,41 @@ Any other yes asks again; a yes that belongs to another question is an ordinary 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.values import Intent, PersonDecision, Screened, ToolSpec
+from circumspect.values import Execution, Intent, Journal, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 
 
 def settle(
+    screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy, now: datetime, notes: Journal
+) -> tuple[Settled, ReasonCode | None]:
+    decision, reason = _decide(screened, tools, policy, now)
+    intent = screened.opened.intent
+    if reason:
+        notes.write("intent", decision, reason, meta={"intent": intent.id if intent else None})
+    return decision, reason
+
+
+def apply_edit(intent: Intent, decided: PersonDecision) -> Intent:
+    """The intent as a colleague would have it; nothing is bound to it before the rules have seen it."""
+    call = ToolCall(intent.call.tool, decided.arguments)
+    return replace(intent, call=call, hash=call.hash)
+
+
+def find_done_before(earlier: Sequence[Execution], turn: TurnId) -> Execution | None:
+    """What an earlier attempt at this very turn did before it was broken off: the same yes, sent again."""
+    own = [one for one in earlier if one.turn == turn and one.effect != "read"]
+    return own[-1] if own else None
+
+
+def _decide(
     screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy, now: datetime
 ) -> tuple[Settled, ReasonCode | None]:
     intent = screened.opened.intent

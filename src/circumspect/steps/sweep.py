@@ -6,9 +6,11 @@ that may have happened and cannot be looked up or safely repeated stays unknown,
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.running import recover, unknown
-from circumspect.values import Execution, TenantId
+from circumspect.values import Execution, Opened, TenantId
 
 LEASE_SECONDS = 75.0
 
@@ -29,3 +31,17 @@ async def sweep(
         if await store.finish_call(ended):
             settled.append(ended)
     return tuple(settled)
+
+
+async def catch_up(
+    opened: Opened, tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids
+) -> tuple[Opened, tuple[Execution, ...]]:
+    """If an earlier turn died with a call under way, settle that call first, and say what is now known about it."""
+    if not opened.unsettled:
+        return opened, ()
+    now, known = clock.now(), {}
+    if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
+        known = {one.id: one for one in await sweep(tenant, tools, store, clock, ids)}
+    current = tuple(known.get(one.id, one) for one in opened.unsettled)
+    news = tuple(one for one in current if one.id in known or one.state == "succeeded")
+    return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news

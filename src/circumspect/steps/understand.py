@@ -22,7 +22,7 @@ from circumspect.policy.understanding.decision import NextStepDecision, by_code,
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.topics import list_demands, topics
 from circumspect.policy.understanding.understood import Understanding, Understood
-from circumspect.ports import Model
+from circumspect.ports import Model, Store
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -43,6 +43,8 @@ from circumspect.values import (
 from circumspect.wording import LANGUAGE_NAMES, compact
 
 SURE, FOR_A_PERSON = 0.95, 0.3
+REACH = 200
+"""How many messages back the sources of earlier answers are looked for."""
 Recognise = Callable[[], Awaitable[Mapping[str, str]]]
 
 
@@ -199,8 +201,16 @@ def _recent(screened: Screened, most: int) -> list[ChatMessage]:
     return [ChatMessage("user" if one.role == "user" else "assistant", one.content) for one in shown[-most:]]
 
 
-def earlier_sources(messages: Iterable[Message]) -> tuple[str, ...]:
-    """The titles of documents that answers were made from, read off internal messages as `retrieve` wrote them."""
+async def read_earlier_sources(screened: Screened, store: Store) -> tuple[str, ...]:
+    """The titles of documents that answers of this conversation were made from."""
+    incoming, first = screened.incoming, max(-1, screened.opened.next_seq - REACH)
+    return list_sources(
+        await store.messages(incoming.tenant, incoming.conversation, internal=True, after=first, limit=REACH)
+    )
+
+
+def list_sources(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Titles of documents, read off internal messages as `retrieve` wrote them."""
     titles: dict[str, None] = {}
     for message in messages:
         sources = message.meta.get("sources")

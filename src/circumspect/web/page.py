@@ -127,6 +127,11 @@ class Page:
         return {one.id: one for one in self.elements}
 
     @property
+    def address(self) -> str:
+        """Without the query, which may say who is signed in and what they look for."""
+        return self.url.split("?")[0]
+
+    @property
     def listing(self) -> str:
         """As the model reads it: a line an element."""
         lines = [f"URL: {_flat(self.url, 200)}", f"Title: {_flat(self.title, 120)}"]

@@ -28,17 +28,23 @@ _COMMANDS = r"click|press|tap|push|hit|select|choose|open|submit|нажм\w+|к�
 _ON_AN_ELEMENT = ("click", "submit", "type", "select")
 
 
+def page_of(facts: Facts) -> Page | None:
+    """The page that the call acts on."""
+    return facts.scene if isinstance(facts.scene, Page) else None
+
+
 @rule(ReasonCode.ELEMENT_NOT_FOUND)
 def the_element_is_there(facts: Facts) -> Verdict:
     """The element is on the page as it is now, is what it was when it was shown, and can be used."""
+    page = page_of(facts)
     wanted = facts.call.arguments.get("element")
-    if facts.page is None:
+    if page is None:
         return Deny("There is no page to act on.")
     if not wanted and facts.call.tool == "press" and _acts(str(facts.call.arguments.get("key", ""))):
         return Deny("Say which element the key is pressed in: nobody knows where the focus is.")
     if not wanted and facts.call.tool not in _ON_AN_ELEMENT:
         return Allow()
-    element = facts.page.by_id.get(str(wanted))
+    element = page.by_id.get(str(wanted))
     if element is None:
         return Deny(f"There is no element '{_short(wanted)}' on the page. Use an id from the list.")
     name = facts.call.arguments.get("name")
@@ -46,7 +52,7 @@ def the_element_is_there(facts: Facts) -> Verdict:
         return Deny("The element is called something else by now. Look at the page again.")
     if element.disabled:
         return Deny(f"The element '{element.id}' is disabled. Something else has to be done first.")
-    if facts.confirmed and facts.call.arguments.get("filled", "") != summarise_form(element, facts.page):
+    if facts.confirmed and facts.call.arguments.get("filled", "") != summarise_form(element, page):
         return Deny("The form holds something else by now than when the user said yes. Ask again.")
     return Allow()
 
@@ -54,12 +60,13 @@ def the_element_is_there(facts: Facts) -> Verdict:
 @rule(ReasonCode.POPUP_OPEN)
 def an_open_popup_comes_first(facts: Facts) -> Verdict:
     """After a menu, list or dialog was opened, the next step chooses from it or closes it."""
+    page = page_of(facts)
     offered = _find_popup_choices(facts)
-    if not offered or facts.page is None or facts.call.tool in ("scroll", "wait", "navigate", "done"):
+    if not offered or page is None or facts.call.tool in ("scroll", "wait", "navigate", "done"):
         return Allow()
     if facts.call.tool == "press":
         return Allow()
-    element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
+    element = page.by_id.get(str(facts.call.arguments.get("element")))
     if element is None or element.id in offered or {one.id for one in _around(element, facts)} & _insides(facts):
         return Allow()
     last = facts.session.past_calls[-1].call.arguments.get("element")
@@ -71,14 +78,15 @@ def an_open_popup_comes_first(facts: Facts) -> Verdict:
 @rule(ReasonCode.FORM_INCOMPLETE)
 def the_form_is_complete(facts: Facts) -> Verdict:
     """Every required field of the form is filled in before it is sent; what only the user knows is asked of them."""
-    if facts.call.tool != "submit" or facts.page is None:
+    page = page_of(facts)
+    if facts.call.tool != "submit" or page is None:
         return Allow()
-    element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
+    element = page.by_id.get(str(facts.call.arguments.get("element")))
     if element is None or not element.form:
         return Allow()
     empty = [
         one.name or one.id
-        for one in facts.page.elements
+        for one in page.elements
         if one.form == element.form and one.required and not one.disabled and _is_empty(one)
     ]
     return Ask(named=tuple(dict.fromkeys(empty))) if empty else Allow()
@@ -87,18 +95,20 @@ def the_form_is_complete(facts: Facts) -> Verdict:
 @rule(ReasonCode.PASSWORD_FIELD)
 def passwords_are_the_users_business(facts: Facts) -> Verdict:
     """A password is typed by the user, not by the agent: it would be in the record of the conversation."""
-    if facts.call.tool != "type" or facts.page is None:
+    page = page_of(facts)
+    if facts.call.tool != "type" or page is None:
         return Allow()
-    element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
+    element = page.by_id.get(str(facts.call.arguments.get("element")))
     return Ask(words="ask-password") if element is not None and element.type == "password" else Allow()
 
 
 @rule(ReasonCode.INVALID_PARAM)
 def the_option_is_offered(facts: Facts) -> Verdict:
     """What is selected is one of the options that the element offers."""
-    if facts.call.tool != "select" or facts.page is None:
+    page = page_of(facts)
+    if facts.call.tool != "select" or page is None:
         return Allow()
-    element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
+    element = page.by_id.get(str(facts.call.arguments.get("element")))
     if element is None or not element.options or facts.call.arguments.get("option") in element.options:
         return Allow()
     return Deny(f"'{_short(facts.call.arguments.get('option'))}' is not one of: {', '.join(element.options[:20])}.")
@@ -124,13 +134,14 @@ def it_was_not_tried_in_vain_too_often(facts: Facts) -> Verdict:
 @rule(ReasonCode.LEAVES_THE_SITE)
 def it_stays_on_the_site(facts: Facts) -> Verdict:
     """An address on another site was named by the user, or the user says yes to it."""
+    page = page_of(facts)
     target = _target(facts)
-    if not target or facts.page is None:
+    if not target or page is None:
         return Allow()
     parts = urlsplit(target)
     if parts.scheme not in ("http", "https"):
         return Deny("Only http and https addresses are opened.")
-    here, there = (urlsplit(facts.page.url).hostname or "").lower(), (parts.hostname or "").lower()
+    here, there = (urlsplit(page.url).hostname or "").lower(), (parts.hostname or "").lower()
     if facts.confirmed or there == here or there.endswith(f".{here}") or here.endswith(f".{there}"):
         return Allow()
     named = any(find_word(there.removeprefix("www."), fold(said.text)) >= 0 for said in _users(facts))
@@ -140,10 +151,11 @@ def it_stays_on_the_site(facts: Facts) -> Verdict:
 @rule(ReasonCode.UNTRUSTED_SOURCE)
 def an_address_was_given(facts: Facts) -> Verdict:
     """An address that is opened was said by the user or is that of a link on the page; one made up is asked about."""
-    if facts.call.tool != "navigate" or facts.confirmed or facts.page is None:
+    page = page_of(facts)
+    if facts.call.tool != "navigate" or facts.confirmed or page is None:
         return Allow()
     url = str(facts.call.arguments.get("url") or "")
-    if any(one.href == url for one in facts.page.elements):
+    if any(one.href == url for one in page.elements):
         return Allow()
     bare = fold(url.split("://")[-1].rstrip("/"))
     return Allow() if any(bare in fold(said.text) for said in _users(facts)) else Confirm()
@@ -152,8 +164,9 @@ def an_address_was_given(facts: Facts) -> Verdict:
 @rule(ReasonCode.UNTRUSTED_SOURCE)
 def the_page_gives_no_orders(facts: Facts) -> Verdict:
     """An action that a text on the page tells its reader to take, and that the user's words do not name, is asked."""
+    page = page_of(facts)
     name = str(facts.call.arguments.get("name") or "")
-    if facts.confirmed or facts.page is None or facts.call.tool not in ("click", "submit", "select") or not name:
+    if facts.confirmed or page is None or facts.call.tool not in ("click", "submit", "select") or not name:
         return Allow()
     words = re.findall(r"\w{3,}", fold(name))
     if not words or any(find_word(word, fold(said.text)) >= 0 for said in _users(facts) for word in words):
@@ -224,22 +237,22 @@ def _failures(facts: Facts) -> list[PastCall]:
 
 def _find_popup_choices(facts: Facts) -> frozenset[str]:
     """What the popup that the last action opened offers, as far as it is still on the page."""
+    page = page_of(facts)
     ran = facts.session.past_calls
-    if not ran or facts.page is None or not isinstance(ran[-1].result, dict):
+    if not ran or page is None or not isinstance(ran[-1].result, dict):
         return frozenset()
     choices = ran[-1].result.get("choices", ())
-    return (
-        frozenset(str(one) for one in choices) & facts.page.by_id.keys() if isinstance(choices, list) else frozenset()
-    )
+    return frozenset(str(one) for one in choices) & page.by_id.keys() if isinstance(choices, list) else frozenset()
 
 
 def _around(element: Element, facts: Facts) -> Iterator[Element]:
     """The containers that an element is in, from the inside out."""
-    assert facts.page is not None
+    page = page_of(facts)
+    assert page is not None
     seen: set[str] = set()
     while element.inside and element.inside not in seen:
         seen.add(element.inside)
-        found = facts.page.by_id.get(element.inside)
+        found = page.by_id.get(element.inside)
         if found is None:
             return
         yield found
@@ -248,8 +261,9 @@ def _around(element: Element, facts: Facts) -> Iterator[Element]:
 
 def _insides(facts: Facts) -> frozenset[str]:
     """The popups themselves."""
-    assert facts.page is not None
-    known = facts.page.by_id
+    page = page_of(facts)
+    assert page is not None
+    known = page.by_id
     offered = [known[one] for one in _find_popup_choices(facts)]
     popups = {one.id for one in offered if one.role in ("dialog", "alertdialog")}
     return frozenset(popups | {one.inside for one in offered if one.inside})
@@ -264,10 +278,11 @@ def _is_empty(element: Element) -> bool:
 
 
 def _target(facts: Facts) -> str:
+    page = page_of(facts)
     if facts.call.tool == "navigate":
         return str(facts.call.arguments.get("url") or "")
-    if facts.call.tool == "click" and facts.page is not None:
-        element = facts.page.by_id.get(str(facts.call.arguments.get("element")))
+    if facts.call.tool == "click" and page is not None:
+        element = page.by_id.get(str(facts.call.arguments.get("element")))
         href = element.href if element else ""
         return href if href.startswith(("http:", "https:")) else ""
     return ""
@@ -280,9 +295,10 @@ def _users(facts: Facts) -> Sequence[Utterance]:
 
 def _prose(facts: Facts) -> Iterator[str]:
     """What can be read on the page, apart from the names of things that can be clicked."""
-    assert facts.page is not None
-    yield facts.page.text
-    for one in facts.page.elements:
+    page = page_of(facts)
+    assert page is not None
+    yield page.text
+    for one in page.elements:
         if one.role not in ("button", "link", "menuitem", "option", "tab"):
             yield one.name
         yield one.description

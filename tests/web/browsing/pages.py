@@ -11,10 +11,10 @@ from typing import Any
 
 from circumspect import Agent
 from circumspect.models import ScriptedModel, says
+from circumspect.setup import TurnSetup
 from circumspect.values import ModelRequest
 from circumspect.web.browsing import Interaction, PageRequest, interact, setup_for_pages
 from circumspect.web.page import Element, Page
-from circumspect.work import TurnSetup
 
 URL = "http://clinic.example/dashboard"
 PATIENT = Element("p", "button", "Patient", haspopup="menu", expanded=False)

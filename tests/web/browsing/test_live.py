@@ -19,6 +19,7 @@ from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.search import Library
 from circumspect.models import ScriptedModel
 from circumspect.reasons import ReasonCode
+from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.web.browser.chromium import Chromium, find_chromium
 from circumspect.web.browsing import setup_for_pages
@@ -27,7 +28,6 @@ from circumspect.web.browsing.drive import DriveStep, drive
 from circumspect.web.model_pair import ModelPair
 from circumspect.web.search.opening import open_search
 from circumspect.web.search.scoped_search import Scoped
-from circumspect.work import TurnSetup
 
 MANUAL = Path(__file__).parents[3] / "examples" / "clinic" / "manual.md"
 

@@ -22,8 +22,9 @@ from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
+from circumspect.setup import TurnSetup
+from circumspect.steps.enforce import rule_on
 from circumspect.values import Business, Enforced, Journal, Mode, Tenant, ToolSpec, Verdict
-from circumspect.work import TurnSetup, Work
 
 __all__ = ("SECOND_OPINION", "Record", "ReplayedRuling", "Ruling", "rule_again", "rulings")
 
@@ -65,8 +66,10 @@ async def rule_again(
     notes.ran.extend(moment.ran)
     everyone = (*rules, *_carry_over_rules(ruling, rules))
     setup = TurnSetup(Tenant(ruling.tenant, Business("")), policy, PROFILES, ports, everyone)
-    work = Work(setup, moment.screened, moment.profile, specs, notes, moment.earlier)
-    enforced, _ = await work.rule(ruling.call, moment.drafted, confirmed=ruling.confirmed)
+    enforced, _ = await rule_on(
+        ruling.call, moment.drafted, moment.screened, moment.profile, specs, notes, setup,
+        confirmed=ruling.confirmed, earlier=moment.earlier,
+    )  # fmt: skip
     wanted, alone = enforced.critique, enforced.verdict
     if wanted and ruling.opinion:
         enforced = enforced.tighten(ruling.opinion)

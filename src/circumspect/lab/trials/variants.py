@@ -22,11 +22,10 @@ from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.understood import Understanding
-from circumspect.ports import Model
+from circumspect.ports import Model, PassageSearch
 from circumspect.prompts import FIXED, Prompt, list_prompt_names, use_prompts
-from circumspect.steps.retrieve import PassageSearch
+from circumspect.setup import TurnSetup
 from circumspect.values import Business, Json, TenantId, ToolSpec
-from circumspect.work import TurnSetup
 
 ProfileName = Literal["standard", "adaptive", "guided", "service"]
 WAYS: tuple[ProfileName, ...] = get_args(ProfileName)

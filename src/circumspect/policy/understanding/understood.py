@@ -7,7 +7,7 @@ step `retrieve` adds to it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
@@ -16,7 +16,7 @@ from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.decision import NextStepDecision
 from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, ChatMessage, Json, Screened
+from circumspect.values import Block, ChatMessage, ConversationId, Json, Screened, TenantId, stable_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,13 @@ class Understanding:
     passages: int = 5
     customer: CustomerLookup | None = None
     """Where the person of a conversation is looked up before a decision; None leaves that out."""
+
+    def for_conversation(self, tenant: TenantId, conversation: ConversationId) -> Understanding:
+        """The same with the arm that the conversation drew of `synthetic_share`."""
+        if self.synthetic_share >= 1.0:
+            return self
+        drawn = stable_share(tenant, conversation, "synthetic") < self.synthetic_share
+        return replace(self, synthetic=self.synthetic and drawn)
 
 
 GUIDED = Understanding()

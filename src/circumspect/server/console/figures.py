@@ -20,12 +20,12 @@ import sqlalchemy as sa
 
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
+from circumspect.setup import TurnSetup
 from circumspect.steps.gather import gather
 from circumspect.stores.codec import moment, reason
 from circumspect.stores.people import VisibleTenants
 from circumspect.stores.tables import messages, turns
 from circumspect.values import ConversationId, Incoming, Mode, Opened, Screened, TenantId, TurnId, TurnOutcome
-from circumspect.work import TurnSetup
 
 OUTCOMES: tuple[TurnOutcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
 MOST_TURNS = 50_000

@@ -14,8 +14,8 @@ from circumspect.lab.replay.replay import Record, Ruling, rulings
 from circumspect.policy.grounding.normalise import fold
 from circumspect.policy.grounding.tracing import Traced, trace
 from circumspect.policy.policy_file import Policy
+from circumspect.recall import recall
 from circumspect.steps.enforce import look_at
-from circumspect.steps.recall import recall
 from circumspect.values import History, Journal, PastCall, ToolSpec, Utterance
 
 AROUND = 60

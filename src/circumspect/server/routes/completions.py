@@ -41,8 +41,8 @@ from circumspect.server.responses import KEY, describe_route, encode_json, resou
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, describe_lost_turn
+from circumspect.setup import TurnSetup
 from circumspect.values import ClientResults, Incoming, JournalEntry, Json, ToolSpec, TurnId, TurnResult
-from circumspect.work import TurnSetup
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.understood import Understanding
+from circumspect.ports import PassageSearch
 from circumspect.server.tenants.tenant_file import UnderstandingSection
-from circumspect.steps.retrieve import PassageSearch
 from circumspect.values import Business
 
 NOBODY = "none"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from circumspect.reasons import ReasonCode
+from circumspect.setup import TurnSetup
 from circumspect.values import Language, ToolCall
 from circumspect.web.browsing.interaction import Interaction, PageRequest, interact
 from circumspect.web.page import Page
-from circumspect.work import TurnSetup
 
 MOST_STEPS = 40
 

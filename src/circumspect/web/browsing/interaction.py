@@ -19,6 +19,7 @@ from circumspect.language import catalogue
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
 from circumspect.profiles import BROWSER
+from circumspect.setup import TurnSetup
 from circumspect.values import (
     ChatMessage,
     ClientResult,
@@ -36,19 +37,17 @@ from circumspect.values import (
 from circumspect.web.browser.expectations import expect
 from circumspect.web.browser.trimming import trim_page
 from circumspect.web.browser.verification import verify
-from circumspect.web.browsing.page_actions import PageTools, page_tools, resolve_call, with_page_tools
+from circumspect.web.browsing.page_actions import PageTools, page_tools, with_page_tools
+from circumspect.web.browsing.page_guide import PageGuide
 from circumspect.web.model_pair import ModelPair
 from circumspect.web.page import Expected, Page, Verified
 from circumspect.web.page_rules import RULES_FOR_PAGES
 from circumspect.web.reasoning.reason import SiteSearch
 from circumspect.web.reasoning.reasoned import Reasoning
 from circumspect.wording import compact
-from circumspect.work import OnPages, TurnSetup
 
 KEPT_ELEMENTS = 600
 """Of a page, so many are kept: what the rules look at, and what the next snapshot is compared with."""
-SHOWN_ELEMENTS = 150
-"""So many the model sees."""
 STEPS_TOLD = 30
 """So many of the last actions the model hears about."""
 
@@ -153,13 +152,6 @@ def setup_for_pages(
     """The same tenant, acting on web pages: its own tools stay at home, its policy holds. Without `models` the
     tenant's own does the thinking and the rest; without `search` nothing outside is looked up."""
     pair = models or ModelPair(setup.ports.model, setup.ports.model)
-    on_pages = OnPages(
-        resolve=resolve_call,
-        view=lambda page, query: trim_page(page, query, SHOWN_ELEMENTS),
-        models=pair,
-        search=search,
-        reasoning=reasoning or Reasoning(),
-    )
     return replace(
         setup,
         tenant=replace(setup.tenant, tools=None),
@@ -168,7 +160,7 @@ def setup_for_pages(
         ports=replace(setup.ports, tools=PageTools(), model=pair.doing),
         rules=RULES_FOR_PAGES,
         understanding=None,
-        on_pages=on_pages,
+        guide=PageGuide(pair, search, reasoning or Reasoning()),
     )
 
 
@@ -177,6 +169,7 @@ class PageTurn:
     """A request as a turn: what will be run, and what is known already about the last action."""
 
     incoming: Incoming
+    page: Page
     verified: Verified | None
 
 
@@ -219,10 +212,10 @@ async def prepare_turn(setup: TurnSetup, asked: PageRequest) -> PageTurn:
         errand=None if asked.query.strip() else ClientResults(returned),
         returned=returned,
         talk=_talk(said, ran, asked.query),
-        page=page,
+        scene=page,
         findings=_findings(open_one),
     )
-    return PageTurn(incoming, verified)
+    return PageTurn(incoming, page, verified)
 
 
 class NothingToDo(CircumspectError):
@@ -230,12 +223,10 @@ class NothingToDo(CircumspectError):
 
 
 def make_interaction(arrived: PageTurn, result: TurnResult) -> Interaction:
-    page = arrived.incoming.page
-    assert page is not None
     told = next((one.meta for one in reversed(result.entries) if one.meta.get("reasoned")), {})
     if result.calls:
         call = result.calls[0]
-        action = NextAction(call.id, call, expect(call, page))
+        action = NextAction(call.id, call, expect(call, arrived.page))
         return Interaction(result.conversation, "next_action", result, action, arrived.verified, told)
     status: Literal["answer", "needs_user_input"] = "answer" if result.outcome == "answered" else "needs_user_input"
     return Interaction(result.conversation, status, result, None, arrived.verified, told)

@@ -1,8 +1,8 @@
-"""recall: what the conversation has established so far -> Session, the ground that rules stand on.
+"""recall: what the conversation has established so far -> History, the ground that rules stand on.
 
-`at_hand` uses what the turn already holds. `recall` reads the store, and is asked only when a rule needs more: a policy
-with conditions, tools whose results strangers can write, or a value or claim that nothing at hand explains. Limits over
-a span of time count the tenant's calls in all conversations; their `per` narrows that.
+`recall_from_turn` uses what the turn already holds. `recall` reads the store, and is asked only when a rule needs more:
+a policy with conditions, tools whose results strangers can write, or a value or claim that nothing at hand explains.
+Limits over a span of time count the tenant's calls in all conversations; their `per` narrows that.
 """
 
 from __future__ import annotations

@@ -1,0 +1,35 @@
+"""TurnSetup: everything about a tenant that a turn needs and that no message can change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from circumspect.guardian.port import Guardian
+from circumspect.policy.judge import Rule
+from circumspect.policy.policy_file import Policy
+from circumspect.policy.rules import RULES
+from circumspect.policy.understanding.understood import Understanding
+from circumspect.ports import PassageSearch, Ports, SceneGuide
+from circumspect.values import Mode, Profile, Tenant, ToolSpec
+
+
+@dataclass(frozen=True)
+class TurnSetup:
+    tenant: Tenant
+    policy: Policy
+    profiles: Mapping[Mode, Profile]
+    ports: Ports
+    rules: tuple[Rule, ...] = RULES
+    understanding: Understanding | None = None
+    """How messages are understood before anything is drafted; None leaves that out."""
+    guardian: Guardian | None = None
+    searches: tuple[PassageSearch, ...] = ()
+    guide: SceneGuide | None = None
+    """How what is on the user's screen is dealt with, where the agent is there to act on it."""
+
+    @property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """Enabled for this tenant."""
+        specs, enabled = self.ports.tools.specs(), self.tenant.tools
+        return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
