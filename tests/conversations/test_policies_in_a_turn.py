@@ -80,6 +80,31 @@ async def test_a_condition_that_does_not_hold_goes_back_to_the_model_once_and_th
     assert len(turn.usage.calls) == 3
 
 
+async def test_after_a_denial_the_models_words_block_the_turn_and_the_policys_reason_is_said(shop):
+    replies = [look("1002"), hold("1002"), says("I am afraid that is not possible.")]
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=replies)
+    turn = await chat.user("put order 1002 on hold").is_blocked(ReasonCode.PRECONDITION_FAILED)
+    assert turn.reply == "I am afraid that is not possible. Only an order in processing can be held."
+
+
+async def test_a_reason_that_the_model_gives_itself_is_not_said_twice(shop):
+    why = "Sorry! Only an order in processing can be held."
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[look("1002"), hold("1002"), says(why)])
+    assert (await chat.user("put order 1002 on hold").is_blocked(ReasonCode.PRECONDITION_FAILED)).reply == why
+
+
+async def test_a_denial_that_the_model_insists_on_is_answered_with_the_policys_reason(shop):
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[look("1002"), hold("1002"), hold("1002")])
+    turn = await chat.user("put order 1002 on hold").is_blocked(ReasonCode.PRECONDITION_FAILED)
+    assert "Only an order in processing can be held." in turn.reply
+
+
+async def test_what_only_the_model_got_wrong_is_no_denial_for_the_user(shop):
+    unknown = says("", tool="hold_order", params={"order_id": "1001", "colour": "red"})
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[unknown, says("Which order do you mean?")])
+    assert "colour" not in (await chat.user("put an order on hold").is_answered("Which order")).reply
+
+
 @pytest.mark.parametrize("mode", ["standard", "adaptive"])
 async def test_a_limit_over_a_day_counts_other_conversations_too(shop, mode):
     from circumspect.models.scripted import calls
