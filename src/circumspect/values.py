@@ -15,6 +15,8 @@ from typing import ClassVar, Literal, NewType, Protocol, TypeAlias
 
 import rfc8785
 
+from circumspect.language.registry import LANGUAGES as LANGUAGES
+from circumspect.language.registry import Language as Language
 from circumspect.reasons import ReasonCode
 
 TenantId = NewType("TenantId", str)
@@ -26,8 +28,6 @@ ExecutionId = NewType("ExecutionId", str)
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 JsonObject: TypeAlias = Mapping[str, Json]
 
-Language = Literal["en", "he", "ru"]
-LANGUAGES: tuple[Language, ...] = ("en", "he", "ru")
 Mode = Literal["standard", "adaptive"]
 Effect = Literal["read", "write", "destructive"]
 Recovery = Literal["keyed", "local_tx", "lookup", "blind"]

@@ -7,14 +7,12 @@ the beginning of what is stored.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from circumspect.language.sentences import find_ends
 from circumspect.policy.grounding.claims import claims_in
 from circumspect.values import Reply
-
-_END_OF_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 def _blanks(text: str) -> int:
@@ -45,8 +43,8 @@ class Voice:
             nonlocal silent
             self._held += visible.feed(piece)
             # The blank after a sentence is said with the next one: a reply does not end in blanks.
-            while not silent and (end := _END_OF_SENTENCE.search(self._held, _blanks(self._held))):
-                sentence, self._held = self._held[: end.start()], self._held[end.start() :]
+            while not silent and (end := next(find_ends(self._held, start=_blanks(self._held)), None)):
+                sentence, self._held = self._held[: end[0]], self._held[end[0] :]
                 silent = bool(claims_in(sentence)) or bool(visible.blocks)
                 if not silent:
                     self._speak(sentence)

@@ -11,9 +11,6 @@ import orjson
 from circumspect.language import catalogue
 from circumspect.values import Json, Language, ToolCall, ToolSpec
 
-LANGUAGE_NAMES: Mapping[Language, str] = {"en": "English", "he": "Hebrew", "ru": "Russian"}
-"""As prompts spell them."""
-
 UNSPOKEN = "x-unspoken"
 """Marks a parameter in a tool's schema whose value means nothing to a person."""
 WHOLE = "x-whole"

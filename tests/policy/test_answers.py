@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.policy.answer_cases import cases
 
-from circumspect.language.phrases import languages, lists, normalise_text, words
+from circumspect.language.folding import fold_words
+from circumspect.language.pack import pack
+from circumspect.language.phrases import words
 from circumspect.policy.parsing.answers import classify
 from circumspect.values import LANGUAGES
 
 CASES = cases()
 YES = [case for case in CASES if case.answer == "confirm" and not case.values]
 NO = [case for case in CASES if case.answer == "deny" and not case.values]
-BLOCKERS = [word for language in languages() for word in lists(language)["blocker"]]
+BLOCKERS = [word for language in LANGUAGES for word in pack(language).phrases["blocker"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.language}-{case.answer}-{case.text}")
@@ -103,8 +105,8 @@ def test_a_yes_that_is_quoted_or_asked_is_unclear(case, frame):
 def test_a_yes_with_a_word_nobody_knows_is_unclear(case, word):
     known = {
         part
-        for language in languages()
-        for lines in lists(language).values()
+        for language in LANGUAGES
+        for lines in pack(language).phrases.values()
         for line in lines
         for part in line.split()
     }
@@ -112,19 +114,19 @@ def test_a_yes_with_a_word_nobody_knows_is_unclear(case, word):
         assert classify(f"{case.text} {word}") == "other"
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_phrases_are_written_the_way_messages_are_read(language):
-    for heading, lines in lists(language).items():
+    for heading, lines in pack(language).phrases.items():
         for line in lines:
             plain = " ".join(line.split(" = ")[-1].replace("...", " ").replace("*", "").split())
-            assert " ".join(words(normalise_text(plain))) == plain, f"[{heading}] {line}"
+            assert " ".join(words(fold_words(plain))) == plain, f"[{heading}] {line}"
 
 
 def test_no_phrase_means_two_things():
     plain = [
         (phrase, heading)
-        for language in languages()
-        for heading, phrases in lists(language).items()
+        for language in LANGUAGES
+        for heading, phrases in pack(language).phrases.items()
         if heading not in ("same", "dangling", "harmless")
         and not heading.startswith(("act ", "thing ", "destructive_"))
         for phrase in phrases
@@ -136,6 +138,6 @@ def test_no_phrase_means_two_things():
 
 
 def test_every_language_has_every_list():
-    needed = set(lists("en")) - {"same"}
-    for language in languages():
-        assert needed <= set(lists(language)), language
+    needed = set(pack("en").phrases) - {"same"}
+    for language in LANGUAGES:
+        assert needed <= set(pack(language).phrases), language

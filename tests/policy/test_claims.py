@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from circumspect.language.pack import pack
 from circumspect.policy.grounding.claims import (
-    MARKS,
-    VERBS,
     claims_in,
     find_unsupported_claims,
     find_unsupported_on_page,
@@ -98,8 +97,9 @@ def test_a_tool_that_only_reads_backs_nothing_whatever_it_is_called() -> None:
 
 
 def test_no_verb_is_overlooked_by_the_first_glance() -> None:
-    verbs = [verb for verbs in VERBS.values() for verb in verbs.replace("l?", "l").replace("-?", "-").split("|")]
-    assert [verb for verb in verbs if not any(mark in verb for mark in MARKS)] == []
+    words = pack("en").claims
+    verbs = [verb.replace("l?", "l").replace("-?", "-") for verbs in words.done.values() for verb in verbs]
+    assert [verb for verb in verbs if not any(mark in verb for mark in words.marks)] == []
     for verb in verbs:
         for reply in (
             f"I have {verb} it.",

@@ -99,7 +99,7 @@ def test_a_quoted_value_at_the_end_of_a_text_is_no_field() -> None:
 def test_looking_in_the_text_and_in_the_structure_agree(value: dict[str, Any], sought: str) -> None:
     import json
 
-    from circumspect.policy.grounding.normalise import fold
+    from circumspect.language.folding import fold
 
     form = fold(sought)
     if form:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from circumspect.language.folding import fold
 from circumspect.policy.grounding.normalise import (
     FoldedText,
     clocks_in,
     days_in,
     find_word,
-    fold,
     is_phone,
     looks_like_id,
     phone_digits,

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.values import LANGUAGES, Language
+from circumspect.values import LANGUAGES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,7 +110,7 @@ async def _browse(asked: Browsing) -> int:
                 asked.task,
                 ask=terminal.ask,
                 watch=terminal.watch,
-                language=cast("Language | None", asked.lang),
+                language=asked.lang,
                 most=asked.steps,
             )
     finally:

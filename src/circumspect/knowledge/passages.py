@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
+from circumspect.language.sentences import find_ends
 
 MOST_WORDS = 200
 ENOUGH_WORDS = 120
 
 _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n+")
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”»)]*\s+(?=[\w\"'“«(])|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ def cut(document: KnowledgeDocument) -> Iterator[DocumentPiece]:
 def sentences(text: str, offset: int = 0) -> Iterator[TextSpan]:
     """The sentences, table rows and list items of a text, without the white space around them."""
     start = 0
-    for mark in (*_SENTENCE.finditer(text), None):
-        end = len(text) if mark is None else mark.start() + len(mark[0].rstrip())
-        if span := _strip_span(text, start, end, offset):
+    for first, last in (*find_ends(text, "quoted"), (len(text), len(text))):
+        # Quotation marks behind a full stop belong to the sentence.
+        if span := _strip_span(text, start, first + len(text[first:last].rstrip()), offset):
             yield span
-        start = len(text) if mark is None else mark.end()
+        start = last
 
 
 def _pack_units(text: str, offset: int) -> Iterator[TextSpan]:

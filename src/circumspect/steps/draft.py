@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 
 from circumspect.errors import ModelGarbled, ModelRefused
+from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -23,7 +24,6 @@ from circumspect.values import (
     Profile,
     ToolCall,
 )
-from circumspect.wording import LANGUAGE_NAMES
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ async def draft(
     request = ModelRequest(
         purpose="draft",
         prompt_id=words.id,
-        instructions=words.render(business=business, language=LANGUAGE_NAMES[language]),
+        instructions=words.render(business=business, language=pack(language).name),
         blocks=gathered.blocks,
         tools=gathered.tools,
         messages=gathered.messages,

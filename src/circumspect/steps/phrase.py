@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from circumspect.errors import ModelError
+from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import ChatMessage, Execution, Journal, ModelRequest, Screened, ToolCall
-from circumspect.wording import LANGUAGE_NAMES
 
 
 async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Journal, model: Model) -> str:
@@ -19,7 +19,7 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
     request = ModelRequest(
         purpose="phrase",
         prompt_id=words.id,
-        instructions=words.render(business=business, language=LANGUAGE_NAMES[screened.language]),
+        instructions=words.render(business=business, language=pack(screened.language).name),
         messages=(
             ChatMessage("user", screened.incoming.text),
             ChatMessage("assistant", "", calls=(call,)),

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
+from circumspect.language.pack import pack
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
 from circumspect.policy.understanding.decision import NextStepDecision, by_code, properties, read_decision
@@ -40,7 +41,7 @@ from circumspect.values import (
     ToolCall,
     ToolSpec,
 )
-from circumspect.wording import LANGUAGE_NAMES, compact
+from circumspect.wording import compact
 
 SURE, FOR_A_PERSON = 0.95, 0.3
 REACH = 200
@@ -162,7 +163,7 @@ def _request(
     earlier: Sequence[str],
 ) -> ModelRequest:
     """The one call. Its prompt id names every file whose words it is made of."""
-    language = LANGUAGE_NAMES[screened.language]
+    language = pack(screened.language).name
     words = [prompt("analyse"), prompt("analyse_fields")]
     found = ", ".join(screening.categories) or "nothing"
     instructions = words[0].render(business=business.name, language=language, categories=found)

@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from circumspect.language.folding import fold
+from circumspect.language.pack import join_words, packs
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES, every_value_has_a_source
-from circumspect.policy.grounding.normalise import find_word, fold
+from circumspect.policy.grounding.normalise import find_word
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
@@ -24,7 +26,6 @@ from circumspect.web.page import Element, Page
 
 MOST_TRIES = 3
 """The first, and two other ways."""
-_COMMANDS = r"click|press|tap|push|hit|select|choose|open|submit|нажм\w+|кликн\w+|выбер\w+|לחצ?\w*|הקש\w*|בחר\w*"
 _ON_AN_ELEMENT = ("click", "submit", "type", "select")
 
 
@@ -171,7 +172,9 @@ def the_page_gives_no_orders(facts: Facts) -> Verdict:
     words = re.findall(r"\w{3,}", fold(name))
     if not words or any(find_word(word, fold(said.text)) >= 0 for said in _users(facts) for word in words):
         return Allow()
-    order = re.compile(rf"(?<!\w)(?:{_COMMANDS})\b[^.!?\n]{{0,60}}{re.escape(fold(name))}")
+    order = re.compile(
+        rf"(?<!\w){join_words(one.pages.command for one in packs())}\b[^.!?\n]{{0,60}}{re.escape(fold(name))}"
+    )
     return Confirm() if any(order.search(fold(text)) for text in _prose(facts)) else Allow()
 
 

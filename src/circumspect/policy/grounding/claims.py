@@ -1,7 +1,7 @@
 """Replies that say something was done, against what was done. In come words and calls; out come unsupported claims.
 
-A claim is a sentence in the first person ("I have cancelled", "отменил", "ביטלתי") or in the passive ("has been
-refunded", "возвращены", "בוטלה") whose verb is one of the actions that tools perform. It is supported when a call of
+A claim is a sentence in the first person ("I have cancelled") or in the passive ("has been refunded"), as `claims.txt`
+of each language words them, whose verb is one of the actions that tools perform. It is supported when a call of
 that kind succeeded in the conversation, or when a tool's result says the same (a status that is being reported).
 
 What may surprise: offers, questions, conditions, plans, refusals and quotations are not claims, and a sentence that
@@ -10,14 +10,26 @@ cannot be told apart from one of those is given the benefit of the doubt. Readin
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from circumspect.language.folding import fold
+from circumspect.language.pack import (
+    ClaimWords,
+    LanguagePack,
+    Lines,
+    compile_words,
+    join_patterns,
+    join_words,
+    packs,
+    packs_read_with,
+)
+from circumspect.language.sentences import split_sentences
 from circumspect.policy.grounding.actions import ToolAction, actions_of
 from circumspect.policy.grounding.fields import result_of
-from circumspect.policy.grounding.normalise import fold
 from circumspect.values import Effect, Language, PastCall, ToolSpec
 
 
@@ -28,43 +40,9 @@ class ActionClaim:
     sentence: str
     action: str
     verb: str
+    language: Language = "en"
 
 
-VERBS: Mapping[ToolAction, str] = {
-    "delete": "cancell?ed|deleted|removed|voided|terminated|deactivated|unsubscribed|revoked",
-    "pay": "refunded|reimbursed|credited|charged|paid|transferred|compensated|issued",
-    "send": "sent|e-?mailed|forwarded|notified|posted|published|messaged",
-    "book": "booked|reserved|ordered|purchased",
-    "change": "updated|changed|modified|rescheduled|moved|upgraded|downgraded|exchanged|swapped|replaced|adjusted"
-    "|corrected"
-    "|returned|switched|edited|renamed|reset|extended",
-    "create": "created|added|scheduled|registered|opened|set up|placed|submitted|initiated|processed|completed|filed",
-    "invite": "invited|granted|shared",
-}
-MARKS = ("ed", "sent", "paid", "set up", "reset")
-"""Each of the verbs above has one of these in it."""
-_SPEAKER = ("i ", "i'", "we ", "we'")
-_DONE_RU: Mapping[ToolAction, str] = {
-    "delete": r"отмен(?:ил[аи]?|[её]н[аоы]?)|удал(?:ил[аи]?|[её]н[аоы]?)|аннулирован[аоы]?",
-    "pay": r"вернул[аи]?|возвращен[аоы]?|оплатил[аи]?|оплачен[аоы]?|перев(?:ел[аи]?|еден[аоы]?)|зачислен[аоы]?"
-    r"|списан[аоы]?",
-    "send": r"отправил[аи]?|отправлен[аоы]?|выслал[аи]?|выслан[аоы]?|опубликовал[аи]?|опубликован[аоы]?",
-    "book": r"забронировал[аи]?|забронирован[аоы]?|заказал[аи]?|купил[аи]?",
-    "change": r"измен(?:ил[аи]?|[её]н[аоы]?)|обновил[аи]?|обновлен[аоы]?|перен[её]с(?:л[аи])?|перенесен[аоы]?"
-    r"|заменил[аи]?"
-    r"|заменен[аоы]?|исправил[аи]?|исправлен[аоы]?",
-    "create": r"создал[аи]?|создан[аоы]?|добавил[аи]?|добавлен[аоы]?|оформил[аи]?|оформлен[аоы]?|записал[аи]?",
-    "invite": r"пригласил[аи]?|приглашен[аоы]?",
-}
-_DONE_HE: Mapping[ToolAction, str] = {
-    "delete": "ביטלתי|ביטלנו|בוטלה|בוטל|בוטלו|מחקתי|נמחק|נמחקה|הסרתי|הוסר|הוסרה",
-    "pay": "החזרתי|החזרנו|הוחזר|הוחזרה|זיכיתי|זוכה|זוכית|שילמתי|שולם|העברתי|הועבר|חויב|חויבה",
-    "send": "שלחתי|שלחנו|נשלח|נשלחה|נשלחו|פרסמתי|פורסם|פורסמה",
-    "book": "הזמנתי|הזמנו|הוזמן|הוזמנה|שריינתי|רכשתי",
-    "change": "שיניתי|שינינו|שונה|שונתה|עדכנתי|עדכנו|עודכן|עודכנה|החלפתי|הוחלף|תיקנתי|תוקן|דחיתי|נדחה",
-    "create": "יצרתי|נוצר|נוצרה|הוספתי|נוסף|נוספה|קבעתי|נקבע|נקבעה|רשמתי|נרשם|פתחתי",
-    "invite": "הזמנתי|שיתפתי|שותף",
-}
 _SUPPORTS: Mapping[ToolAction, frozenset[ToolAction]] = {
     # A call of one of these kinds makes the claim true: cancelling refunds, exchanging changes, booking charges.
     "delete": frozenset(("delete",)),
@@ -75,63 +53,70 @@ _SUPPORTS: Mapping[ToolAction, frozenset[ToolAction]] = {
     "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
     "invite": frozenset(("invite", "create", "send")),
 }
-_ADVERB = r"(?:(?:now|just|already|also|successfully|fully|now successfully|gone ahead and|hereby|both|all|since)\s+)*"
-_OWN_NOTES = (
-    r"(?: the| your| my| our)* (?:request|requested|summary|plan|list|notes?|draft|details|understanding|information)"
-)
-"""What an assistant keeps in its head: updating that changes nothing."""
-_FIRST = {
-    action: re.compile(
-        rf"\b(?:i|we)(?:'ve| have)\s+{_ADVERB}(?P<verb>{verbs})\b(?!{_OWN_NOTES})"
-        rf"|\b(?:i|we)\s+{_ADVERB}(?P<past>{verbs})\s+(?:the|your|an?|both|all|it|them|that|this)\b(?!{_OWN_NOTES})"
-    )
-    for action, verbs in VERBS.items()
-}
-_PASSIVE = {
-    action: re.compile(
-        rf"\b(?:has been|have been|is now|are now|has now been|have now been)\s+{_ADVERB}(?P<verb>{verbs})\b"
-    )
-    for action, verbs in VERBS.items()
-}
-_SHORT = {
-    action: re.compile(rf"^(?:done|all done|great news)?[!,.:\s]*(?:successfully )(?P<verb>{verbs})\b")
-    for action, verbs in VERBS.items()
-}
-_OTHERS = {action: re.compile(rf"(?<!\w)(?P<verb>{_DONE_RU[action]}|{_DONE_HE[action]})(?!\w)") for action in VERBS}
-_ON_PAGES: Mapping[str, str] = {
-    # What an action on a page brings about, by the action that does it.
-    "submit": r"(?:signed|logged) (?:(?:you|us) )?(?:in|out|up|on|off)|saved|confirmed(?! that)|uploaded"
-    r"|subscribed|accepted"
-    r"|вош[её]л|вошл[аи]|авторизовал\w+|залогинил\w+|сохранил[аи]?|сохран[её]н[аоы]?|подтвердил[аи]?|подтвержд[её]н[аоы]?"
-    r"|загрузил[аи]?|загружен[аоы]?|התחברתי|נכנסתי|התנתקתי|שמרתי|נשמר|נשמרה|אישרתי|אושר|אושרה|העליתי",
-    "type": r"filled(?: (?:in|out))?|entered|typed|selected|chosen|ticked"
-    r"|заполнил[аи]?|заполнен[аоы]?|в[вн][её]л|ввел[аи]|внесл[аи]|выбрал[аи]?|выбран[аоы]?|отметил[аи]?"
-    r"|מילאתי|הזנתי|הקלדתי|בחרתי|סימנתי",
-}
+_ON_PAGES = ("submit", "type")
 _FILLING = frozenset(("type", "select", "click", "press", "submit"))
-_SAID_ON_PAGES = {
-    action: re.compile(
-        rf"(?:\b(?:i|we)(?:'ve| have)?\s+{_ADVERB}|\b(?:has|have) (?:now )?been\s+{_ADVERB}|\b(?:you are|you're) now\s+"
-        rf"|(?<!\w)(?=[^\x00-\x7f]))(?P<verb>{verbs})(?!\w)"
-    )
-    for action, verbs in _ON_PAGES.items()
-}
-_WE = re.compile(r"\b(?:i|we)\b")
-_BY_SOMEBODY = re.compile(r"(?:[еёа]н[аоы]?|נשמרה?|אושרה?)$")
-_NOT_A_CLAIM = re.compile(
-    r"\b(?:if|once|when|whenever|until|unless|before|whether|would|could|should|might|may|will|won't|shall|can|cannot"
-    r"|can't|to be|please"
-    r"|not|n't|never|unable|no|neither|hasn't|haven't|wasn't|weren't|isn't|aren't|didn't|couldn't|only|cannot|let me"
-    r"|going to|as soon as"
-    r"|after|must|need|needs|want|wish|plan|sorry|unfortunately|appears?|seems?|looks like|noticed|see that|shows?"
-    r"|according to|you (?:have )?(?:already )?"
-    r"(?:mentioned|said|told)|originally|previously|earlier|recently|policy|eligible|example"
-    r"|если|когда|после|будет|будут|можно|нельзя|не|хотите|пожалуйста|могу|был бы|чтобы|ранее"
-    r"|אם|כאשר|כש\w+|לאחר|אחרי|יהיה|תהיה|יכול|יכולה|לא|האם|בבקשה|ברצונך)\b"
-)
+_VERB = re.compile(r"\{verb\}")
 _ID = re.compile(r"(?<![\w$.,])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,12}(?![\w.]*\d)")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _QUOTED = re.compile(r"[\"“«][^\"”»]{0,300}[\"”»]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A way to say that something was done: with any verb of the language, and with those of one action."""
+
+    any_verb: re.Pattern[str]
+    by_action: Mapping[str, re.Pattern[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """How one language claims."""
+
+    language: Language
+    letters: re.Pattern[str]
+    marks: tuple[str, ...]
+    frames: tuple[_Frame, ...]
+    on_page: tuple[_Frame, ...]
+    no_claim: re.Pattern[str]
+    speaker: re.Pattern[str] | None
+    passive: re.Pattern[str] | None
+
+
+@cache
+def _claiming() -> tuple[_Claims, ...]:
+    return tuple(map(_read_words, packs()))
+
+
+def _read_words(one: LanguagePack) -> _Claims:
+    words = one.claims
+    return _Claims(
+        one.code,
+        one.script.letter,
+        words.marks,
+        frames=tuple(
+            _frame(line, {action: words.done[action] for action in _SUPPORTS}, words) for line in words.frames
+        ),
+        on_page=tuple(
+            _frame(line, {action: words.on_page[action] for action in _ON_PAGES}, words)
+            for line in words.frames_on_page
+        ),
+        no_claim=compile_words(other.claims.no_claim for other in packs_read_with(one.code)),
+        speaker=re.compile(join_patterns(words.speaker)) if words.speaker else None,
+        passive=re.compile(f"{join_patterns(words.passive)}$") if words.passive else None,
+    )
+
+
+def _frame(line: str, verbs: Mapping[str, Lines], words: ClaimWords) -> _Frame:
+    line = line.replace("{adverbs}", rf"(?:{join_patterns(words.adverbs)}\s+)*").replace(
+        "{notes}", f"(?!{join_patterns(words.notes)})"
+    )
+
+    def fill(lists: Iterable[Lines]) -> re.Pattern[str]:
+        found = join_words(lists)
+        places = itertools.count()
+        return re.compile(_VERB.sub(lambda _: f"(?P<verb{next(places)}>{found})", line))
+
+    return _Frame(fill(verbs.values()), {action: fill((lines,)) for action, lines in verbs.items()})
 
 
 def find_unsupported_claims(
@@ -162,7 +147,7 @@ def find_unsupported_on_page(
     not. To have signed in or filled in is a claim here, too, unless it is what the page says (`shown`) of others."""
     sent = [one for one in ran if one.call.tool == "submit"]
     did = {"submit": any(one.ok for one in sent), "type": any(one.ok and one.call.tool in _FILLING for one in ran)}
-    more = [claim for claim in _read(reply, _on_page) if not did[claim.action]]
+    more = [claim for claim in _read(reply, lambda words: words.on_page) if not did[claim.action]]
     read = fold(shown) if more else ""
     more = [claim for claim in more if _is_ours(claim) or claim.verb[:6] not in read]
     return (*find_unsupported_claims(reply, language, sent, specs), *more)
@@ -170,9 +155,10 @@ def find_unsupported_on_page(
 
 def _is_ours(claim: ActionClaim) -> bool:
     """ "I have saved it", and not "it has been saved"."""
-    if claim.verb.isascii():
-        return _WE.search(fold(claim.sentence)) is not None
-    return _BY_SOMEBODY.search(claim.verb) is None
+    words = next(one for one in _claiming() if one.language == claim.language)
+    if words.speaker and not words.speaker.search(fold(claim.sentence)):
+        return False
+    return not (words.passive and words.passive.search(claim.verb))
 
 
 def _does(event: PastCall, specs: Mapping[str, ToolSpec] | None) -> frozenset[ToolAction]:
@@ -182,12 +168,12 @@ def _does(event: PastCall, specs: Mapping[str, ToolSpec] | None) -> frozenset[To
     if effect == "read" or actions == {"open"}:
         return frozenset()
     # A tool that changes something in a way that its name does not tell may have done any of it.
-    return actions or (frozenset(VERBS) if effect else frozenset())
+    return actions or (frozenset(_SUPPORTS) if effect else frozenset())
 
 
 def _is_supported(claim: ActionClaim, ran: Collection[PastCall], specs: Mapping[str, ToolSpec] | None) -> bool:
     """A call of that kind succeeded, on one of the records that the sentence names; or a result says the same."""
-    action = next(name for name in VERBS if name == claim.action)
+    action = next(name for name in _SUPPORTS if name == claim.action)
     ids = {match.group().lower() for match in _ID.finditer(claim.sentence)} if action in ("delete", "change") else set()
     for event in ran:
         if event.ok and _does(event, specs) & _SUPPORTS[action] and (not ids or _touches(event, ids)):
@@ -207,47 +193,34 @@ def _touches(event: PastCall, ids: Collection[str]) -> bool:
 @lru_cache(maxsize=512)
 def claims_in(reply: str) -> tuple[ActionClaim, ...]:
     """The sentences of a reply that say something was done."""
-    return tuple(_read(reply, _find_action_verb))
+    return tuple(_read(reply, lambda words: words.frames))
 
 
-def _read(reply: str, find: Callable[[str], tuple[str, str, int] | None]) -> Iterator[ActionClaim]:
-    for piece in _SENTENCE.split(reply):
-        if not piece.strip() or piece.rstrip().endswith("?"):
+def _read(reply: str, frames: Callable[[_Claims], tuple[_Frame, ...]]) -> Iterator[ActionClaim]:
+    for piece in split_sentences(reply):
+        if piece.endswith("?"):
             continue
         sentence = fold(_QUOTED.sub(" ", piece).replace("*", ""))
-        found = find(sentence)
+        found = next(filter(None, (_find_verb(sentence, one, frames(one)) for one in _claiming())), None)
         if found is None:
             continue
-        action, verb, at = found
+        action, verb, at, words = found
         # What stands before the verb decides: "if it has been cancelled", "it has not been cancelled".
-        if _NOT_A_CLAIM.search(sentence[:at]):
+        if words.no_claim.search(sentence[:at]):
             continue
-        yield ActionClaim(piece.strip(), action, verb)
+        yield ActionClaim(piece, action, verb, words.language)
 
 
-def _find_action_verb(sentence: str) -> tuple[str, str, int] | None:
-    return _english(sentence) or (None if sentence.isascii() else _first(sentence, _OTHERS))
-
-
-def _on_page(sentence: str) -> tuple[str, str, int] | None:
-    for action, pattern in _SAID_ON_PAGES.items():
-        if match := pattern.search(sentence):
-            return action, match["verb"], match.start("verb")
-    return None
-
-
-def _english(sentence: str) -> tuple[ToolAction, str, int] | None:
-    """Most sentences are told by a word that is not in them, without trying every pattern."""
-    if "ed" not in sentence and not any(mark in sentence for mark in MARKS):
+def _find_verb(sentence: str, words: _Claims, frames: Iterable[_Frame]) -> tuple[str, str, int, _Claims] | None:
+    """Most sentences are told by letters that are not in them, without trying a pattern."""
+    if words.marks and not any(mark in sentence for mark in words.marks):
         return None
-    first = _first(sentence, _FIRST) if any(word in sentence for word in _SPEAKER) else None
-    short = _first(sentence, _SHORT) if first is None and "successfully " in sentence else None
-    return first or short or (_first(sentence, _PASSIVE) if "been" in sentence or "now" in sentence else None)
-
-
-def _first(sentence: str, patterns: Mapping[ToolAction, re.Pattern[str]]) -> tuple[ToolAction, str, int] | None:
-    for action, pattern in patterns.items():
-        if match := pattern.search(sentence):
-            group = "verb" if match["verb"] else "past"
-            return action, match[group], match.start(group)
+    if not words.marks and not words.letters.search(sentence):
+        return None
+    for frame in frames:
+        if not frame.any_verb.search(sentence):
+            continue
+        for action, pattern in frame.by_action.items():
+            if (match := pattern.search(sentence)) and (group := match.lastgroup):
+                return action, match[group], match.start(group), words
     return None

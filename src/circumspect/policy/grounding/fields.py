@@ -17,7 +17,8 @@ from functools import cached_property, lru_cache
 
 import orjson
 
-from circumspect.policy.grounding.normalise import FoldedText, fold
+from circumspect.language.folding import fold
+from circumspect.policy.grounding.normalise import FoldedText
 from circumspect.values import Json
 
 FieldPath = tuple[str, ...]

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
+from circumspect.language.folding import fold
+from circumspect.language.pack import join_words, packs
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, is_asked, objects_of
-from circumspect.policy.grounding.normalise import find_word, fold, spellings
+from circumspect.policy.grounding.normalise import find_word, spellings
 from circumspect.policy.grounding.tracing import (
     OriginLedger,
     Traced,
@@ -35,12 +38,11 @@ from circumspect.values import Allow, Ask, Confirm, PastCall, Verdict
 _EMBEDDED = re.compile(
     r"[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
 )
-_DELEGATED = re.compile(
-    r"\b(?:do|perform|follow|complete|execute|carry out|handle|take care of|act on|work through)\b[^.?!]{0,40}"
-    r"\b(?:actions?|tasks?|instructions?|steps?|to-?dos?|requests?|it says|it asks)\b"
-    r"|(?:выполни|сделай)\w*[^.?!]{0,40}(?:указани|инструкц|задани|действи|просьб)"
-    r"|(?:בצע|תבצע|מלא)[^.?!]{0,40}(?:הוראות|משימות|פעולות)"
-)
+
+
+@cache
+def _delegated() -> re.Pattern[str]:
+    return re.compile(join_words(one.requests.delegated for one in packs()))
 
 
 # --- what strangers wrote -------------------------------------------------------------------------------------------
@@ -111,7 +113,7 @@ def find_stranger_demand(facts: Facts, ledger: OriginLedger) -> str:
 def _is_delegated(facts: Facts, said: str) -> bool:
     """The user said to do what some message says. That covers neither paying nor anything that destroys."""
     grave = facts.effect == "destructive" or actions_of(facts.call.tool) & {"delete", "pay"}
-    return not grave and bool(_DELEGATED.search(said))
+    return not grave and bool(_delegated().search(said))
 
 
 def _noun(noun: str, text: str) -> bool:

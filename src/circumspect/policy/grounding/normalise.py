@@ -1,8 +1,7 @@
-"""Text and values in one spelling, so that what the user typed can be compared with what a call carries.
+"""Values in folded text, so that what the user typed can be compared with what a call carries.
 
-`folded` is the spelling that everything is compared in: compatibility forms, case, digits of other scripts, dashes,
-quotes, invisible characters and white space are evened out. `spellings` lists the ways in which a value may be
-written; `Reading` reads dates, numbers and phone numbers out of a text, each only when somebody asks for it.
+`spellings` lists the ways in which a value may be written; `FoldedText` reads dates, numbers and phone numbers out of a
+text, each only when somebody asks for it. The words for them are in `values.txt` of each language.
 
 What may surprise: a value is never shortened or stemmed. "12345" is not found in "123456".
 """
@@ -10,39 +9,15 @@ What may surprise: a value is never shortened or stemmed. "12345" is not found i
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
-_SIGNS = {
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u05be", "-"),
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u05f3\u00b4", "'"),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u05f4", '"'),
-}
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+from circumspect.language.folding import fold
+from circumspect.language.pack import compile_words, join_words, packs, split_pairs
 
-
-def fold(text: str) -> str:
-    """The spelling in which texts are compared."""
-    if not text.isascii():
-        text = _FOREIGN.sub(_even_out, unicodedata.normalize("NFKC", text)).replace("`", "'")
-    text = text.casefold()
-    return text if text.isalnum() else " ".join(text.split())
-
-
-def _even_out(run: re.Match[str]) -> str:
-    return "".join(map(_plain, run.group()))
-
-
-@lru_cache(maxsize=4096)
-def _plain(sign: str) -> str:
-    """Dashes and quotes in one form, digits of any script as 0-9; invisible characters (joiners, marks) as nothing."""
-    if (same := _SIGNS.get(sign)) is not None:
-        return same
-    if (digit := unicodedata.decimal(sign, None)) is not None:
-        return str(digit)
-    return "" if unicodedata.category(sign) == "Cf" else sign
+_LARGEST_IN_WORDS = 12
 
 
 def find_word(needle: str, text: str) -> int:
@@ -65,21 +40,13 @@ def _joins(sign: str) -> bool:
 
 # --- numbers --------------------------------------------------------------------------------------------------------
 
-_SMALL = (
-    "zero אפס ноль",
-    "one אחד אחת один одна одну одного",
-    "two both שני שתי שניים שתיים два две двух оба",
-    "three שלוש שלושה три трех трёх",
-    "four ארבע ארבעה четыре четырех четырёх",
-    "five חמש חמישה пять пяти",
-    "six שש שישה шесть шести",
-    "seven שבע שבעה семь семи",
-    "eight שמונה восемь восьми",
-    "nine תשע תשעה девять девяти",
-    "ten עשר עשרה десять десяти",
-    "eleven одиннадцать",
-    "twelve двенадцать",
-)
+
+@cache
+def _in_words() -> Mapping[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = {}
+    for value, word in split_pairs(line for one in packs() for line in (*one.values.numbers, *one.values.both)):
+        found.setdefault(int(value), []).append(fold(word))
+    return {value: tuple(words) for value, words in found.items() if value <= _LARGEST_IN_WORDS}
 
 
 @lru_cache(maxsize=2048)
@@ -92,8 +59,7 @@ def numerals(value: int | float) -> tuple[str, ...]:
         grouped = f"{whole:,}"
         forms = [str(whole), f"{whole}.0", f"{whole}.00", f"{whole},00", grouped, f"{grouped}.00"]
         forms += [grouped.replace(",", sign) for sign in " '."]
-        if 0 <= whole < len(_SMALL):
-            forms += _SMALL[whole].split()
+        forms += _in_words().get(whole, ())
     else:
         plain, cents = repr(value), f"{value:.2f}"
         forms = [plain, plain.replace(".", ",")]
@@ -126,44 +92,48 @@ def _goes_on(text: str, at: int, after: str) -> bool:
 
 # --- dates and times ------------------------------------------------------------------------------------------------
 
-_MONTHS = {
-    name: month
-    for month, names in enumerate(
-        (
-            "january jan ינואר января январь янв",
-            "february feb פברואר февраля февраль фев",
-            "march mar מרץ מרס марта март",
-            "april apr אפריל апреля апрель апр",
-            "may מאי мая май",
-            "june jun יוני июня июнь",
-            "july jul יולי июля июль",
-            "august aug אוגוסט августа август авг",
-            "september sept sep ספטמבר сентября сентябрь сен",
-            "october oct אוקטובר октября октябрь окт",
-            "november nov נובמבר ноября ноябрь ноя",
-            "december dec דצמבר декабря декабрь дек",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(?<!\d)(?<!\d[-/.])(\d{1,2})[-/.](\d{1,2})(?:[-/.](\d{4}|\d{2}))?(?!\d)")
-_NAMED = re.compile(
-    rf"(?<![\w])(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s*(?:-|to|until|and|or)\s*(?:the )?(?P<day2>\d{{1,2}})"
-    rf"(?:st|nd|rd|th)?)?\s*(?:of )?[בל]?(?P<month>{_MONTH})\b\.?|[בל]?(?P<month2>{_MONTH})\.? (?:the )?"
-    rf"(?P<day3>\d{{1,2}})(?:st|nd|rd|th)?(?:\s*(?:-|to|and|or)\s*(?P<day4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?)"
-    rf"(?:,? ?(?:of )?(?P<year>\d{{4}}))?(?!\d)"
-)
-_BARE_DAY = re.compile(r"(?<!\w)the (\d{1,2})(?:st|nd|rd|th)\b")
-_RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|asap|next|this|coming|following|day after|day before|in \w+ days?|"
-    r"weeks?|months?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|same day|same date|сегодня|завтра|послезавтра|"
-    r"следующ\w*|через|недел\w*|понедельник|вторник|сред[ау]|четверг|пятниц[ау]|суббот[ау]|воскресенье)\b"
-    r"|היום|מחר|מחרתיים|בשבוע|הבא|יום (?:ראשון|שני|שלישי|רביעי|חמישי|שישי|שבת)"
-)
-_CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))?(?::\d{2})?\s*(am|pm|a\.m\.|p\.m\.)?(?![\d:])")
+
+
+@dataclass(frozen=True, slots=True)
+class _DateWords:
+    """How days and times are written in any of the languages."""
+
+    months: Mapping[str, int]
+    named: re.Pattern[str]
+    bare_day: re.Pattern[str]
+    relative: re.Pattern[str]
+    clock: re.Pattern[str]
+    afternoon: re.Pattern[str]
+
+
+@cache
+def _date_words() -> _DateWords:
+    spoken = [one.values for one in packs()]
+    months = {
+        fold(name): number for one in spoken for number, names in enumerate(one.months, 1) for name in names.split()
+    }
+    month = "|".join(sorted(map(re.escape, months), key=len, reverse=True))
+    nth = f"{join_words(one.ordinals for one in spoken)}?"
+    until = join_words(one.day_range for one in spoken)
+    of, the = (f"(?:{join_words(lists)} )?" for lists in ((one.of for one in spoken), (one.the for one in spoken)))
+    glued = f"{join_words(one.before_month for one in spoken)}?"
+    am, pm = join_words(one.am for one in spoken), join_words(one.pm for one in spoken)
+    return _DateWords(
+        months,
+        named=re.compile(
+            rf"(?<!\w)(?:(?P<day>\d{{1,2}}){nth}(?:\s*(?:-|{until})\s*{the}(?P<day2>\d{{1,2}}){nth})?"
+            rf"\s*{of}{glued}(?P<month>{month})\b\.?|{glued}(?P<month2>{month})\.? {the}"
+            rf"(?P<day3>\d{{1,2}}){nth}(?:\s*(?:-|{until})\s*(?P<day4>\d{{1,2}}){nth}(?!\d))?)"
+            rf"(?:,? ?{of}(?P<year>\d{{4}}))?(?!\d)"
+        ),
+        bare_day=compile_words(one.bare_day for one in spoken),
+        relative=compile_words(one.relative for one in spoken),
+        clock=re.compile(rf"(?<![\d:.])(\d{{1,2}})(?:[:.](\d{{2}}))?(?::\d{{2}})?\s*((?:{am}|{pm}))?(?![\d:])"),
+        afternoon=re.compile(pm),
+    )
+
 
 Day = tuple[int | None, int | None, int]
 """Year and month when they were said, and the day of the month."""
@@ -176,13 +146,13 @@ def _days(text: str) -> Iterator[Day]:
         full = None if not year else int(year) if len(year) == 4 else 2000 + int(year)
         yield full, int(second), int(first)
         yield full, int(first), int(second)
-    for match in _NAMED.finditer(text):
-        month = _MONTHS[match["month"] or match["month2"]]
+    for match in _date_words().named.finditer(text):
+        month = _date_words().months[match["month"] or match["month2"]]
         for day in (match["day"], match["day2"], match["day3"], match["day4"]):
             if day:
                 yield (int(match["year"]) if match["year"] else None), month, int(day)
-    for day in _BARE_DAY.findall(text):
-        yield None, None, int(day)
+    for match in _date_words().bare_day.finditer(text):
+        yield None, None, next(int(day) for day in match.groups() if day)
 
 
 def days_in(text: str) -> frozenset[Day]:
@@ -209,12 +179,12 @@ def clock_of(value: str) -> tuple[int, int] | None:
 
 def clocks_in(text: str) -> frozenset[tuple[int, int]]:
     """Every time of day that a folded text may mean: `4 pm`, `16:00`, and 4:00 in the afternoon too."""
-    found: set[tuple[int, int]] = set()
-    for hours, minutes, half in _CLOCK.findall(text):
+    words, found = _date_words(), set[tuple[int, int]]()
+    for hours, minutes, half in words.clock.findall(text):
         hour, minute = int(hours), int(minutes or 0)
         if hour > 24 or minute > 59:
             continue
-        if half.startswith("p"):
+        if half and words.afternoon.fullmatch(half):
             found.add((hour % 12 + 12, minute))
         elif half:
             found.add((hour % 12, minute))
@@ -293,7 +263,7 @@ class FoldedText:
     @cached_property
     def says_when(self) -> bool:
         """Days are named by their relation to another: tomorrow, next Monday, the same day."""
-        return bool(_RELATIVE.search(self.text))
+        return bool(_date_words().relative.search(self.text))
 
     def says(self, value: str) -> bool:
         """The value stands in the text, in one of its spellings, as a whole."""

@@ -16,6 +16,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from circumspect.language.folding import fold
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.grounding.fields import IndexedResult, result_of
@@ -24,7 +25,6 @@ from circumspect.policy.grounding.normalise import (
     clock_of,
     day_of,
     find_word,
-    fold,
     is_phone,
     looks_like_id,
     phone_digits,

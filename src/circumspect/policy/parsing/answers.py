@@ -8,17 +8,18 @@ beyond that ("yes, but", "yes, the other one", "yes?") makes it `other`, and the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from circumspect.language.phrases import BREAK, languages, lists, normalise_text, shorten_word, words
-from circumspect.values import Language, YesNo
+from circumspect.language.folding import fold_words
+from circumspect.language.pack import LanguagePack, join_patterns, pack, packs, packs_read_with
+from circumspect.language.phrases import BREAK, shorten_word, words
+from circumspect.values import LANGUAGES, Language, YesNo
 
 _Phrase = tuple[str, ...]
 _QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]*?)\s*[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
 _LONGEST = 600
-_HEBREW_MARK = re.compile(r"(?<=[א-ת])\"(?=[א-ת])")
 _SIGNS = re.compile(r"[#№$€£₪₽%+]")
 _WORD_PARTS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 _NEEDS_A_MATCH = frozenset(("change", "send", "transfer"))
@@ -39,17 +40,30 @@ class _Heard:
     things: list[frozenset[str]] = field(default_factory=list)
 
 
+class _Unknown(Exception):
+    """A word of the message is in no list of the languages that it is read in."""
+
+
 def classify(text: str, language: Language | None = None, *, values: Collection[str] = ()) -> YesNo:
     """How the message answers a pending question.
 
     `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
-    name, which also tells which action a yes may name. Languages are mixed freely, so `language` is not needed.
+    name, which also tells which action a yes may name. Languages of different scripts are mixed freely. Those that
+    share one are tried in turn, the conversation's `language` first, because a word of one may be another in the next:
+    the first that knows every word decides.
     """
     if len(text) > _LONGEST or "?" in text or "？" in text or "؟" in text:
         return "other"
-    heard = _hear(text, values)
-    if heard is None:
-        return "other"
+    for table in _tables(language or LANGUAGES[0]):
+        try:
+            heard = _hear(text, values, table)
+        except _Unknown:
+            continue
+        return _answer(heard, values, table) if heard else "other"
+    return "other"
+
+
+def _answer(heard: _Heard, values: Collection[str], table: _Table) -> YesNo:
     if heard.no or heard.keep:
         named = (heard.things or heard.value) and not (heard.held or heard.keep)
         return "other" if heard.yes or heard.go or heard.acts or named else "deny"
@@ -59,20 +73,20 @@ def classify(text: str, language: Language | None = None, *, values: Collection[
         # "Go ahead with my order" is no yes to cancelling it.
         return "other"
     pending = frozenset(part for value in values for part in _WORD_PARTS.split(value) if part)
-    return "confirm" if _about(heard, frozenset(normalise_text(part) for part in pending)) else "other"
+    return "confirm" if _about(heard, frozenset(fold_words(part) for part in pending), table) else "other"
 
 
-def _hear(text: str, values: Collection[str]) -> _Heard | None:
-    """What the message says, clause by clause; None as soon as a word of it is not understood."""
-    known = {tuple(_value(word) for word in words(normalise_text(value)) if word != BREAK) for value in values}
+def _hear(text: str, values: Collection[str], table: _Table) -> _Heard | None:
+    """What the message says, clause by clause; None as soon as a part of it is neither a yes nor a no."""
+    known = {tuple(_value(word) for word in words(fold_words(value)) if word != BREAK) for value in values}
     known.discard(())
-    plain = _strip_quotes(_HEBREW_MARK.sub("", normalise_text(text)), known)
+    plain = _strip_quotes(_inner_quotes().sub("", fold_words(text)), known)
     if plain is None:
         return None
     heard = _Heard()
     turned = open_ended = wanting = False
     last = ""
-    for kind, name in (*_parts(words(plain), known), (BREAK, "")):
+    for kind, name in (*_parts(words(plain), known, table), (BREAK, "")):
         match kind:
             case "|":
                 if open_ended and wanting:
@@ -96,9 +110,9 @@ def _hear(text: str, values: Collection[str]) -> _Heard | None:
             case "yes" | "no" | "ok" | "keep" if turned:
                 return None
             case "act":
-                heard.acts.append(_groups("act", name))
+                heard.acts.append(table.find_groups("act", name))
             case "thing":
-                heard.things.append(_groups("thing", name))
+                heard.things.append(table.find_groups("thing", name))
             case "sign":
                 heard.go = True
             case "yes" | "no" | "ok" | "go" | "keep":
@@ -106,12 +120,11 @@ def _hear(text: str, values: Collection[str]) -> _Heard | None:
             case _:
                 return None
         last = name
-    return None if last in _table().dangling else heard
+    return None if last in table.dangling else heard
 
 
-def _parts(said: list[str], values: Collection[_Phrase]) -> Iterator[tuple[str, str]]:
+def _parts(said: list[str], values: Collection[_Phrase], table: _Table) -> Iterator[tuple[str, str]]:
     """The message as known phrases and values, longest first: (kind, name) for each."""
-    table = _table()
     said = [table.find_spelling(word) for word in said]
     at = 0
     while at < len(said):
@@ -124,8 +137,7 @@ def _parts(said: list[str], values: Collection[_Phrase]) -> Iterator[tuple[str, 
         if value > max(length, 1) or (value and kind in ("", "filler", "act", "thing", "want")):
             length, kind, name = value, "value", ""
         if not kind:
-            yield "unknown", said[at]
-            return
+            raise _Unknown
         yield kind, name
         at += length
 
@@ -165,9 +177,11 @@ def _strip_quotes(text: str, values: Collection[_Phrase]) -> str | None:
     return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", text)
 
 
-def _about(heard: _Heard, pending: Collection[str]) -> bool:
+def _about(heard: _Heard, pending: Collection[str], table: _Table) -> bool:
     """Does what was named fit the pending call, as far as we know it, and if we do not, is it one thing?"""
-    acts, things = _find_groups("act", pending), _find_groups("thing", pending)
+    acts, things = (
+        frozenset(group for word in pending for group in table.find_groups(kind, word)) for kind in ("act", "thing")
+    )
     if not acts and any(act <= _NEEDS_A_MATCH for act in heard.acts):
         return False
     return _fits(heard.acts, acts) and _fits(heard.things, things)
@@ -181,17 +195,9 @@ def _fits(named: list[frozenset[str]], pending: frozenset[str]) -> bool:
     return bool(frozenset.intersection(*named))
 
 
-def _find_groups(kind: str, pending: Iterable[str]) -> frozenset[str]:
-    return frozenset(group for word in pending for group in _groups(kind, word))
-
-
-def _groups(kind: str, phrase: str) -> frozenset[str]:
-    return _table().groups.get((kind, phrase), frozenset())
-
-
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All phrases of all languages by their first word, longest first."""
+    """The phrases of the languages that a message is read in by their first word, longest first."""
 
     by_first: dict[str, list[tuple[_Phrase, str]]]
     groups: dict[tuple[str, str], frozenset[str]]
@@ -199,14 +205,21 @@ class _Table:
     dangling: frozenset[str]
     drawn_out: frozenset[str]
     """Words that may be written with their letters repeated. Not all: "too" is not "to", "off" is not "of"."""
+    joined: tuple[str, ...]
+    """What an "and" looks like that is written together with the next word."""
 
     def find_spelling(self, word: str) -> str:
-        """The known word that this one stands for, drawn out or, in Hebrew, with an "and" before it; or itself."""
+        """The known word that this one stands for, drawn out or with an "and" before it; or itself."""
         if word in self.words:
             return word
         if short := next((way for way in shorten_word(word) if way in self.drawn_out), None):
             return short
-        return word[1:] if word.startswith("ו") and word[1:] in self.words else word
+        bare = (word.removeprefix(small) for small in self.joined if word.startswith(small))
+        return next((rest for rest in bare if rest in self.words), word)
+
+    def find_groups(self, kind: str, phrase: str) -> frozenset[str]:
+        """The actions or things that a phrase may name."""
+        return self.groups.get((kind, phrase), frozenset())
 
     def longest(self, said: list[str], at: int) -> tuple[int, str, str]:
         for phrase, kind in self.by_first.get(said[at], ()):
@@ -220,13 +233,36 @@ _KINDS = ("yes", "ok", "go", "sign", "no", "nope", "not", "keep", "want", "unsur
 
 
 @cache
-def _table() -> _Table:
+def _inner_quotes() -> re.Pattern[str]:
+    """A sign that is a quotation mark elsewhere, between two letters of a language that writes it there."""
+    return re.compile(
+        join_patterns(
+            f"(?<=[{one.script.letters}]){re.escape(sign)}(?=[{one.script.letters}])"
+            for one in packs()
+            for sign in one.about.quote_inside_words
+        )
+    )
+
+
+@cache
+def _tables(language: Language) -> tuple[_Table, ...]:
+    """One table for each language of the conversation's script, its own first, with all of other scripts in each."""
+    first = packs_read_with(language)
+    script = pack(language).script
+    rest = (packs_read_with(one.code) for one in packs() if one.script is script and one.code != language)
+    return tuple(map(_table, (first, *rest)))
+
+
+@cache
+def _table(languages: tuple[LanguagePack, ...]) -> _Table:
     kinds: dict[_Phrase, str] = {}
     groups: dict[tuple[str, str], frozenset[str]] = {}
-    for language in languages():
-        for heading, phrases in lists(language).items():
+    for language in languages:
+        for heading, phrases in language.phrases.items():
             kind, _, group = heading.partition(" ")
-            for line in phrases if group or kind in _KINDS else ():
+            if not (kind in ("act", "thing") if group else kind in _KINDS):
+                continue
+            for line in phrases:
                 parts = tuple(line.split())
                 kinds.setdefault(parts, kind)
                 if group:
@@ -241,6 +277,7 @@ def _table() -> _Table:
         by_first,
         groups,
         words=frozenset(word for phrase in kinds for word in phrase),
-        dangling=frozenset(phrase for language in languages() for phrase in lists(language).get("dangling", ())),
+        dangling=frozenset(phrase for language in languages for phrase in language.phrases["dangling"]),
         drawn_out=frozenset((*answers, *courtesies)),
+        joined=tuple(small for language in languages for small in language.about.glued_and),
     )

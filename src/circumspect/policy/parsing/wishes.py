@@ -4,8 +4,8 @@
 `asks_outright` finds the order itself: "cancel my order". A phrase that is denied ("don't cancel it") or only talked
 about ("your refund policy") is neither.
 
-The one choice that may surprise: in Hebrew and Russian the lists overlap. "תבטל" is both the polite order and the idle
-wish, so there the careful reading holds, and both functions find it.
+The one choice that may surprise: in Hebrew and Russian the lists overlap. There one form is both the polite order and
+the idle wish, so the careful reading holds, and both functions find it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from circumspect.language.phrases import languages, lists, normalise_text, words
+from circumspect.language.folding import fold_words
+from circumspect.language.pack import LanguagePack, join_patterns, join_words, pack, packs
+from circumspect.language.phrases import words
+from circumspect.values import Language
 
 _LONGEST = 20_000
 _WORD = r"[^|\s]"
-_DENIED = re.compile(
-    r" (?:not|never|without|no|אל|לא|בלי|не|без)"
-    r"(?: (?:please|yet|just|want to|to|need to|have to|צריך|רוצה|надо|нужно))? \Z"
-)
-_ORDERED = re.compile(
-    r"(?:\A|[|]) (?:(?:please|kindly|just|now|yes|ok|okay|hi|hello|so|and|then|you|can|could|would|will|i|we|want|need"
-    r"|have|like|to|go ahead|help me|let us) )*\Z"
-)
 _BEFORE = 40
 
 
@@ -39,33 +34,43 @@ def asks_outright(text: str) -> str | None:
 
 
 def _first(heading: str, text: str) -> str | None:
-    said = f" {' '.join(words(normalise_text(text[:_LONGEST])))} "
-    hits = list(_pattern(heading).finditer(said))
+    said = f" {' '.join(words(fold_words(text[:_LONGEST])))} "
+    hits = [(hit, one) for one in packs() for hit in _pattern(heading, one.code).finditer(said)]
     if not hits:
         return None
-    harmless = [hit.span() for hit in _pattern("harmless").finditer(said)]
-    for hit in hits:
+    harmless = [hit.span() for one in packs() for hit in _pattern("harmless", one.code).finditer(said)]
+    for hit, one in sorted(hits, key=lambda found: found[0].start()):
         start, end = hit.span()
         if any(first <= start and end <= last and last - first > end - start for first, last in harmless):
             continue
-        if _DENIED.search(said, max(0, start - _BEFORE), start) or (
-            hit[0].isascii() and not _in_place(heading, said, start)
-        ):
+        if _denied().search(said, max(0, start - _BEFORE), start) or not _in_place(heading, said, start, one):
             continue
         return hit[0].strip()
     return None
 
 
-def _in_place(heading: str, said: str, start: int) -> bool:
-    """English has no form of its own for an order: the place in the clause tells it from mere mention."""
-    return heading != "destructive_command" or _ORDERED.search(said, 0, start) is not None
+def _in_place(heading: str, said: str, start: int, language: LanguagePack) -> bool:
+    """Where a language has no form of its own for an order, the place in the clause tells it from mere mention."""
+    begins = _begins(language.code) if heading == "destructive_command" else None
+    return begins is None or begins.search(said, 0, start) is not None
 
 
 @cache
-def _pattern(heading: str) -> re.Pattern[str]:
-    phrases = {phrase for language in languages() for phrase in lists(language).get(heading, ())}
-    ways = (_regex(phrase) for phrase in sorted(phrases, key=len, reverse=True))
-    return re.compile(rf"(?<= )(?:{'|'.join(ways)})(?= )")
+def _begins(language: Language) -> re.Pattern[str] | None:
+    openings = pack(language).wishes.ordered
+    return re.compile(rf"(?:\A|[|]) (?:{join_patterns(openings)} )*\Z") if openings else None
+
+
+@cache
+def _denied() -> re.Pattern[str]:
+    denial, gap = join_words(one.wishes.denied for one in packs()), join_words(one.wishes.denied_gap for one in packs())
+    return re.compile(rf" {denial}(?: {gap})? \Z")
+
+
+@cache
+def _pattern(heading: str, language: Language) -> re.Pattern[str]:
+    ways = map(_regex, sorted(set(pack(language).phrases[heading]), key=len, reverse=True))
+    return re.compile(rf"(?<= ){join_patterns(ways)}(?= )")
 
 
 def _regex(phrase: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
+from circumspect.language.sentences import find_ends
 from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Execution, Json, JsonObject, Language
 
@@ -35,7 +36,6 @@ _CHANCE, _ABOUT_IT = 0.05, 0.30
 """Search scores: below the first a passage is found by chance, from the second on it is about what was asked."""
 _WORD = re.compile(r"\w+")
 _QUESTION = re.compile(r"[?？؟]+")
-_SENTENCE = re.compile(r"[.!?;\n]+\s+(?=\w)")
 _ENOUGH_WORDS, _MANY_WORDS = 8, 40
 _LONGEST = 20_000
 
@@ -172,7 +172,7 @@ def query_complexity(text: str, language: Language) -> tuple[float, str]:
         weighing += len(lists["weighing"].findall(heard))
         joins += len(lists["joins"].findall(heard))
     questions = max(0, len(_QUESTION.findall(text)) - 1)
-    sentences = len(_SENTENCE.findall(text))
+    sentences = sum(1 for _ in find_ends(text, "further"))
     parts = {
         "words": 0.25 * min(1.0, max(0, words - _ENOUGH_WORDS) / (_MANY_WORDS - _ENOUGH_WORDS)),
         "joins": min(0.3, 0.1 * joins),

@@ -1,7 +1,7 @@
 """Sensitive topics in a message, and whether it asks about them or makes a demand: text -> topics.
 
 "What is your refund policy?" is a question that documents answer. "I want my money back or I call my lawyer" is for a
-person. Word lists per language decide (`locales/<language>/sensitive.txt`), sentence by sentence: a phrase that is a
+person. Word lists per language decide (`sensitive.txt` of each), sentence by sentence: a phrase that is a
 demand by itself, or the words of a topic beside "I want" and its kin, unless the sentence is framed as a question.
 
 The one choice that may surprise: a denied wish is no topic at all. "I don't want a refund, just my parcel" is about
@@ -13,21 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
+from circumspect.language.pack import join_words, packs
+from circumspect.language.sentences import split_sentences
 from circumspect.language.word_lists import as_matchable, compile_phrases, patterns, pick_languages
 from circumspect.values import Language
 
 Stance = Literal["asks", "demands"]
 
 LONGEST = 20_000
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
-_DENIED = re.compile(
-    r" (?:not|never|no|without|לא|אין|בלי|ללא|не|без|нет)"
-    r"(?: (?:want|need|asking for|looking for|a|any|the|to|רוצה|צריך|צריכה|מבקש|хочу|нужен|нужна|нужны|нужно|надо"
-    r"|прошу))*"
-    r" \Z"
-)
 _BEFORE = 48
 _FRAMES = frozenset(("asks", "supposes", "demands"))
 
@@ -56,7 +52,7 @@ class ExtraTopic:
 def topics(text: str, language: Language, extra: Sequence[ExtraTopic] = ()) -> tuple[SensitiveTopic, ...]:
     """Every sensitive topic of the message, demands first, each once."""
     found: dict[str, tuple[Stance, dict[str, None]]] = {}
-    for sentence in _SENTENCE.findall(text[:LONGEST]):
+    for sentence in split_sentences(text[:LONGEST], "anywhere"):
         heard = as_matchable(sentence)
         for one in pick_languages(sentence, language):
             for name, stance, words in _in_sentence(heard, one, extra):
@@ -103,10 +99,17 @@ def _own(phrases: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
+@cache
+def _denied() -> re.Pattern[str]:
+    lists = [one.wishes for one in packs()]
+    denial, gap = join_words(one.topic_denied for one in lists), join_words(one.topic_denied_gap for one in lists)
+    return re.compile(rf" {denial}(?: {gap})* \Z")
+
+
 def _find_undenied(pattern: re.Pattern[str], heard: str) -> tuple[str, ...]:
     """What the pattern finds and nobody denies."""
     return tuple(
         hit[0].strip()
         for hit in pattern.finditer(heard)
-        if not _DENIED.search(heard, max(0, hit.start() - _BEFORE), hit.start())
+        if not _denied().search(heard, max(0, hit.start() - _BEFORE), hit.start())
     )

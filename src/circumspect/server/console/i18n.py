@@ -17,7 +17,8 @@ from babel import Locale
 from babel.dates import format_date, format_datetime, format_timedelta
 from babel.numbers import format_currency, format_decimal, format_percent
 
-from circumspect.language.catalogue import RIGHT_TO_LEFT, meaning
+from circumspect.language.catalogue import meaning
+from circumspect.language.pack import pack
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import reason
 from circumspect.values import LANGUAGES, Language
@@ -45,7 +46,7 @@ class Translator:
 
     @property
     def rtl(self) -> bool:
-        return self.language in RIGHT_TO_LEFT
+        return pack(self.language).right_to_left
 
     def t(self, key: str, /, **values: FluentValue) -> str:
         for candidate in dict.fromkeys((self.language, "en")):
@@ -113,7 +114,7 @@ def keys(language: Language) -> frozenset[str]:
 def _bundle(language: str) -> FluentBundle:
     from fluent.runtime import FluentBundle, FluentResource
 
-    bundle = FluentBundle([language], use_isolating=language in RIGHT_TO_LEFT)
+    bundle = FluentBundle([language], use_isolating=pack(language).right_to_left)
     folder = resources.files(__package__).joinpath("words", language)
     for file in sorted(folder.iterdir(), key=lambda one: one.name):
         if file.name.endswith(".ftl"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.lab.replay.replay import Record, Ruling, rulings
-from circumspect.policy.grounding.normalise import fold
+from circumspect.language.folding import fold
 from circumspect.policy.grounding.tracing import Traced, trace
 from circumspect.policy.policy_file import Policy
 from circumspect.recall import recall

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from circumspect.language.sentences import split_sentences
 from circumspect.web.browser.addresses import same_place
 from circumspect.web.browser.commit_clicks import around
 from circumspect.web.browser.page_words import complains, has_common_word, is_wholly, mentions
@@ -20,7 +21,6 @@ _SELF_MOVING = frozenset(("timer", "marquee", "log", "progressbar", "meter"))
 _SPEAKING = frozenset(("alert", "status", "alertdialog"))
 ROWS = frozenset(("row", "listitem", "article"))
 _DIGITS = re.compile(r"\d+")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _FEW_WORDS = 300
 MESSAGE = 160
 """A line that is longer is no message about what was just done."""
@@ -227,8 +227,8 @@ def _by_itself(element: Element) -> bool:
 
 
 def _lines_beyond(page: Page, other: Page) -> tuple[str, ...]:
-    known = {_without_digits(one) for one in _SENTENCE.split(other.text)}
-    said = (" ".join(one.split()) for one in _SENTENCE.split(page.text))
+    known = {_without_digits(one) for one in split_sentences(other.text)}
+    said = (" ".join(one.split()) for one in split_sentences(page.text))
     return tuple(one for one in said if one and _without_digits(one) not in known)
 
 

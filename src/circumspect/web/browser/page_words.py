@@ -1,6 +1,6 @@
-"""What the names and messages of a page say: text -> does it match a list of `words.txt`?
+"""What the names and messages of a page say: text -> does it match a list of `pages.txt`, in any language?
 
-Matching is by whole words and by `locales.wordlists`, so that "Payments" is not "pay" and inflected Hebrew is found.
+Matching is by whole words and by `language.word_lists`, so that "Payments" is not "pay" and inflected Hebrew is found.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from typing import Literal
+from typing import Literal, get_args
 
-from circumspect.language.phrases import BREAK, normalise_text
-from circumspect.language.word_lists import as_matchable, compile_phrases
+from circumspect.language.pack import join_words, packs
+from circumspect.language.phrases import BREAK
+from circumspect.language.word_lists import as_matchable, as_written, compile_phrases
 
 WordListName = Literal[
     "commits",
@@ -37,7 +37,6 @@ WordListName = Literal[
 ]
 _LONGEST = 2_000
 _STEM = 4
-_JOINED = re.compile(r"[&+]|\b(?:and|then)\b|\bи\b")
 
 
 def mentions(heading: WordListName, text: str) -> bool:
@@ -66,7 +65,7 @@ def _is(heading: WordListName, clause: str, text: str) -> bool:
     # The patterns look back at the space before a word, and take the one after it along.
     if _patterns()[heading].fullmatch(f" {clause} ", 1) is None:
         return False
-    return not _JOINED.search(text.lower()) or clause in _lines()[heading]
+    return not _joined().search(text.lower()) or clause in _lines()[heading]
 
 
 def content(text: str) -> frozenset[str]:
@@ -97,15 +96,13 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
 
 
 @cache
+def _joined() -> re.Pattern[str]:
+    return re.compile(rf"[&+]|\b{join_words(one.pages.joined for one in packs())}\b")
+
+
+@cache
 def _lines() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    heading = ""
-    for raw in resources.files("circumspect.web.browser").joinpath("words.txt").read_text("utf-8").splitlines():
-        line = raw.strip()
-        if line.startswith("[") and line.endswith("]"):
-            heading = line[1:-1]
-            found[heading] = []
-        elif line and not line.startswith("#"):
-            # Read like a name on a page, so that the list may be written as people write.
-            found[heading].append(" ".join(word if word == "..." else normalise_text(word) for word in line.split()))
-    return {name: tuple(lines) for name, lines in found.items()}
+    return {
+        heading: tuple(as_written(line) for one in packs() for line in one.pages.says[heading])
+        for heading in get_args(WordListName)
+    }

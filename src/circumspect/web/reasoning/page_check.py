@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from circumspect.policy.grounding.normalise import FoldedText, fold
+from circumspect.language.folding import fold
+from circumspect.policy.grounding.normalise import FoldedText
 from circumspect.policy.grounding.tracing import as_folded_text, is_said, kind_of, needle
 from circumspect.web.page import Page
 from circumspect.web.reasoning.reasoned import KnownValue

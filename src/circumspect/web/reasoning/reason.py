@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from circumspect.language.pack import pack
 from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
 from circumspect.values import Journal, Screened
@@ -30,7 +31,6 @@ from circumspect.web.reasoning.reason_forms import read_analysis
 from circumspect.web.reasoning.reasoned import ContextAnalysis, Reasoned, Reasoning
 from circumspect.web.reasoning.routes import choose_route, follow_route
 from circumspect.web.reasoning.routing import ACTS
-from circumspect.wording import LANGUAGE_NAMES
 
 __all__ = ["Models", "SiteSearch", "reason"]
 
@@ -47,7 +47,7 @@ async def reason(
     search: SiteSearch | None,
 ) -> Reasoned:
     """`knowledge` is what the organisation's own documents say on the matter; `page` is cut down to what is shown."""
-    about = make_reasoning_context(screened, page, knowledge, settings.history, LANGUAGE_NAMES[screened.language])
+    about = make_reasoning_context(screened, page, knowledge, settings.history, pack(screened.language).name)
     case = ReasoningCase(screened, about, settings, notes, models, search)
     analysis = await _analyse(case)
     end = await follow_route(case, analysis, choose_route(case, analysis))

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, get_args
 
+from circumspect.language.pack import join_words, packs
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json
 from circumspect.web.reasoning.routing import Where
@@ -20,13 +22,10 @@ QUALITIES: tuple[Quality, ...] = get_args(Quality)
 MissingType = Literal["EXTERNAL_KNOWLEDGE", "PRIVATE_DATA"]
 MISSING_TYPES: tuple[MissingType, ...] = get_args(MissingType)
 
-_PRIVATE = re.compile(
-    r"(?:^|[_\W])(?:dob|birth ?date|date ?of ?birth|birthday|phone(?: ?number)?|mobile(?: ?number)?"
-    r"|e[ -]?mail(?: ?address)?|password|passcode|pin|ssn|social ?security(?: ?number)?|passport(?: ?number)?"
-    r"|iban|card ?number|cvv|account ?number|id ?number"
-    r"|תאריך ?לידה|טלפון|סיסמה|תעודת ?זהות|дата ?рождения|телефон|пароль|паспорт)$",
-    re.IGNORECASE,
-)
+
+@cache
+def _private() -> re.Pattern[str]:
+    return re.compile(rf"(?:^|[_\W]){join_words(one.pages.private for one in packs())}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Missing:
     @property
     def is_private(self) -> bool:
         """Only the user can know it. Code knows some by their name, whatever the model called them."""
-        return self.type == "PRIVATE_DATA" or _PRIVATE.search(self.field.replace("_", " ").strip()) is not None
+        return self.type == "PRIVATE_DATA" or _private().search(self.field.replace("_", " ").strip()) is not None
 
     def to_json(self) -> dict[str, Json]:
         kind: MissingType = "PRIVATE_DATA" if self.is_private else "EXTERNAL_KNOWLEDGE"

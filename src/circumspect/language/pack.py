@@ -1,0 +1,380 @@
+"""What a language is: one folder of data files, read into these values.
+
+`about.txt` says which language it is. `messages.ftl` and `reasons.ftl` are the words that we say; `phrases.txt`,
+`guardian.txt`, `sensitive.txt` and `understanding.txt` are phrases that people say (`word_lists` tells how they are
+written). The other files hold patterns: regular expressions, one a line, against folded text, always of whole words
+unless the line itself says otherwise. A field below is the heading of that name; a mapping is all headings that begin
+with its name ("[done delete]"). A heading that a language has no use for stands there empty; a missing or unknown one
+is refused with file and heading, so that a translator hears what to write.
+
+Grammar that lists cannot say is a module `grammar.py` in the folder (`Grammar`). Everything is read on first use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any, Protocol, TypeVar, cast
+
+from circumspect.errors import ConfigError
+from circumspect.language.files import read_lists
+from circumspect.language.registry import LANGUAGES, Language
+from circumspect.language.scripts import SCRIPTS, Script
+
+Lines = tuple[str, ...]
+_Part = TypeVar("_Part")
+
+
+class Grammar(Protocol):
+    """A module `grammar.py` in the language's folder, where no Snowball stemmer knows the language."""
+
+    def stem(self, word: str) -> str:
+        """The part of a lower-case word that its inflected forms share."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """about.txt: what the language is called and how it is written."""
+
+    name: Lines
+    """In English, as prompts spell it."""
+    own_name: Lines
+    """As its speakers write it, for menus."""
+    script: Lines
+    """A name from `scripts.SCRIPTS`."""
+    stemmer: Lines
+    """The name of a Snowball stemmer; empty where `grammar.py` stems."""
+    plain_words: Lines
+    """Small everyday words that no other language of the same script has: they tell the language of a short message."""
+    glued: Lines
+    """Patterns of small words that are written together with the next one ("and", "the", "to" in Hebrew)."""
+    glued_and: Lines
+    """Those of them that mean "and": an answer may begin with one."""
+    quote_inside_words: Lines
+    """A sign that is a quotation mark elsewhere and a letter's mark here, between two letters."""
+    same_letters: Lines
+    """`a = b`: a letter that people also write as another."""
+    final_letters: Lines
+    """The same of letters with a form of their own at a word's end."""
+    keyboard: Lines
+    """The rows of letters, to tell words from keys that were mashed."""
+    vowels: Lines
+    consonants: Lines
+    """Letters without which, or of which five in a row, no word is. Empty where vowels are not written."""
+    abbreviations: Lines
+    """With their full stops: these end no sentence."""
+    short_forms: Lines
+    """`pattern = words`: what is read instead of a form with an apostrophe; `_` is a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class WishWords:
+    """wishes.txt: how a wish is taken back or ordered; in the spelling of `phrases.txt`."""
+
+    denied: Lines
+    """Before a phrase, these say that it is not wished."""
+    denied_gap: Lines
+    """What may stand between the two."""
+    topic_denied: Lines
+    """Before the words of a sensitive topic, these say that it is none."""
+    topic_denied_gap: Lines
+    """What may stand between the two, any number of times."""
+    ordered: Lines
+    """What a clause may begin with before a command, where commands have no form of their own; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestWords:
+    """requests.txt: the words in which something is asked for or ordered, by the kind of action (`ToolAction`)."""
+
+    command: Mapping[str, Lines]
+    """The imperative, in the form that stands at the head of a command."""
+    wish: Mapping[str, Lines]
+    """Other words in which a person asks for the same thing."""
+    lead: Lines
+    """What may stand before the imperative: please, then, first."""
+    ordered: Lines
+    """What turns the verb after it into an order: you must, make sure to."""
+    then: Lines
+    """What joins a second order to the first: and, then."""
+    also: Lines
+    """What may follow one of those: also."""
+    other_verbs: Lines
+    """Heads of a command that ask for none of the actions themselves but may be followed by one that does."""
+    delegated: Lines
+    """The user says to do what some message says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWords:
+    """claims.txt: how a reply says that something was done."""
+
+    done: Mapping[str, Lines]
+    """Verbs of what was done, by the kind of action."""
+    frames: Lines
+    """How one of them stands in a claim, `{verb}` for the verb: "i have {verb}". The first that fits counts."""
+    adverbs: Lines
+    """Between the two: now, already. `{adverbs}` in a frame stands for any number of them."""
+    notes: Lines
+    """What an assistant keeps in its head: updating that changes nothing. `{notes}` in a frame forbids it there."""
+    on_page: Mapping[str, Lines]
+    """Verbs of what was done on a web page: `submit` (sent off) and `type` (filled in)."""
+    frames_on_page: Lines
+    marks: Lines
+    """Letters of which at least one is in every verb, so that most sentences need no pattern. Empty: all are tried."""
+    speaker: Lines
+    """What a sentence of our own doing must have ("i", "we"); empty where the verb tells."""
+    passive: Lines
+    """Ends of verbs that say that somebody did it, not who."""
+    no_claim: Lines
+    """Before the verb, these make it an offer, a condition, a plan, a refusal, a report: no claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentWords:
+    """consent.txt: agreeing and asking in transcripts."""
+
+    yes: Lines
+    no: Lines
+    """At the beginning of a sentence."""
+    refuses: Lines
+    """Anywhere in it."""
+    takes_back: Lines
+    negates: Lines
+    harmless: Lines
+    """Contains a negation, and denies nothing: "no problem"."""
+    depends: Lines
+    question: Lines
+    """The assistant waits for an answer."""
+    confirm: Lines
+    """The assistant asks for a yes."""
+    rhetorical: Lines
+    """Before a question mark these are still a yes: "yes, why not?"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueWords:
+    """values.txt: numbers, dates, times, money and measures in words."""
+
+    numbers: Lines
+    """`2 = two`: every form, the value first."""
+    both: Lines
+    """Says two of things that were named: `2 = both`."""
+    months: Lines
+    """Twelve lines, all written forms of one month each."""
+    month_stems: Lines
+    """Twelve lines: a pattern for any form of the month in a document."""
+    ordinals: Lines
+    """What may follow the number of a day: st, nd, rd, th."""
+    day_range: Lines
+    """Between two days: to, until, and."""
+    of: Lines
+    """Between day and month, or month and year."""
+    the: Lines
+    """Before the number of a day."""
+    before_month: Lines
+    """A small word that is written together with a month."""
+    bare_day: Lines
+    """A day of a month that is not named; `(\\d{1,2})` for the number."""
+    relative: Lines
+    """Days named by their relation to another: tomorrow, next Monday."""
+    am: Lines
+    pm: Lines
+    currency: Mapping[str, Lines]
+    """By ISO code."""
+    unit: Mapping[str, Lines]
+    """minutes, hours, days, working_days, weeks, months, years."""
+    duals: Lines
+    """`two days = 2 days` in one word, where the language has such words."""
+    percent: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWords:
+    """documents.txt: what a tenant's documents are searched and compared by."""
+
+    stop_words: Lines
+    """Words that say nothing about what is asked for."""
+    general: Lines
+    """Too general to tell one subject from another."""
+    telling: Lines
+    """Who, which kind, where: a rule with such a word is not the rule without it."""
+    units: Lines
+    """The words for measures of time."""
+    chapter: Lines
+    """What a heading of the highest level begins with."""
+    section: Lines
+    number: Lines
+    """How a heading is numbered in letters."""
+    page: Lines
+    page_of: Lines
+    clause: Lines
+    """Words between two clauses."""
+    at_least: Lines
+    at_least_after: Lines
+    at_most: Lines
+    before: Lines
+    after: Lines
+    condition: Lines
+    example: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentWords:
+    """assessment.txt: the keys of a model's self-assessment where it translated them."""
+
+    field: Mapping[str, Lines]
+    """Spellings of a key, in letters only."""
+    nothing: Lines
+    false: Lines
+    out_of: Lines
+    """Between two numbers: 8 out of 10."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """pages.txt: what buttons, links and messages of web pages say; phrases, but for the last three (patterns)."""
+
+    says: Mapping[str, Lines]
+    joined: Lines
+    """Says that a button does two things."""
+    command: Lines
+    """How a text tells its reader to use a button."""
+    private: Lines
+    """Names of fields whose value only the user has."""
+
+
+class LanguagePack:
+    """One language. Each part is read from its file when it is first asked for, and kept."""
+
+    def __init__(self, code: Language) -> None:
+        self.code = code
+
+    @cached_property
+    def about(self) -> About:
+        return _load(About, self.code, "about")
+
+    @cached_property
+    def wishes(self) -> WishWords:
+        return _load(WishWords, self.code, "wishes")
+
+    @cached_property
+    def requests(self) -> RequestWords:
+        return _load(RequestWords, self.code, "requests")
+
+    @cached_property
+    def claims(self) -> ClaimWords:
+        return _load(ClaimWords, self.code, "claims")
+
+    @cached_property
+    def consent(self) -> ConsentWords:
+        return _load(ConsentWords, self.code, "consent")
+
+    @cached_property
+    def values(self) -> ValueWords:
+        return _load(ValueWords, self.code, "values")
+
+    @cached_property
+    def documents(self) -> DocumentWords:
+        return _load(DocumentWords, self.code, "documents")
+
+    @cached_property
+    def assessment(self) -> AssessmentWords:
+        return _load(AssessmentWords, self.code, "assessment")
+
+    @cached_property
+    def pages(self) -> PageWords:
+        return _load(PageWords, self.code, "pages")
+
+    @cached_property
+    def phrases(self) -> Mapping[str, Lines]:
+        """phrases.txt by heading: yes, no, wishes."""
+        return read_lists(self.code, "phrases")
+
+    @cached_property
+    def name(self) -> str:
+        return self.about.name[0]
+
+    @cached_property
+    def own_name(self) -> str:
+        return self.about.own_name[0]
+
+    @cached_property
+    def script(self) -> Script:
+        return SCRIPTS[self.about.script[0]]
+
+    @property
+    def right_to_left(self) -> bool:
+        return self.script.right_to_left
+
+    @cached_property
+    def stem(self) -> Callable[[str], str]:
+        """A lower-case word -> the part of it that its inflected forms share."""
+        if not self.about.stemmer:
+            return cast("Grammar", import_module(f"circumspect.language.{self.code}.grammar")).stem
+        import snowballstemmer  # type: ignore[import-untyped]
+
+        made: Callable[[str], str] = snowballstemmer.stemmer(self.about.stemmer[0]).stemWord
+        return made
+
+
+@cache
+def pack(language: Language) -> LanguagePack:
+    """The pack of a registered language."""
+    if language not in LANGUAGES:
+        raise ConfigError(f"There is no language '{language}'.", fix=f"Use {', '.join(LANGUAGES)}.")
+    return LanguagePack(language)
+
+
+@cache
+def packs() -> tuple[LanguagePack, ...]:
+    """All languages, in the order of the registry."""
+    return tuple(pack(code) for code in LANGUAGES)
+
+
+def packs_read_with(language: Language) -> tuple[LanguagePack, ...]:
+    """The language, and every one of another script: people mix those, and no word of one is a word of the other."""
+    chosen = pack(language)
+    return tuple(one for one in packs() if one is chosen or one.script is not chosen.script)
+
+
+def join_patterns(patterns: Iterable[str]) -> str:
+    """One pattern for any of several, to be put into another; of none, one that matches nothing."""
+    return f"(?:{'|'.join(dict.fromkeys(patterns)) or '(?!)'})"
+
+
+def join_words(lists: Iterable[Lines]) -> str:
+    """One pattern for any of the lines: `join_words(one.consent.yes for one in packs())`."""
+    return join_patterns(line for lines in lists for line in lines)
+
+
+def compile_words(lists: Iterable[Lines]) -> re.Pattern[str]:
+    """Finds any of the lines as whole words."""
+    return re.compile(rf"(?<!\w){join_words(lists)}(?!\w)")
+
+
+def split_pairs(lines: Iterable[str]) -> list[tuple[str, str]]:
+    """`left = right` of each line."""
+    return [(left, right) for left, _, right in (line.partition(" = ") for line in lines)]
+
+
+def _load(part: type[_Part], language: Language, name: str) -> _Part:
+    found = dict(read_lists(language, name))
+    file = f"language/{language}/{name}.txt"
+    values: dict[str, Any] = {}
+    for field in fields(cast("Any", part)):
+        heading = field.name.replace("_", " ")
+        if str(field.type).startswith("Mapping"):
+            values[field.name] = {
+                key[len(heading) + 1 :]: found.pop(key) for key in [*found] if key.startswith(f"{heading} ")
+            }
+        elif heading in found:
+            values[field.name] = found.pop(heading)
+        else:
+            raise ConfigError(f"{file} has no heading [{heading}].", fix="Add it; leave it empty where nothing fits.")
+    if found:
+        raise ConfigError(f"{file} has an unknown heading [{next(iter(found))}].", fix="See language/pack.py.")
+    return part(**values)

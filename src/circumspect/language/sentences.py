@@ -1,0 +1,51 @@
+"""Where a text's sentences end: text -> its sentences.
+
+One splitter for every reader. They differ in what they must not miss, so each names the ends it goes by; an end after
+an abbreviation of some language ("z. B.") is none in all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal
+
+from circumspect.language.pack import join_patterns, packs
+
+SentenceEnd = Literal["plain", "closed", "quoted", "anywhere", "further"]
+_ENDS: dict[SentenceEnd, re.Pattern[str]] = {
+    # A mark and white space, or a new line.
+    "plain": re.compile(r"(?<=[.!?…])\s+|\n+"),
+    # The same behind quotation marks and brackets, and where text from a page lost the blank before a capital.
+    "closed": re.compile(r"(?<=[.!?…])['\")\]]*\s+|\n+|(?<=\.)(?=[A-Z])"),
+    # Behind quotation marks, before something to read: a list's "1." goes with what it numbers.
+    "quoted": re.compile(r"(?<=[.!?…])[\"'”»)]*\s+(?=[\w\"'“«(])|\n"),
+    # Every mark: people leave out blanks in a hurry, and a demand in one sentence must not hide in the next.
+    "anywhere": re.compile(r"(?<=[.!?\n])(?![.!?\n])"),
+    # Every mark that more text follows, semicolons too: how many things a message speaks of.
+    "further": re.compile(r"[.!?;\n]+\s+(?=\w)"),
+}
+
+
+def split_sentences(text: str, ends: SentenceEnd = "plain") -> list[str]:
+    """The sentences, without the white space around them."""
+    at, found = 0, []
+    for start, end in find_ends(text, ends):
+        found.append(text[at:start])
+        at = end
+    return [piece.strip() for piece in (*found, text[at:]) if piece.strip()]
+
+
+def find_ends(text: str, ends: SentenceEnd = "plain", start: int = 0) -> Iterator[tuple[int, int]]:
+    """Where what stands between two sentences begins and ends, from `start` on."""
+    shortened = _abbreviation()
+    for mark in _ENDS[ends].finditer(text, start):
+        if shortened is None or not shortened.search(text, max(0, mark.start() - 12), mark.start()):
+            yield mark.span()
+
+
+@cache
+def _abbreviation() -> re.Pattern[str] | None:
+    listed = [re.escape(line) for one in packs() for line in one.about.abbreviations]
+    return re.compile(rf"(?<!\w){join_patterns(listed)}\Z", re.IGNORECASE) if listed else None
