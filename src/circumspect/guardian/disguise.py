@@ -2,7 +2,7 @@
 
 People hide words from lists: letters of another alphabet that look alike, digits for letters, spaces between letters,
 letters drawn out, text in base64. Each disguise that occurs gives one more reading; a plain message gives just itself.
-Invisible characters and case are taken out later, with every reading (`locales.phrases.alike`).
+Invisible characters and case are taken out later, with every reading (`language.folding.fold_words`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import binascii
 import re
 import unicodedata
 
+from circumspect.language.folding import HIDDEN
+from circumspect.language.scripts import LOOK_LIKE_CYRILLIC, LOOK_LIKE_LATIN, SCRIPTS
+
 LONGEST = 20_000
 _MOST_READINGS = 8
 
-_UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_UNSEEN = re.compile(f"[{HIDDEN}]")
 _BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
-_TO_LATIN = str.maketrans("аеорсухкмнвтіјѕԁɡοαενρτικυ", "aeopcyxkmhbtijsdgoaevptiku")
-_TO_CYRILLIC = str.maketrans("aeopcyxkmhbt", "аеорсухкмнвт")
 _LEET = str.maketrans("013457@$!|€", "oieastasiie")
 _LEET_L = str.maketrans("013457@$!|€", "oleastasile")
 _WORD = re.compile(r"\S+")
@@ -28,7 +29,7 @@ _SPACED = re.compile(r"(?<!\w)(?:[^\W\d_][ .\-_*·]){2,}[^\W\d_](?!\w)")
 _DRAWN = re.compile(r"([^\W\d_])\1{2,}")
 _BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{20,}={0,2}(?![\w+/])")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
+_CYRILLIC = SCRIPTS["cyrillic"].letter
 
 
 def plain(text: str) -> tuple[str, ...]:
@@ -57,8 +58,8 @@ def _unmix_word(word: str) -> str:
     latin, cyrillic = len(_LATIN.findall(word)), len(_CYRILLIC.findall(word))
     if not latin or not cyrillic:
         # Greek look-alikes hide in Latin words too.
-        return word.translate(_TO_LATIN) if latin and not word.isascii() else word
-    return word.lower().translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
+        return word.translate(LOOK_LIKE_LATIN) if latin and not word.isascii() else word
+    return word.lower().translate(LOOK_LIKE_LATIN if latin >= cyrillic else LOOK_LIKE_CYRILLIC)
 
 
 def _undo_leet(text: str, table: dict[int, int]) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
+from circumspect.language.pack import join_patterns, packs
 from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Language
 
@@ -25,21 +28,6 @@ _HANDLE = re.compile(r"(?<!\S)@[a-z]\w{3,}", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _SHOUT = re.compile(r"!{3,}|[$€₽₪]{2,}|🔥{2,}|💰+")
-_ROWS = (
-    "qwertyuiop",
-    "asdfghjkl",
-    "zxcvbnm",
-    "йцукенгшщзхъ",
-    "фывапролджэ",
-    "ячсмитьбю",
-    "קראטוןםפ",
-    "שדגכעיחלךף",
-    "זסבהנמצתץ",
-)
-_NEAR = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in map("".join, pairwise(way)))
-_VOWELS = re.compile(r"[aeiouyаеиоуыэюяё]")
-_NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщъь]{5,}")
-
 WEIGHTS: Mapping[str, tuple[float, ...]] = {
     "promo": (0.4, 0.65, 0.8, 0.9),
     "links": (0.25, 0.45, 0.5, 0.6),
@@ -106,8 +94,37 @@ def _is_gibberish(text: str) -> bool:
 
 
 def _odd(word: str) -> bool:
-    """Nobody's word: neighbouring keys, or a heap of consonants. Hebrew writes no vowels: there only the keys tell."""
-    near = sum(first + second in _NEAR for first, second in pairwise(word))
+    """Nobody's word: neighbouring keys, or a heap of consonants. Where no vowels are written only the keys tell."""
+    keys = _keyboard()
+    near = sum(first + second in keys.near for first, second in pairwise(word))
     if len(word) >= 5 and near >= 0.6 * (len(word) - 1):
         return True
-    return not "א" <= word[0] <= "ת" and (bool(_NO_VOWEL.search(word)) or not _VOWELS.search(word))
+    if keys.without_vowels.match(word):
+        return False
+    return bool(keys.consonants.search(word)) or not keys.vowel.search(word)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyboard:
+    """The letters of all languages."""
+
+    near: frozenset[str]
+    """Two keys side by side, either way."""
+    vowel: re.Pattern[str]
+    consonants: re.Pattern[str]
+    """Five in a row."""
+    without_vowels: re.Pattern[str]
+    """A letter of a script in which vowels are not written."""
+
+
+@cache
+def _keyboard() -> _Keyboard:
+    spoken = [one.about for one in packs()]
+    ways = [way for one in spoken for row in one.keyboard for way in (row, row[::-1])]
+    unwritten = [f"[{one.script.letters}]" for one in packs() if not one.about.vowels]
+    return _Keyboard(
+        near=frozenset(pair for way in ways for pair in map("".join, pairwise(way))),
+        vowel=re.compile(f"[{''.join(letters for one in spoken for letters in one.vowels)}]"),
+        consonants=re.compile(f"[{''.join(letters for one in spoken for letters in one.consonants)}]{{5,}}"),
+        without_vowels=re.compile(join_patterns(unwritten)),
+    )

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-_HEBREW = re.compile("[\u0590-\u05ff\ufb1d-\ufb4f]")
-_LEFT_TO_RIGHT = re.compile(
-    r"[^\W_\u0590-\u05ff\ufb1d-\ufb4f](?:[^\s\u0590-\u05ff\ufb1d-\ufb4f]*[^\W_\u0590-\u05ff\ufb1d-\ufb4f%])?"
-)
+from circumspect.language.scripts import RIGHT_TO_LEFT
+
+RIGHT_TO_LEFT_SIGN = re.compile(f"[{RIGHT_TO_LEFT}]")
+_LEFT_TO_RIGHT = re.compile(rf"[^\W_{RIGHT_TO_LEFT}](?:[^\s{RIGHT_TO_LEFT}]*[^\W_{RIGHT_TO_LEFT}%])?")
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
@@ -99,7 +99,7 @@ def _order_rows(rows: list[LayoutRow], depth: int) -> list[LayoutRow]:
 
     def flush() -> None:
         first, second = _order_rows(left, depth + 1), _order_rows(right, depth + 1)
-        hebrew = sum(bool(_HEBREW.search(word.text)) for row in left + right for word in row)
+        hebrew = sum(bool(RIGHT_TO_LEFT_SIGN.search(word.text)) for row in left + right for word in row)
         if hebrew * 2 > sum(len(row) for row in left + right):
             first, second = second, first
         found.extend((*first, *second))
@@ -156,7 +156,7 @@ def _words_together(rows: list[LayoutRow]) -> float:
 
 
 def _line(row: LayoutRow) -> LayoutLine:
-    hebrew = sum(bool(_HEBREW.search(word.text)) for word in row)
+    hebrew = sum(bool(RIGHT_TO_LEFT_SIGN.search(word.text)) for word in row)
     latin = sum(any(letter.isalpha() for letter in word.text) for word in row) - hebrew
     cells = _cells(row)
     texts = [_right_to_left(cell) if hebrew and hebrew >= latin else " ".join(w.text for w in cell) for cell in cells]
@@ -192,7 +192,7 @@ def _right_to_left(words: LayoutRow) -> str:
     found: list[str] = []
     run: list[str] = []
     for word in reversed(words):
-        if _HEBREW.search(word.text) or not any(letter.isalnum() for letter in word.text):
+        if RIGHT_TO_LEFT_SIGN.search(word.text) or not any(letter.isalnum() for letter in word.text):
             found.extend(reversed(run))
             run.clear()
             found.append(_reverse_word(word.text))

@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Protocol
 
 from circumspect.knowledge.passages import cut, sentences
 from circumspect.knowledge.stated_values import StatedValue, StatedValueKind, values
 from circumspect.knowledge.terms import stem_word, telling_words, words
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
+from circumspect.language.pack import Lines, join_words, packs
 
 
 class Quoted(Protocol):
@@ -112,36 +112,42 @@ def conflicts_among(documents: Iterable[KnowledgeDocument]) -> list[Conflict]:
 
 # --- what a sentence claims -----------------------------------------------------------------------------------------
 
-_CLAUSE = re.compile(r"[,;:()–—]\s|\s(?:and|but|or|while|и|а|но|или|אבל|או|ואילו)\s|\s\|\s", re.IGNORECASE)
-_LEAST = re.compile(
-    r"(?:at least|no(?:t)? (?:less|fewer|earlier) than|minimum(?: of)?|from|(?<!no )(?<!not )more than|over|starting at"
-    r"|не (?:менее|меньше|раньше)(?: чем за| чем)?|минимум|от|свыше|(?<!не )более"
-    r"|לפחות|החל מ|מעל|(?<!לא )יותר מ)[\s־-]*$",
-    re.IGNORECASE,
-)
-_LEAST_AFTER = re.compile(
-    r"^\s*(?:or more|and (?:more|above)|или (?:более|больше|выше)|и более|ומעלה|לפחות|או יותר)", re.IGNORECASE
-)
-_MOST = re.compile(
-    r"(?:up to|at most|no (?:more|later) than|not more than|within|maximum(?: of)?|until|в течение"
-    r"|не (?:более|больше|позже|позднее)(?: чем за| чем)?|до|максимум|за|בתוך|תוך|עד|לכל היותר|לא יותר מ)[\s־-]*$",
-    re.IGNORECASE,
-)
-_BEFORE = re.compile(r"^\W*(?:before|prior to|in advance|ahead|until|до|перед|לפני|מראש|קודם)(?!\w)", re.IGNORECASE)
-_AFTER = re.compile(
-    r"^\W*(?:(?:after|of|from|following|since|после|с момента|со дня|с даты|от даты|אחרי|לאחר)(?!\w)|מ)",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(
-    r"(?<!\w)(?:if|for|unless|except|only|when|outside|если|для|при|кроме|только|когда|вне|אם|עבור|רק|למעט|כאשר|כש|חוץ)(?!\w)"
-    r"(?P<what>[^,;.:()|]*)",
-    re.IGNORECASE,
-)
-_SUPPOSED = re.compile(
-    r"(?<!\w)(?:for example|for instance|e\.g|example|would have|например|допустим|к примеру|לדוגמה|לדוגמא|למשל)(?!\w)",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"(?<=[^\s.!?:|«\"(])\s[«\"(]?([A-ZА-ЯЁ][\w-]+)")
+
+@dataclass(frozen=True, slots=True)
+class _ClaimPatterns:
+    """What limits a value, in any of the languages."""
+
+    clause: re.Pattern[str]
+    least: re.Pattern[str]
+    least_after: re.Pattern[str]
+    most: re.Pattern[str]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    condition: re.Pattern[str]
+    supposed: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _ClaimPatterns:
+    spoken = [one.documents for one in packs()]
+
+    def build(pattern: str, lists: Iterable[Lines]) -> re.Pattern[str]:
+        return re.compile(pattern.replace("{}", join_words(lists)), re.IGNORECASE)
+
+    up_to_value = r"{}[\s\u05be-]*$"
+    return _ClaimPatterns(
+        clause=build(r"[,;:()–—]\s|\s{}\s|\s\|\s", (one.clause for one in spoken)),
+        least=build(up_to_value, (one.at_least for one in spoken)),
+        least_after=build(r"^\s*{}", (one.at_least_after for one in spoken)),
+        most=build(up_to_value, (one.at_most for one in spoken)),
+        before=build(r"^\W*{}(?!\w)", (one.before for one in spoken)),
+        after=build(r"^\W*{}(?!\w)", (one.after for one in spoken)),
+        condition=build(r"(?<!\w){}(?!\w)(?P<what>[^,;.:()|]*)", (one.condition for one in spoken)),
+        supposed=build(r"(?<!\w){}(?!\w)", (one.example for one in spoken)),
+    )
+
+
+_NAME = re.compile(r"(?<=[^\s.!?:|«\"(])\s[«\"(]?([^\W\d_][\w-]+)")
 
 
 def _claims(passage: Quoted) -> Iterable[_Claim]:
@@ -150,7 +156,7 @@ def _claims(passage: Quoted) -> Iterable[_Claim]:
     above = _telling(" ".join(passage.path[1:-1]))
     for sentence in sentences(passage.text):
         text = passage.text[sentence.start : sentence.end]
-        if text.startswith("#") or _SUPPOSED.search(text):
+        if text.startswith("#") or _patterns().supposed.search(text):
             continue
         span = TextSpan(passage.span.start + sentence.start, passage.span.start + sentence.end)
         inside = values(text)
@@ -178,9 +184,9 @@ def _claim(
     after = text[value.end : end]
     before = text[max(0, value.start - 40) : value.start]
     telling = _telling(clause)
-    names = frozenset(stem_word(name.casefold()) for name in _NAME.findall(text[start:end]))
-    conditions = frozenset(term for what in _CONDITION.findall(clause) for term in _telling(what))
-    side = "before" if _BEFORE.match(after) else "after" if _AFTER.match(after) else ""
+    names = frozenset(stem_word(name.casefold()) for name in _NAME.findall(text[start:end]) if name[0].isupper())
+    conditions = frozenset(term for what in _patterns().condition.findall(clause) for term in _telling(what))
+    side = "before" if _patterns().before.match(after) else "after" if _patterns().after.match(after) else ""
     return _Claim(
         evidence,
         value,
@@ -201,7 +207,7 @@ def _claim(
 
 
 def _clause(text: str, value: StatedValue) -> tuple[int, int]:
-    marks = [(mark.start(), mark.end()) for mark in _CLAUSE.finditer(text)]
+    marks = [(mark.start(), mark.end()) for mark in _patterns().clause.finditer(text)]
     start = max((end for _, end in marks if end <= value.start), default=0)
     return start, min((start_ for start_, _ in marks if start_ >= value.end), default=len(text))
 
@@ -221,9 +227,9 @@ def _without(text: str, inside: Sequence[StatedValue], start: int, end: int) -> 
 
 
 def _read_bound(before: str, after: str) -> str:
-    if _LEAST.search(before) or _LEAST_AFTER.match(after):
+    if _patterns().least.search(before) or _patterns().least_after.match(after):
         return "least"
-    return "most" if _MOST.search(before) else ""
+    return "most" if _patterns().most.search(before) else ""
 
 
 def _list_subject_terms(text: str) -> Iterable[str]:
@@ -236,28 +242,23 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(_list_subject_terms(text))
 
 
+def _stems(lists: Iterable[Lines]) -> frozenset[str]:
+    return frozenset(stem_word(word) for lines in lists for line in lines for word in words(line))
+
+
 @cache
-def _read_word_lists() -> dict[str, frozenset[str]]:
-    lists: dict[str, set[str]] = {}
-    name = ""
-    for line in (Path(__file__).parent / "conflict_words.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            name = line.strip("[]")
-        elif line and not line.startswith("#"):
-            lists.setdefault(name, set()).update(stem_word(word) for word in words(line))
-    return {name: frozenset(found) for name, found in lists.items()}
-
-
 def _general() -> frozenset[str]:
-    return _read_word_lists()["says nothing"] - _read_word_lists()["makes a difference"]
+    return _stems(one.documents.general for one in packs()) - _differing()
 
 
+@cache
 def _differing() -> frozenset[str]:
-    return _read_word_lists()["makes a difference"]
+    return _stems(one.documents.telling for one in packs())
 
 
+@cache
 def _units() -> frozenset[str]:
-    return _read_word_lists()["units"]
+    return _stems(one.documents.units for one in packs())
 
 
 # --- whether two claims contradict each other -----------------------------------------------------------------------

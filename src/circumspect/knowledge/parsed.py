@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 
 from circumspect.errors import ConfigError
 from circumspect.knowledge.tree import SectionHeading, TextSpan
+from circumspect.language.pack import join_words, packs
 
 
 class DocumentRefused(ConfigError):
@@ -43,16 +45,27 @@ def clean(text: str) -> str:
 
 
 NUMBERED = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})[.)]?\s+(?P<rest>[^\W\d_].*)")
-_NAMED = re.compile(
-    r"(?P<word>part|chapter|article|section|clause|appendix|annex|schedule|часть|глава|раздел|статья|пункт|приложение"
-    r"|חלק|פרק|סעיף|נספח)\s+(?P<number>\d+(?:\.\d+)*|[ivxlc]+|[a-zа-я]|[א-ת]{1,2}['׳]?)\b[\s.:–—-]*(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_HIGHEST = {"part", "часть", "חלק", "chapter", "глава", "פרק", "appendix", "annex", "schedule", "приложение", "נספח"}
 _LONGEST = 100
 _SENTENCE_ENDS = (".", ";", ",", "!", "…")
 CONTENTS = re.compile(r"(?:[ \u00a0]?[.…·_]){4,}[ \u00a0]*\d*\s*$")
 """A line of a table of contents, with dots that lead to the page."""
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    spoken = [one.documents for one in packs()]
+    highest, lower, number = (
+        join_words(lists)
+        for lists in ((one.chapter for one in spoken), (one.section for one in spoken), (one.number for one in spoken))
+    )
+    return re.compile(
+        rf"(?:(?P<highest>{highest})|{lower})\s+(?P<number>\d+(?:\.\d+)*|{number})\b[\s.:–—-]*(?P<rest>.*)",
+        re.IGNORECASE,
+    )
+
+
+def _has_no_case(letter: str) -> bool:
+    return letter.isalpha() and letter.lower() == letter.upper()
 
 
 def numbering(line: str) -> int:
@@ -60,11 +73,11 @@ def numbering(line: str) -> int:
     line = line.strip()
     if not line or len(line) > _LONGEST or line.endswith(_SENTENCE_ENDS) or CONTENTS.search(line):
         return 0
-    if named := _NAMED.fullmatch(line):
-        if named["word"].casefold() in _HIGHEST:
+    if named := _named().fullmatch(line):
+        if named["highest"]:
             return 1
         # "Section 3 applies to ..." is a sentence; "Section 3: Scope" and "Section 3" are headings.
-        if named["rest"] and not named["rest"][0].isupper() and not "\u05d0" <= named["rest"][0] <= "\u05ea":
+        if (rest := named["rest"]) and not rest[0].isupper() and not _has_no_case(rest[0]):
             return 0
         return 1 + named["number"].count(".")
     if numbered := NUMBERED.fullmatch(line):

@@ -12,24 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pdfplumber
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
-from circumspect.knowledge.columns import LayoutLine, Word, in_reading_order, lines_of
+from circumspect.knowledge.columns import RIGHT_TO_LEFT_SIGN, LayoutLine, Word, in_reading_order, lines_of
 from circumspect.knowledge.parsed import CONTENTS, DocumentRefused, Parsed, clean, numbering
 from circumspect.knowledge.tree import SectionHeading, TextSpan
+from circumspect.language.pack import join_words, packs
 
 MAX_PAGES = 2_000
 _BOLD = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
-_PAGE_NUMBER = re.compile(
-    r"[\s|–—-]*(?:page|p\.|стр(?:аница|\.)?|עמוד|עמ['׳])?\s*#\s*(?:(?:of|/|из|מתוך)\s*#)?[\s|–—-]*", re.IGNORECASE
-)
-_BULLET = re.compile(
-    r"[•▪◦‣●○■–—*-]\s|\(?(?:[a-zа-яא-ת]|[ivx]{1,4}|\d{1,3})[.)]\s|\d{1,3}(?:\.\d{1,3})+\s", re.IGNORECASE
-)
+_BULLET = re.compile(r"[•▪◦‣●○■–—*-]\s|\(?(?:[^\W\d_]|[ivx]{1,4}|\d{1,3})[.)]\s|\d{1,3}(?:\.\d{1,3})+\s", re.IGNORECASE)
 _ENDS = re.compile(r"[.!?:;…]['\"”»)]*$")
 _UNDECODED = re.compile(r"\(cid:\d+\)")
 
@@ -113,11 +110,17 @@ def _rows(table: Any, words: Sequence[Word]) -> Iterable[LayoutLine]:
         boxes = [box for box in row.cells if box is not None]
         texts = [" ".join(line.text for line in lines_of([w for w in words if _inside(w, box)])) for box in boxes]
         if any(texts):
-            hebrew = sum("\u05d0" <= letter <= "\u05ea" for text in texts for letter in text)
-            if hebrew * 2 > sum(letter.isalpha() for text in texts for letter in text):
+            backwards = sum(len(RIGHT_TO_LEFT_SIGN.findall(text)) for text in texts)
+            if backwards * 2 > sum(letter.isalpha() for text in texts for letter in text):
                 texts.reverse()
             x0, top, x1, bottom = row.bbox
             yield LayoutLine(" | ".join(texts), x0, x1, top, bottom, 0.0, bold=False, row=True)
+
+
+@cache
+def _page_number() -> re.Pattern[str]:
+    page, of = join_words(one.documents.page for one in packs()), join_words(one.documents.page_of for one in packs())
+    return re.compile(rf"[\s|–—-]*{page}?\s*#\s*(?:(?:{of}|/)\s*#)?[\s|–—-]*", re.IGNORECASE)
 
 
 def _without_running(pages: list[_Page]) -> list[_Page]:
@@ -131,7 +134,7 @@ def _without_running(pages: list[_Page]) -> list[_Page]:
     often = max(2, len(pages) * 2 // 5)
 
     def running(line: LayoutLine) -> bool:
-        numbered = len(pages) > 1 and _PAGE_NUMBER.fullmatch(shape(line)) is not None
+        numbered = len(pages) > 1 and _page_number().fullmatch(shape(line)) is not None
         return numbered or seen[shape(line)] >= often
 
     return [

@@ -21,6 +21,7 @@ from circumspect.errors import ModelError, ModelRefused
 from circumspect.knowledge import ranking
 from circumspect.knowledge.semantic import AT_ONCE, Embedder, nearest, pack_vector
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
+from circumspect.language.detection import find_language
 from circumspect.stores import knowledge as rows
 from circumspect.stores.knowledge import DocumentRow, PassageRow
 
@@ -150,15 +151,8 @@ class _Meant:
 
 
 def language_of(text: str) -> str:
-    """By its letters: he, ru or en; empty where there are none."""
-    sample = text[:20_000]
-    counts = {
-        "he": sum("\u05d0" <= letter <= "\u05ea" for letter in sample),
-        "ru": sum("\u0400" <= letter <= "\u04ff" for letter in sample),
-        "en": sum(letter.isascii() and letter.isalpha() for letter in sample),
-    }
-    most = max(counts, key=lambda language: counts[language])
-    return most if counts[most] else ""
+    """The language that most of the letters are of; empty where there are none."""
+    return find_language(text[:20_000]) or ""
 
 
 def _by_words(connection: sa.Connection, tenant: str, query: str, language: str | None) -> list[tuple[int, float]]:

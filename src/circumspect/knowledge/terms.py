@@ -1,8 +1,7 @@
 """Text -> terms: what the index holds and what a query asks for, the same on every database.
 
-A word's letters decide how it is reduced: English and Russian by Snowball's stemmers, Hebrew by taking off the letters
-that are written together with a word (and, the, in, to, from, that) and its plural and possessive endings. All of it
-over-reduces now and then, which costs little in ranking; missing an inflected word costs the answer.
+A word's letters decide how it is reduced: by the stemmer of the first language of their script. All of them over-reduce
+now and then, which costs little in ranking; missing an inflected word costs the answer.
 """
 
 from __future__ import annotations
@@ -10,37 +9,29 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Protocol
 
-_WORD = re.compile(r"[^\W_]+(?:['’׳״\"][^\W_]+)*")
-_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
-_QUOTES = re.compile("['’׳״\"]")
-_HEBREW = re.compile("[\u05d0-\u05ea]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_FINAL = str.maketrans("ךםןףץё", "כמנפצе")
-_PREFIXES = "והבלמשכ"
-_SUFFIXES = ("ויות", "יות", "יהמ", "יכמ", "ינו", "ימ", "ות", "יה", "ית", "יו", "נו", "כמ", "תי", "ה", "ת", "י", "ו")
-_SHORTEST = 3
+from circumspect.language.folding import INNER_MARKS, POINTS
+from circumspect.language.pack import packs, split_pairs
+from circumspect.language.scripts import SCRIPTS
+
+_WORD = re.compile(rf"[^\W_]+(?:[{INNER_MARKS}][^\W_]+)*")
+_POINTS = re.compile(f"[{POINTS}]")
+_QUOTES = re.compile(f"[{INNER_MARKS}]")
+_WHOLE_LETTERS = SCRIPTS["cyrillic"].letter
+"""Whose marks are part of the letter: they stay."""
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Words that say nothing about what a text is about; lower case, no final letters."""
-    lines = (Path(__file__).parent / "stopwords.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(word.translate(_FINAL) for line in lines if not line.startswith("#") for word in line.split())
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802
+    """Words that say nothing about what a text is about, as `words` writes them."""
+    return frozenset(word for one in packs() for line in one.documents.stop_words for word in words(line))
 
 
 @cache
-def _stemmer(language: str) -> _Stemmer:
-    import snowballstemmer  # type: ignore[import-untyped]
-
-    made: _Stemmer = snowballstemmer.stemmer(language)
-    return made
+def _same_letters() -> dict[int, str]:
+    """Letters at a word's end, and those that people also write as another, in one form."""
+    lines = (line for one in packs() for line in (*one.about.final_letters, *one.about.same_letters))
+    return str.maketrans(dict(split_pairs(lines)))
 
 
 def words(text: str) -> list[str]:
@@ -50,8 +41,8 @@ def words(text: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    word = _QUOTES.sub("", word).casefold().translate(_FINAL)
-    if word.isascii() or _CYRILLIC.match(word):
+    word = _QUOTES.sub("", word).casefold().translate(_same_letters())
+    if word.isascii() or _WHOLE_LETTERS.match(word):
         return word
     return "".join(letter for letter in unicodedata.normalize("NFKD", word) if letter.isalnum())
 
@@ -74,19 +65,5 @@ def query_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def stem_word(word: str) -> str:
-    if _HEBREW.match(word):
-        return _hebrew(word)
-    if _CYRILLIC.match(word):
-        return _stemmer("russian").stemWord(word)
-    if word.isascii() and word.isalpha():
-        return _stemmer("english").stemWord(word)
-    return word
-
-
-def _hebrew(word: str) -> str:
-    while len(word) > _SHORTEST and word[0] in _PREFIXES:
-        word = word[1:]
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST:
-            return word[: -len(suffix)]
-    return word
+    """The part of a word that its inflected forms share; numbers, ids and words of other scripts as they are."""
+    return next((one.stem(word) for one in packs() if word.isalpha() and one.script.letter.match(word)), word)

@@ -50,6 +50,13 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
     return kept
 
 
+def find_language(text: str) -> Language | None:
+    """The language that most of a document's letters are of; None where there are none."""
+    counts = {script: script.count(text) for script in _by_script()}
+    most = max(counts, key=lambda script: (counts[script], script is not _LATIN))
+    return _among(most, _WORD.findall(text[:_LONGEST]), None) if counts[most] else None
+
+
 @cache
 def _by_script() -> Mapping[Script, tuple[LanguagePack, ...]]:
     """The languages by script, in the order of the registry."""

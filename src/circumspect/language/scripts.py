@@ -46,3 +46,15 @@ SCRIPTS: Mapping[str, Script] = {
         Script("han", r"\u4e00-\u9fff"),
     )
 }
+
+RIGHT_TO_LEFT = "".join(script.letters + script.signs for script in SCRIPTS.values() if script.right_to_left)
+"""The inside of a character class: every letter and sign that runs from right to left."""
+
+# Letters that look like one of another alphabet: words are hidden from lists by them.
+LOOK_LIKE_LATIN = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u043a\u043c\u043d\u0432\u0442\u0456\u0458\u0455\u0501\u0261\u03bf\u03b1\u03b5\u03bd\u03c1\u03c4\u03b9\u03ba\u03c5",
+    "aeopcyxkmhbtijsdgoaevptiku",
+)
+LOOK_LIKE_CYRILLIC = str.maketrans(
+    "aeopcyxkmhbt", "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u043a\u043c\u043d\u0432\u0442"
+)

@@ -14,14 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
+from circumspect.language.folding import APOSTROPHES, DASHES, QUOTES
 from circumspect.review.values import Citation
 
 SHORTEST = 8
 """Letters and digits. A word such as "the" stands in every document and shows nothing."""
 
 _MARKS = frozenset("*`_\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
-_QUOTES = {**dict.fromkeys("'‘’‚‛′´׳", "'"), **dict.fromkeys('"“”„‟″«»״', '"')}
+_DASHES = frozenset("-" + DASHES)
+_QUOTES = {**dict.fromkeys("'" + APOSTROPHES, "'"), **dict.fromkeys('"' + QUOTES, '"')}
 _BEFORE = re.compile(r"^(?:\s|[\"'…]|\.\.\.)+")
 _AFTER = re.compile(r"(?:\s|[\"'…]|\.\.\.)+$")
 

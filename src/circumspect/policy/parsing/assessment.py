@@ -14,8 +14,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 
+from circumspect.language.pack import join_words, pack, packs
 from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.reasons import ReasonCode
 from circumspect.values import Assessment, Json
@@ -25,33 +27,50 @@ UNREADABLE = Assessment(confidence=0.1, reasons=(ReasonCode.ASSESSMENT_UNPARSABL
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
 # Anything in the words before the block that the slow reader should look at.
 _SUSPECT = re.compile(r"[<{`~&%\\＜﹤‹〈〈⟨❮《｛_]")
-_NOT_ENGLISH = re.compile(r"[\u0590-\u05ff\u0400-\u04ff]")
-_FIELDS = {
-    "confidence": ("confidence", "ביטחון", "רמתביטחון", "уверенность"),
-    "tool_call": ("toolcall", "tool", "כלי", "קריאהלכלי", "инструмент", "вызовинструмента"),
-    "tool_params": ("toolparams", "toolparameters", "params", "פרמטרים", "פרמטריםלכלי", "параметры"),
-    "missing_params": ("missingparams", "missingparameters", "פרמטריםחסרים", "חסרים", "недостающиепараметры"),
-    "is_destructive": ("isdestructive", "destructive", "הרסני", "деструктивно", "разрушительно"),
-    "needs_confirmation": (
-        "needsconfirmation",
-        "דורשאישור",
-        "נדרשאישור",
-        "нужноподтверждение",
-        "требуетсяподтверждение",
-    ),
-    "needs_more_context": ("needsmorecontext", "needscontext", "דורשהקשר", "נדרשהקשר", "нуженконтекст"),
-}
-_FIELD_OF = {spelling: name for name, spellings in _FIELDS.items() for spelling in spellings}
-_NOTHING = frozenset(
-    ("", "null", "none", "nil", "n/a", "na", "-", "[]", "{}", "no", "false", "undefined", "אין", "нет")
+_FIELDS = frozenset(
+    (
+        "confidence",
+        "tool_call",
+        "tool_params",
+        "missing_params",
+        "is_destructive",
+        "needs_confirmation",
+        "needs_more_context",
+    )
 )
-_FALSE = _NOTHING | {"0", "לא"}
-_SAID = re.compile(
-    r"\s*(?P<number>[0-9]{1,9}(?:[.,][0-9]{1,9})?)\s*"
-    r"(?:(?:/|out of|of|מתוך|из)\s*(?P<of>[0-9]{1,9})|(?P<percent>%))?\s*"
-)
+_EMPTY = ("", "n/a", "-", "[]", "{}")
 _MOST_NAMES = 50
 _MOST_BLOCKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How the keys and values of a block may be spelled, in any of the languages."""
+
+    fields: Mapping[str, str]
+    nothing: frozenset[str]
+    false: frozenset[str]
+    confidence: re.Pattern[str]
+    not_english: re.Pattern[str]
+
+
+@cache
+def _words() -> _Words:
+    spoken = [one.assessment for one in packs()]
+    nothing = frozenset((*_EMPTY, *(word for one in spoken for word in one.nothing)))
+    out_of = join_words(one.out_of for one in spoken)
+    return _Words(
+        fields={spelling: name for one in spoken for name, spellings in one.field.items() for spelling in spellings},
+        nothing=nothing,
+        false=nothing | {"0"} | {word for one in spoken for word in one.false},
+        confidence=re.compile(
+            r"\s*(?P<number>[0-9]{1,9}(?:[.,][0-9]{1,9})?)\s*"
+            rf"(?:(?:/|{out_of})\s*(?P<of>[0-9]{{1,9}})|(?P<percent>%))?\s*"
+        ),
+        not_english=re.compile(
+            f"[{''.join(s.letters + s.signs for s in {one.script for one in packs()} - {pack('en').script})}]"
+        ),
+    )
 
 
 class _Unreadable(Exception):
@@ -131,7 +150,7 @@ def _assessment(members: Mapping[str, Json], block: str) -> Assessment:
         )
     except _Unreadable:
         return UNREADABLE
-    if (block.isascii() and "\\u0" not in block) or not _NOT_ENGLISH.search(repr(members)):
+    if (block.isascii() and "\\u0" not in block) or not _words().not_english.search(repr(members)):
         return assessment
     return replace(assessment, reasons=(ReasonCode.ASSESSMENT_NOT_ENGLISH,))
 
@@ -162,7 +181,7 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _fields(members: Mapping[str, Json]) -> dict[str, Json]:
-    """The members by our names, whatever the spelling: toolCall, Tool-Call, and the words in Hebrew and Russian."""
+    """The members by our names, whatever the spelling: toolCall, Tool-Call, and the words of other languages."""
     inner = members.get("assessment")
     if len(members) == 1 and isinstance(inner, Mapping):
         members = inner
@@ -175,7 +194,7 @@ def _fields(members: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _field(key: str) -> str | None:
-    return key if key in _FIELDS else _FIELD_OF.get("".join(filter(str.isalpha, key.lower())))
+    return key if key in _FIELDS else _words().fields.get("".join(filter(str.isalpha, key.lower())))
 
 
 def _may_be_ours(key: str, value: Json, fields: Mapping[str, Json]) -> bool:
@@ -186,7 +205,7 @@ def _may_be_ours(key: str, value: Json, fields: Mapping[str, Json]) -> bool:
         return True
     from difflib import get_close_matches  # rarely needed
 
-    return bool(get_close_matches(key.lower(), _FIELDS.keys() - fields.keys(), n=1, cutoff=0.75))
+    return bool(get_close_matches(key.lower(), _FIELDS - fields.keys(), n=1, cutoff=0.75))
 
 
 def _tool(value: Json) -> str | None:
@@ -194,7 +213,7 @@ def _tool(value: Json) -> str | None:
         return None
     if not isinstance(value, str):
         raise _Unreadable
-    return None if value.strip().lower() in _NOTHING else printable(value)
+    return None if value.strip().lower() in _words().nothing else printable(value)
 
 
 def _params(value: Json, *, needed: bool) -> dict[str, Json]:
@@ -222,7 +241,7 @@ def _printable(value: Json) -> Json:
 
 def _confidence(value: Json) -> float:
     """From 1 to 10, or however it was put, to 0 to 1; the lowest where it says nothing."""
-    if isinstance(value, str) and (said := _SAID.fullmatch(value.lower())):
+    if isinstance(value, str) and (said := _words().confidence.fullmatch(value.lower())):
         value = float(said["number"].replace(",", "."))
         if said["of"]:
             value *= 10 / (int(said["of"]) or math.inf)
@@ -236,7 +255,7 @@ def _confidence(value: Json) -> float:
 def _flag(value: Json) -> bool:
     """Raised unless it clearly is not."""
     if isinstance(value, str):
-        return value.strip().lower() not in _FALSE
+        return value.strip().lower() not in _words().false
     return bool(value)
 
 
@@ -245,7 +264,7 @@ def _names(value: Json, *, unnamed: str = "") -> tuple[str, ...]:
     if not value:
         return ()
     if isinstance(value, str):
-        value = [] if value.strip().lower() in _NOTHING else re.split(r"\s*[,;]\s*", value.strip())
+        value = [] if value.strip().lower() in _words().nothing else re.split(r"\s*[,;]\s*", value.strip())
     elif isinstance(value, Mapping):
         value = list(value)
     elif value is True and unnamed:

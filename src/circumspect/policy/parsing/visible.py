@@ -38,9 +38,9 @@ _NESTED = 8
 _I = f"[{INVISIBLE}]{{0,3}}"
 _LT = r"(?:[<＜﹤‹〈〈⟨❮《]|&(?:amp;){0,2}(?:lt|#0{0,4}60|#x0{0,4}3c);?|\\u003c|%3c)"
 _GT = r"(?:[>＞﹥›〉〉⟩❯》]|&(?:amp;){0,2}(?:gt|#0{0,4}62|#x0{0,4}3e);?|\\u003e|%3e)"
-_S, _E = "[sｓѕ]", "[eｅе]"
+_S, _E = "[sｓ\u0455]", "[eｅ\u0435]"
 # Either half of the name will do: one wrong letter leaves the other half whole.
-_HALF = _I.join(("[aａа]", _S, _S, _E, _S)) + "|" + _I.join((_S, "[mｍ]", _E, "[nｎ]", "[tｔ]"))
+_HALF = _I.join(("[aａ\u0430]", _S, _S, _E, _S)) + "|" + _I.join((_S, "[mｍ]", _E, "[nｎ]", "[tｔ]"))
 _SLASH = r"[/\\／]"
 _JUNK = rf"[\s{INVISIBLE}!?|*.:;&#`'\"=({{}}/\\／-]{{0,24}}"
 _NAME = rf"[\w&#;-]{{0,20}}?(?:{_HALF})"
