@@ -41,8 +41,6 @@ class About:
 
     name: Lines
     """In English, as prompts spell it."""
-    own_name: Lines
-    """As its speakers write it, for menus."""
     script: Lines
     """A name from `scripts.SCRIPTS`."""
     stemmer: Lines
@@ -297,10 +295,6 @@ class LanguagePack:
     @cached_property
     def name(self) -> str:
         return self.about.name[0]
-
-    @cached_property
-    def own_name(self) -> str:
-        return self.about.own_name[0]
 
     @cached_property
     def script(self) -> Script:
