@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import ClassVar, Literal, NewType, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias
 
 import rfc8785
+from typing_extensions import TypedDict
 
 from circumspect.language.registry import LANGUAGES as LANGUAGES
 from circumspect.language.registry import Language as Language
@@ -332,6 +333,7 @@ class ToolCall:
         return digest({"tool": self.tool, "arguments": self.arguments})
 
 
+IntentKind = Literal["confirmation", "approval"]
 IntentState = Literal["pending", "consumed", "denied", "superseded", "collected"]
 """`collected`: settled, and an agent of somebody else's that proposed the call has heard what became of it."""
 
@@ -343,7 +345,7 @@ class Intent:
     id: IntentId
     tenant: TenantId
     conversation: ConversationId
-    kind: Literal["confirmation", "approval"]
+    kind: IntentKind
     call: ToolCall
     hash: str
     tool_version: str
@@ -721,6 +723,17 @@ class Preparation:
     """Tools that the draft may not use, because what was found could not be checked."""
 
 
+class UsageJson(TypedDict):
+    mode: Mode
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    estimated: bool
+    critiques: int
+    context_rounds: int
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a turn cost, summed over all of its model calls."""
@@ -742,7 +755,7 @@ class Usage:
     def cost_usd(self) -> float:
         return sum(call.cost_usd for call in self.calls)
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> UsageJson:
         return {
             "mode": self.mode,
             "model_calls": len(self.calls),
@@ -793,9 +806,38 @@ class Journal:
         return Usage(mode, tuple(self.calls), self.critiques, self.context_rounds)
 
 
+class TimeFormat:
+    """Says in the API's description that a text is a time: pydantic asks by this method."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        return {**handler(schema), "format": "date-time"}
+
+
+class PendingJson(TypedDict):
+    """A call that waits for a yes: exactly this, and for how long."""
+
+    intent_id: IntentId
+    kind: IntentKind
+    tool: str
+    arguments: Mapping[str, Any]
+    hash: str
+    expires_at: Annotated[str, TimeFormat()]
+
+
+class TurnJson(TypedDict):
+    """What the turn came to."""
+
+    turn_id: TurnId
+    outcome: TurnOutcome
+    reply: str
+    reason_codes: list[ReasonCode]
+    pending: PendingJson | None
+    usage: UsageJson
+
+
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What the caller gets. `to_json` has the fields of `POST /v1/conversations/{id}/messages`."""
+    """What the caller gets. `to_json` is what `POST /v1/conversations/{id}/messages` answers."""
 
     turn: TurnId
     conversation: ConversationId
@@ -810,12 +852,12 @@ class TurnResult:
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now."""
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> TurnJson:
         return {
             "turn_id": self.turn,
             "outcome": self.outcome,
             "reply": self.reply,
-            "reason_codes": [str(code) for code in self.reason_codes],
+            "reason_codes": list(self.reason_codes),
             "pending": None
             if self.pending is None
             else {

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from circumspect.cli.store_options import add_store_options, login, need_packages, say, table
+from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_services
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
-    from circumspect.server.stores.approvals import Approval
     from circumspect.values import JsonObject, TurnResult
-
-T = TypeVar("T")
 
 
 @click.group()
@@ -39,17 +34,18 @@ def approvals() -> None:
 @add_store_options
 def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """What waits, the newest first."""
+    from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import list_approvals
     from circumspect.values import TenantId
 
-    async def body(services: Services) -> list[Approval]:
+    async def body(services: Services) -> list[ApprovalShown]:
         tenants = None if tenant is None else (TenantId(tenant),)
         now = services.clock.now()
         found = await services.store.tx(list_approvals, tenants, None, 200, waiting=not everything, now=now)
-        return list(found)
+        return [ApprovalShown.at(row, now) for row in found]
 
-    rows = [_describe_approval(one) for one in _with_services(body, database, config)]
-    lines = [(row["id"], row["tenant"], row["state"], row["tool"], row["expires_at"]) for row in rows]
+    rows = with_services(body, database, config)
+    lines = [(row.id, row.tenant, row.state, row.tool, row.expires_at.isoformat(timespec="seconds")) for row in rows]
     text = table(lines, ("id", "tenant", "state", "tool", "expires")) if rows else "Nothing waits."
     say(as_json, rows, text)
 
@@ -59,13 +55,14 @@ def list_(tenant: str | None, everything: bool, database: str | None, config: Pa
 @add_store_options
 def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """Exactly what will run."""
+    from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import get_approval
 
-    async def body(services: Services) -> Approval:
-        return await services.store.tx(get_approval, None, approval_id)
+    async def body(services: Services) -> ApprovalShown:
+        return ApprovalShown.at(await services.store.tx(get_approval, None, approval_id), services.clock.now())
 
-    row = _describe_approval(_with_services(body, database, config))
-    say(as_json, row, "\n".join(f"{name:<14}{value}" for name, value in row.items()))
+    row = with_services(body, database, config)
+    say(as_json, row, "\n".join(f"{name:<16}{value}" for name, value in row.to_json().items()))
 
 
 @approvals.command()
@@ -131,35 +128,10 @@ def _decide(
         await services.store.tx(settle_approvals, waiting.tenant, waiting.conversation, who, now)
         return result
 
-    result = _with_services(body, database, config)
+    result = with_services(body, database, config)
     said = f"{result.outcome}: {', '.join(str(code) for code in result.reason_codes)}"
     if result.pending is not None:
         said += f"\nWaiting for approval: {result.pending.id}"
     say(as_json, result.to_json(), said)
     if result.outcome in ("failed", "blocked") or (decision == "approve" and result.outcome != "acted"):
         raise SystemExit(1)
-
-
-def _describe_approval(one: Approval) -> dict[str, Any]:
-    intent = one.intent
-    return {
-        "id": intent.id,
-        "tenant": intent.tenant,
-        "conversation": intent.conversation,
-        "state": intent.state,
-        "tool": intent.call.tool,
-        "arguments": dict(intent.call.arguments),
-        "expires_at": intent.expires_at.isoformat(timespec="seconds"),
-        "settled_by": one.settled_by,
-    }
-
-
-def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    from circumspect.server.config import load_settings
-    from circumspect.server.services import open_services
-
-    async def run() -> T:
-        async with open_services(load_settings(config, database=database)) as services:
-            return await body(services)
-
-    return asyncio.run(run())

@@ -5,15 +5,14 @@ Written straight into the database; servers on it see a change within a second o
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.store_options import add_store_options, iso, login, need_packages, say, table, with_store
+from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_services, with_store
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from circumspect.stores import SqlStore
     from circumspect.stores.shadows import ShadowRow, ShadowSummary
 
-T = TypeVar("T")
 _SHOWN = ("acted", "asked", "escalated", "failed", "wrong", "cost", "tokens", "seconds")
 
 
@@ -46,6 +44,7 @@ def experiments() -> None:
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """All of them, the newest first."""
     from circumspect.lab.trials.experiments import from_row
+    from circumspect.server.schemas.experiments import ExperimentShown
     from circumspect.stores import experiments as rows
     from circumspect.values import TenantId
 
@@ -56,7 +55,7 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
     found = with_store(body, database, config)
     lines = [(one.id, one.tenant, one.name, one.kind, one.state, _percent(one.share)) for one in found]
     text = table(lines, ("id", "tenant", "name", "kind", "state", "share")) if found else "There are no experiments."
-    say(as_json, [_describe_experiment(one) for one in found], text)
+    say(as_json, [ExperimentShown.of(one) for one in found], text)
 
 
 @experiments.command()
@@ -85,6 +84,7 @@ def create(
 ) -> None:
     """Make one. Every arm is built once, so that none is broken; nothing is tried before it is started."""
     from circumspect.lab.trials import conducting
+    from circumspect.server.schemas.experiments import ExperimentShown
     from circumspect.values import TenantId
 
     async def body(services: Services) -> Experiment:
@@ -98,10 +98,10 @@ def create(
         written = conducting.make_log_writer("create_experiment", login(), services.ids.new("act"), now, {"name": name})
         return await services.store.tx(conducting.create, made, written)
 
-    made = _with_services(body, database, config)
+    made = with_services(body, database, config)
     say(
         as_json,
-        _describe_experiment(made),
+        ExperimentShown.of(made),
         f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1",
     )
 
@@ -172,6 +172,7 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
     """What its arms came to so far; of a shadow, how often it would have done the same."""
     from circumspect.clock import SystemClock
     from circumspect.lab.trials import conducting
+    from circumspect.server.schemas.experiments import ExperimentWhole, ResultsShown
     from circumspect.stores import shadows
 
     now = SystemClock().now().timestamp()
@@ -188,18 +189,15 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
     head = f"{one.name} ({one.id}) of {one.tenant} is {_state(one)}."
     stopped = [f"stopped: {arm.name}: {arm.stopped}" for arm in one.arms if arm.stopped]
     if summary is not None:
-        found: dict[str, Any] = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
         lines = [f"{row.turn}  {row.live.get('outcome')} -> {row.shadow.get('outcome')}  {_all(row)}" for row in rows]  # type: ignore[union-attr]
         told = f"{summary.turns} turns, {summary.same} the same, {summary.failed} failed, {one.dropped} left out"
-        say(as_json, {**_describe_experiment(one), "summary": found}, "\n".join((head, told, *lines)))
+        whole = ExperimentWhole.of(one, results=None, summary=summary)
+        say(as_json, whole, "\n".join((head, told, *lines)))
         return
     report = conducting.make_report(one, sums)
     assert report is not None
     steps = conducting.next_steps(one, sums, now)
-    document = {
-        **report.to_json(),
-        "next": {name: {"share": step.share / 100, "move": step.move, "why": step.why} for name, step in steps.items()},
-    }
+    results = ResultsShown.model_validate({**report.to_json(), "next": steps})
     text = [head, *stopped, "", _table(report.arms), ""]
     for name, said in report.comparisons.items():
         first = said[0]
@@ -207,7 +205,7 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
             f"{name}: {first.metric.name} {_format_difference(first.difference)} against control, {first.decision}"
         )
         text.append(f"  next: {steps[name].move}. {steps[name].why}")
-    say(as_json, {**_describe_experiment(one), "results": document}, "\n".join(text))
+    say(as_json, ExperimentWhole.of(one, results=results, summary=None), "\n".join(text))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -224,6 +222,7 @@ def _change(
     check: bool = False,
 ) -> None:
     from circumspect.lab.trials import conducting
+    from circumspect.server.schemas.experiments import ExperimentShown
 
     async def body(services: Services) -> Experiment:
         store, now = services.store, services.clock.now()
@@ -233,8 +232,8 @@ def _change(
         written = conducting.make_log_writer(name, login(), services.ids.new("act"), now, detail)
         return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
 
-    after = _with_services(body, database, config)
-    say(as_json, _describe_experiment(after), f"{after.name} is {_state(after)}.")
+    after = with_services(body, database, config)
+    say(as_json, ExperimentShown.of(after), f"{after.name} is {_state(after)}.")
 
 
 async def _check(services: Services, experiment: Experiment) -> None:
@@ -256,26 +255,6 @@ def _json(text: str, where: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigError(f"{where} is not a JSON object.", fix="""Write it in quotes: '{"profile": "standard"}'.""")
     return found
-
-
-def _describe_experiment(one: Experiment) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "tenant": one.tenant,
-        "name": one.name,
-        "kind": one.kind,
-        "unit": one.unit,
-        "state": one.state,
-        "share": one.share,
-        "arms": [arm.to_json() for arm in one.arms],
-        "plan": dict(one.plan),
-        "winner": one.winner,
-        "note": one.note,
-        "dropped": one.dropped,
-        "created_at": iso(one.created_at),
-        "started_at": iso(one.started_at),
-        "ended_at": iso(one.ended_at),
-    }
 
 
 def _table(arms: Mapping[str, Mapping[str, Any]]) -> str:
@@ -308,14 +287,3 @@ def _percent(share: float) -> str:
 def _all(row: ShadowRow) -> str:
     differences = row.differences if isinstance(row.differences, list) else []
     return ", ".join(str(one) for one in differences) or row.error
-
-
-def _with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    from circumspect.server.config import load_settings
-    from circumspect.server.services import open_services
-
-    async def run() -> T:
-        async with open_services(load_settings(config, database=database)) as services:
-            return await body(services)
-
-    return asyncio.run(run())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -56,6 +56,7 @@ def create(
     circumspect keys create --tenant shop --name dashboard --scope read --scope manage --expires 90d
     """
     from circumspect.server.credentials import hash_token, new_key, validate_scopes
+    from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
     from circumspect.server.stores.access import KeyRow
     from circumspect.values import TenantId
@@ -75,7 +76,7 @@ def create(
     with_store(body, database, config)
     if not as_json:
         click.echo("Keep it now; it is not shown again.", err=True)
-    say(as_json, {"key": key, **_describe_key(row, now)}, key)
+    say(as_json, {"key": key, **KeyListed.of(row, state=row.state(now)).to_json()}, key)
 
 
 @keys.command("list")
@@ -83,6 +84,7 @@ def create(
 @add_store_options
 def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """Every key: whose, what it may do, when it was last used (to the minute) and whether it still works."""
+    from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
     from circumspect.values import TenantId
 
@@ -96,14 +98,14 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
             row.tenant,
             row.name,
             ",".join(row.scopes),
-            _state(row, now),
+            row.state(now),
             iso(row.expires_at) or "never",
             iso(row.used_at) or "never",
         )
         for row in found
     ]
     text = table(rows, ("ID", "TENANT", "NAME", "SCOPES", "STATE", "EXPIRES", "USED")) if rows else "There are no keys."
-    say(as_json, [_describe_key(row, now) for row in found], text)
+    say(as_json, [KeyListed.of(row, state=row.state(now)) for row in found], text)
 
 
 @keys.command()
@@ -111,6 +113,7 @@ def list_(tenant: str | None, database: str | None, config: Path | None, as_json
 @add_store_options
 def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
     """End a key. Servers that are running refuse it within five seconds."""
+    from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
 
     now = time()
@@ -127,7 +130,7 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
     row = with_store(body, database, config)
     if row is None:
         raise _no_such_key()
-    say(as_json, _describe_key(row, now), f"The key {row.id} of {row.tenant} is revoked.")
+    say(as_json, KeyListed.of(row, state=row.state(now)), f"The key {row.id} of {row.tenant} is revoked.")
 
 
 @keys.command()
@@ -144,6 +147,7 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
 def rotate(key_id: str, overlap: float, database: str | None, config: Path | None, as_json: bool) -> None:
     """Make a new key with the same scopes and print it, this once; the old one ends after the overlap."""
     from circumspect.server.credentials import hash_token, new_key
+    from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
 
     now = time()
@@ -166,7 +170,8 @@ def rotate(key_id: str, overlap: float, database: str | None, config: Path | Non
     old, new = both
     if not as_json:
         click.echo(f"The old key {old.id} works until {iso(old.expires_at)}. Keep the new one now:", err=True)
-    say(as_json, {"key": key, **_describe_key(new, now), "old": _describe_key(old, now)}, key)
+    made, ended = (KeyListed.of(row, state=row.state(now)).to_json() for row in (new, old))
+    say(as_json, {"key": key, **made, "old": ended}, key)
 
 
 def _id(text: str) -> str:
@@ -176,26 +181,6 @@ def _id(text: str) -> str:
 
 def _no_such_key() -> ConfigError:
     return ConfigError("There is no key with this id.", fix="`circumspect keys list` shows them.")
-
-
-def _state(row: KeyRow, now: float) -> str:
-    if row.revoked_at is not None:
-        return "revoked"
-    return "valid" if row.valid(now) else "expired"
-
-
-def _describe_key(row: KeyRow, now: float) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "tenant": row.tenant,
-        "name": row.name,
-        "scopes": list(row.scopes),
-        "state": _state(row, now),
-        "created_at": iso(row.created_at),
-        "expires_at": iso(row.expires_at),
-        "revoked_at": iso(row.revoked_at),
-        "used_at": iso(row.used_at),
-    }
 
 
 def _log(connection: sa.Connection, row: KeyRow, action: str, now: float, **detail: str) -> None:

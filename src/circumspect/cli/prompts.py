@@ -41,13 +41,23 @@ def prompts() -> None:
 def list_(name: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
     """All prompts, or the versions of one."""
     from circumspect.prompts import FIXED, list_prompt_names, load_default_prompt
+    from circumspect.server.schemas.prompts import PromptShown
 
     if name is not None and name not in list_prompt_names():
         raise _unknown(name)
-    found = [_ours(load_default_prompt(one)) for one in list_prompt_names() if one not in FIXED and name in (None, one)]
+    found = [
+        PromptShown.of_prompt(load_default_prompt(one))
+        for one in list_prompt_names()
+        if one not in FIXED and name in (None, one)
+    ]
     if tenant is not None:
-        found += [_theirs(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)]
-    lines = [(str(one["id"]), str(one["created_at"] or "with the package"), str(one["note"])) for one in found]
+        found += [
+            PromptShown.of_prompt(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)
+        ]
+    lines = [
+        (one.id, one.created_at.isoformat(timespec="seconds") if one.created_at else "with the package", one.note)
+        for one in found
+    ]
     say(as_json, found, table(lines, ("id", "since", "note")))
 
 
@@ -58,14 +68,15 @@ def list_(name: str | None, tenant: str | None, database: str | None, config: Pa
 @add_store_options
 def show(prompt: str, tenant: str | None, uses: bool, database: str | None, config: Path | None, as_json: bool) -> None:
     """The text of a version, by its id; by name, what comes with the package."""
+    from circumspect.server.schemas.prompts import UseShown
+
     one = _text(prompt, tenant, database, config)
-    turns = []
+    turns: Sequence[Use] = ()
     if uses:
-        found = with_store(lambda store: _uses(store, _require_tenant(tenant), one.id), database, config)
-        turns = [{"turn": use.turn, "conversation": use.conversation, "outcome": use.outcome} for use in found]
-    lines = [f"{use['turn']}  {use['conversation']}  {use['outcome']}" for use in turns]
+        turns = with_store(lambda store: _uses(store, _require_tenant(tenant), one.id), database, config)
+    lines = [f"{use.turn}  {use.conversation}  {use.outcome}" for use in turns]
     text = "\n".join((one.text, "", f"{len(turns)} turns used it:", *lines)) if uses else one.text
-    say(as_json, {"id": one.id, "name": one.name, "text": one.text, "uses": turns}, text)
+    say(as_json, {"id": one.id, "name": one.name, "text": one.text, "uses": [UseShown.of(use) for use in turns]}, text)
 
 
 @prompts.command()
@@ -77,15 +88,13 @@ def diff(
     prompt: str, against: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool
 ) -> None:
     """What a version changes, against another or against what comes with the package."""
-    import difflib
-
     from circumspect.prompts import load_default_prompt
+    from circumspect.server.schemas.prompts import DiffShown
 
     new = _text(prompt, tenant, database, config)
     old = _text(against, tenant, database, config) if against else load_default_prompt(new.name)
-    lines = list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), old.id, new.id, lineterm=""))
-    text = "\n".join(lines) or "They are the same."
-    say(as_json, {"old": old.id, "new": new.id, "lines": lines}, text)
+    found = DiffShown.between(old, new)
+    say(as_json, found, "\n".join(found.lines) or "They are the same.")
 
 
 @prompts.command()
@@ -100,6 +109,7 @@ def add(
     """Add a version. Nothing uses it before an experiment chooses it."""
     from circumspect.clock import RandomIds, SystemClock
     from circumspect.prompts import load_default_prompt, make_prompt_version
+    from circumspect.server.schemas.prompts import PromptShown
     from circumspect.stores import action_log
     from circumspect.stores import prompts as rows
     from circumspect.values import TenantId
@@ -125,7 +135,11 @@ def add(
 
     row = with_store(put, database, config)
     overlay = f'{{"prompts": {{"{name}": "{row.id}"}}}}'
-    say(as_json, _theirs(row), f"{row.id} is there. Try it: circumspect experiments create … --arm 'new={overlay}'")
+    say(
+        as_json,
+        PromptShown.of_prompt(row),
+        f"{row.id} is there. Try it: circumspect experiments create … --arm 'new={overlay}'",
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -177,18 +191,3 @@ async def _uses(store: SqlStore, tenant: str, id_: str) -> Sequence[Use]:
     from circumspect.values import TenantId
 
     return await store.tx(rows.uses, TenantId(tenant), id_)
-
-
-def _ours(one: Prompt) -> dict[str, Any]:
-    return {"id": one.id, "name": one.name, "shipped": True, "note": "", "created_by": "", "created_at": None}
-
-
-def _theirs(row: PromptRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "shipped": False,
-        "note": row.note,
-        "created_by": row.created_by,
-        "created_at": row.created_at.isoformat(timespec="seconds"),
-    }

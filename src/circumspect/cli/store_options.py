@@ -7,13 +7,14 @@ import getpass
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
+    from circumspect.server.services import Services
     from circumspect.stores import SqlStore
 
 T = TypeVar("T")
@@ -45,6 +46,18 @@ def with_store(body: Callable[[SqlStore], Awaitable[T]], database: str | None, c
             return await body(store)
         finally:
             await store.close()
+
+    return asyncio.run(run())
+
+
+def with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
+    """Run with all that a worker of the server has, over the database that the settings name."""
+    from circumspect.server.config import load_settings
+    from circumspect.server.services import open_services
+
+    async def run() -> T:
+        async with open_services(load_settings(config, database=database)) as services:
+            return await body(services)
 
     return asyncio.run(run())
 
@@ -88,9 +101,10 @@ def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def say(as_json: bool, value: Any, text: str) -> None:
+def say(as_json: bool, value: object, text: str) -> None:
+    """Print the text, or the value as JSON: what it holds of the API's answers as the API writes them."""
     if as_json:
         import orjson
 
-        text = orjson.dumps(value).decode()
+        text = orjson.dumps(value, default=lambda answer: answer.to_json()).decode()
     click.echo(text)

@@ -29,25 +29,15 @@ def tenants() -> None:
 @add_store_options
 def list_(database: str | None, config: Path | None, as_json: bool) -> None:
     """All tenants. Those without a configuration were made by a program that brings its own tools."""
+    from circumspect.server.schemas.admin import TenantListed
     from circumspect.server.stores import tenants as rows
 
     async def body(store: SqlStore) -> Sequence[TenantRow]:
         return await store.tx(rows.get_all)
 
-    found = [
-        {
-            "id": row.tenant.id,
-            "name": row.tenant.business.name,
-            "language": row.tenant.language,
-            "plan": row.tenant.plan.name,
-            "mode": row.tenant.plan.mode,
-            "served": row.settings is not None,
-            "revision": row.revision,
-        }
-        for row in with_store(body, database, config)
-    ]
-    cells = [(one["id"], one["name"], one["language"], one["plan"], _yes(one["served"])) for one in found]
-    shown = table([tuple(map(str, row)) for row in cells], ("id", "name", "language", "plan", "served"))
+    found = [TenantListed.of(row, served=row.settings is not None) for row in with_store(body, database, config)]
+    cells = [(one.id, one.business.name, one.language, one.plan, "yes" if one.served else "no") for one in found]
+    shown = table(cells, ("id", "name", "language", "plan", "served"))
     say(as_json, found, shown if found else "There are no tenants yet: circumspect apply tenant.yaml")
 
 
@@ -76,7 +66,3 @@ def _render_file(connection: sa.Connection, tenant: str) -> str:
     if row is None:
         raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
     return as_file(row, policies.current(connection, id_), access.get_sealed_secrets(connection, id_))
-
-
-def _yes(value: object) -> str:
-    return "yes" if value else "no"

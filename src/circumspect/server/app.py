@@ -114,7 +114,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     components["securitySchemes"] = SCHEMES
     for name in ("HTTPValidationError", "ValidationError"):
         components.get("schemas", {}).pop(name, None)
-    problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    problem = {"application/json": {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             for status in (400, 408, 413, 415) if "requestBody" in operation else ():

@@ -259,11 +259,10 @@ def tool_calls(result: TurnResult) -> list[dict[str, Any]]:
     ]
 
 
-def extension(result: TurnResult) -> dict[str, Json]:
+def extension(result: TurnResult) -> dict[str, Any]:
     """What was decided and why; the rest of the answer is the format's."""
-    shown = result.to_json()
-    kept = ("turn_id", "outcome", "reason_codes", "pending", "usage")
-    return {"conversation_id": result.conversation, **{name: shown[name] for name in kept}}
+    shown: dict[str, Any] = {"conversation_id": result.conversation, **result.to_json()}
+    return {name: value for name, value in shown.items() if name != "reply"}
 
 
 def usage(result: TurnResult) -> dict[str, int]:

@@ -17,15 +17,15 @@ from starlette.responses import Response
 from circumspect.server.access import NotPermitted, Principal
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.request_log import StrictRoute, add_log_context
-from circumspect.server.schemas.bodies import ID, TENANT, ProblemBody
+from circumspect.server.schemas.bodies import ID, TENANT, AnswerBody, AnswerPage, ProblemBody
 from circumspect.server.services import Services
 from circumspect.stores import action_log
-from circumspect.stores.codec import dumps, moment
+from circumspect.stores.codec import dumps
 from circumspect.stores.people import ListCursor
 from circumspect.values import JsonObject, TenantId
 
 T = TypeVar("T")
-BodyFields = Mapping[str, Any]
+U = TypeVar("U")
 
 MEANINGS = {
     400: "The body cannot be read.",
@@ -94,7 +94,13 @@ def describe_route(
     return {"responses": responses, "status_code": status, "openapi_extra": extra, "response_model": None, **more}
 
 
-def to_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def to_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer, several of them, or what is JSON already, written as the body."""
+    match value:
+        case AnswerBody():
+            value = value.to_json()
+        case [AnswerBody(), *_]:
+            value = [one.to_json() if isinstance(one, AnswerBody) else one for one in value]
     return Response(encode_json(value), status, headers=headers, media_type="application/json")
 
 
@@ -199,21 +205,18 @@ def _text(value: object) -> str:
 
 
 def make_page(
-    rows: Sequence[T], limit: int, shown: Callable[[T], BodyFields], key: Callable[[T], tuple[datetime | float, str]]
-) -> dict[str, Any]:
-    """`rows` are one more than the limit when there is a next page."""
-    kept, more = rows[:limit], len(rows) > limit
-    following = None
-    if more:
-        at, id_ = key(kept[-1])
-        place = orjson.dumps([at.timestamp() if isinstance(at, datetime) else at, id_])
-        following = base64.urlsafe_b64encode(place).decode().rstrip("=")
-    return {"items": [shown(row) for row in kept], "next": following}
+    rows: Sequence[T], limit: int, shown: Callable[[T], U], key: Callable[[T], tuple[datetime | float, str]]
+) -> AnswerPage[U]:
+    kept, following = split_page(rows, limit, key)
+    return AnswerPage(items=[shown(row) for row in kept], next=following)
 
 
-def format_time(at: datetime | float | None) -> str | None:
-    if at is None:
-        return None
-    if isinstance(at, datetime):
-        return at.isoformat()
-    return moment(at).isoformat()
+def split_page(
+    rows: Sequence[T], limit: int, key: Callable[[T], tuple[datetime | float, str]]
+) -> tuple[list[T], str | None]:
+    """The rows of this page, and from where the next goes on. `rows` are one more than the limit when there is one."""
+    if len(rows) <= limit:
+        return list(rows), None
+    at, id_ = key(rows[limit - 1])
+    place = orjson.dumps([at.timestamp() if isinstance(at, datetime) else at, id_])
+    return list(rows[:limit]), base64.urlsafe_b64encode(place).decode().rstrip("=")

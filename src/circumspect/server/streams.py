@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 
 from starlette.responses import StreamingResponse
 
@@ -53,7 +53,7 @@ class Stream:
             self._said += piece
             self._queue.put_nowait(("text", {"text": piece}))
 
-    def end(self, task: asyncio.Task[TurnResult], shown: Callable[[TurnResult], Mapping[str, Json]]) -> None:
+    def end(self, task: asyncio.Task[TurnResult]) -> None:
         """The turn is over, in whatever way."""
         if task.cancelled():
             self._fail("interrupted", "The turn was broken off.", "Send it again with the same Idempotency-Key.")
@@ -68,8 +68,12 @@ class Stream:
             result = task.result()
             if result.reply.startswith(self._said):
                 self.text(result.reply[len(self._said) :])
-            self._queue.put_nowait(("done", shown(result)))
+            self._queue.put_nowait(("done", self.describe(result)))
         self._queue.put_nowait(None)
+
+    def describe(self, result: TurnResult) -> Mapping[str, object]:
+        """What `done` says of the turn."""
+        return result.to_json()
 
     def _fail(self, code: str, problem: str, fix: str) -> None:
         self._queue.put_nowait(("error", {"code": code, "problem": problem, "fix": fix}))

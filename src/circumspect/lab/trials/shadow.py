@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 from circumspect.errors import ModelUnavailable, ToolError
 from circumspect.lab.trials.variants import Variant
@@ -117,7 +117,7 @@ async def shadow(answered: AnsweredTurn, variant: Variant, reads: Reads, clock: 
 # --- what is compared -----------------------------------------------------------------------------------------------
 
 
-def _describe_turn(result: TurnResult, seconds: float) -> dict[str, Json]:
+def _describe_turn(result: TurnResult, seconds: float) -> dict[str, Any]:
     return {
         "outcome": result.outcome,
         "calls": _list_rulings(result),

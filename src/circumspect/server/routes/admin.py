@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Depends, Path, Query, Request
@@ -37,7 +37,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     needs_one_of,
     one_tenant,
@@ -60,7 +59,7 @@ from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.tables import usage as usage_table
-from circumspect.values import Plan, TenantId, ToolSpec
+from circumspect.values import Plan, TenantId
 
 router = resource("administration")
 AdminOperator = Annotated[Operator, Depends(operator("admin"))]
@@ -85,7 +84,7 @@ async def list_tenants(
         if (seen is None or row.tenant.id in seen) and (after is None or row.tenant.id > after)
     ]
     following = str(rows[limit - 1].tenant.id) if len(rows) > limit else None
-    return to_response({"items": [describe_tenant(row) for row in rows[:limit]], "next": following})
+    return to_response(AnswerPage(items=[TenantShown.of(row) for row in rows[:limit]], next=following))
 
 
 @router.get("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 404))
@@ -94,7 +93,7 @@ async def get_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPat
     row = await services_of(request).store.tx(tenants.get, one_tenant(who, tenant_id))
     if row is None:
         raise not_found("tenant")
-    return to_response(describe_tenant(row))
+    return to_response(TenantShown.of(row))
 
 
 @router.patch("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 400, 404))
@@ -127,27 +126,7 @@ async def change_tenant(request: Request, who: AdminPrincipal, tenant_id: Tenant
         assert after is not None
         return after
 
-    return to_response(describe_tenant(await services.store.tx(body)))
-
-
-def describe_tenant(row: TenantRow) -> dict[str, Any]:
-    tenant, business = row.tenant, row.tenant.business
-    return {
-        "id": tenant.id,
-        "plan": tenant.plan.name,
-        "mode": tenant.plan.mode,
-        "language": tenant.language,
-        "adaptive_share": tenant.adaptive_share,
-        "enabled_tools": None if tenant.tools is None else sorted(tenant.tools),
-        "business": {
-            "name": business.name,
-            "description": business.description,
-            "hours": business.hours,
-            "phone": business.phone,
-            "email": business.email,
-        },
-        "revision": row.revision,
-    }
+    return to_response(TenantShown.of(await services.store.tx(body)))
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
@@ -156,7 +135,7 @@ def describe_tenant(row: TenantRow) -> dict[str, Any]:
 @router.get("/v1/admin/plans", **describe_route(list[PlanShown], security=OPERATOR))
 async def list_plans(request: Request, who: AdminOperator) -> Response:
     """By name."""
-    return to_response([_plan_shown(plan) for plan in await services_of(request).store.plans()])
+    return to_response([PlanShown.of(plan) for plan in await services_of(request).store.plans()])
 
 
 @router.put("/v1/admin/plans/{plan_name}", **describe_route(PlanShown, 400, security=OPERATOR))
@@ -173,11 +152,7 @@ async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, gi
         change.log(connection, None, plan.name, given.model_dump())
 
     await services.store.tx(body)
-    return to_response(_plan_shown(plan))
-
-
-def _plan_shown(plan: Plan) -> dict[str, Any]:
-    return {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier}
+    return to_response(PlanShown.of(plan))
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -198,21 +173,16 @@ async def list_tools(request: Request, who: ReaderPrincipal, tenant: TenantFilte
         raise not_found("tenant") from None
     except ConfigError:  # it cannot be served now: what its tools were last known to be
         specs = await services.store.tool_specs(name)
-    return to_response([_tool_shown(spec, policy, name, enabled) for _, spec in sorted(specs.items())])
-
-
-def _tool_shown(spec: ToolSpec, policy: Policy, tenant: TenantId, enabled: frozenset[str] | None) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.parameters,
-        "effect": spec.effect,
-        "recovery": spec.recovery,
-        "enabled": enabled is None or spec.name in enabled,
-        "configured": spec.configured,
-        "open_world": spec.open_world,
-        "explanation": explain(policy, spec.name, spec, tenant).splitlines(),
-    }
+    return to_response(
+        [
+            ToolShown.of(
+                spec,
+                enabled=enabled is None or spec.name in enabled,
+                explanation=explain(policy, spec.name, spec, name).splitlines(),
+            )
+            for _, spec in sorted(specs.items())
+        ]
+    )
 
 
 # --- usage ----------------------------------------------------------------------------------------------------------
@@ -240,18 +210,24 @@ async def get_usage(
 ) -> Response:
     """What was used and what it cost."""
     needs_one_of(who, "read", "admin")
-    rows = await services_of(request).store.tx(_usage, find_visible_tenants(who, tenant), period)
-    shown = [_usage_shown(row) for row in rows]
+    rows = await services_of(request).store.tx(list_usage, find_visible_tenants(who, tenant), period)
+    shown = [UsageRowShown.of(row) for row in rows]
     if "text/csv" not in request.headers.get("accept", ""):
-        return to_response({"items": shown, "next": None})
+        return to_response(AnswerPage(items=shown, next=None))
+    table = write_table([row.to_json() for row in shown])
+    return Response(table, media_type="text/csv", headers={"Content-Disposition": "attachment"})
+
+
+def write_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """CSV with the columns of `UsageRowShown`."""
     out = io.StringIO()
     table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
     table.writeheader()
-    table.writerows(shown)
-    return Response(out.getvalue(), media_type="text/csv", headers={"Content-Disposition": "attachment"})
+    table.writerows(rows)
+    return out.getvalue()
 
 
-def _usage(connection: sa.Connection, seen: frozenset[TenantId] | None, period: str | None) -> Sequence[UsageRow]:
+def list_usage(connection: sa.Connection, seen: frozenset[TenantId] | None, period: str | None) -> Sequence[UsageRow]:
     columns = usage_table.c
     query = sa.select(usage_table).order_by(columns.tenant, columns.period, columns.mode, columns.model)
     if seen is not None:
@@ -259,24 +235,6 @@ def _usage(connection: sa.Connection, seen: frozenset[TenantId] | None, period: 
     if period is not None:
         query = query.where(columns.period == period)
     return [UsageRow(*row) for row in connection.execute(query)]
-
-
-def _usage_shown(row: UsageRow) -> dict[str, Any]:
-    return {
-        "tenant": row.tenant,
-        "period": row.period,
-        "mode": row.mode,
-        "model": row.model,
-        "messages": row.messages,
-        "critiques": row.critiques,
-        "context_fetches": row.context_fetches,
-        "escalations": row.escalations,
-        "model_calls": row.model_calls,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "cost_usd": row.cost,
-        "billed_usd": row.billed,
-    }
 
 
 # --- the log --------------------------------------------------------------------------------------------------------
@@ -294,16 +252,4 @@ async def list_log(
         before=(place.at, place.id) if place else None,
         limit=limit + 1,
     )
-    return to_response(make_page(rows, limit, _action_shown, lambda row: (row.at, row.id)))
-
-
-def _action_shown(row: action_log.LogRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "at": format_time(row.at),
-        "by": row.operator,
-        "action": row.action,
-        "tenant": row.tenant,
-        "subject": row.subject,
-        "detail": row.detail,
-    }
+    return to_response(make_page(rows, limit, ActionShown.of, lambda row: (row.at, row.id)))

@@ -7,8 +7,7 @@ the line in the operators' log, in the transaction that records the decision.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query, Request
 from starlette.responses import Response
@@ -23,18 +22,15 @@ from circumspect.server.responses import (
     TenantFilter,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     page_after,
     resource,
     to_response,
 )
-from circumspect.server.routes.conversations import describe_turn
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, DecisionShown, Edit
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.stores import approvals
-from circumspect.server.stores.approvals import Approval
 from circumspect.server.streams import describe_lost_turn
 from circumspect.stores import people
 from circumspect.values import Incoming, JsonObject, TurnId
@@ -69,7 +65,7 @@ async def list_approvals(
         make_page(
             rows,
             limit,
-            lambda row: describe_approval(row, now),
+            lambda row: ApprovalShown.at(row, now),
             lambda row: (row.intent.created_at, str(row.intent.id)),
         )
     )
@@ -80,7 +76,7 @@ async def get_approval(request: Request, who: ReviewerPrincipal, approval_id: Id
     """Exactly what will run."""
     services = services_of(request)
     row = await services.store.tx(approvals.get_approval, find_visible_tenants(who, None), approval_id)
-    return to_response(describe_approval(row, services.clock.now()))
+    return to_response(ApprovalShown.at(row, services.clock.now()))
 
 
 @router.post("/v1/approvals/{approval_id}/approve", **describe_route(DecisionShown, 400, 404, 409))
@@ -134,26 +130,4 @@ async def _decide(
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
     await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
-    return to_response({"approval": describe_approval(after, services.clock.now()), "turn": describe_turn(result)})
-
-
-def describe_approval(row: Approval, now: datetime) -> dict[str, Any]:
-    intent = row.intent
-    state: str = "expired" if intent.state == "pending" and intent.expires_at <= now else intent.state
-    return {
-        "id": intent.id,
-        "tenant": intent.tenant,
-        "conversation_id": intent.conversation,
-        "tool": intent.call.tool,
-        "arguments": intent.call.arguments,
-        "question": intent.question,
-        "hash": intent.hash,
-        "tool_version": intent.tool_version,
-        "policy_version": intent.policy_version,
-        "asked_by": intent.principal,
-        "state": state,
-        "created_at": format_time(intent.created_at),
-        "expires_at": format_time(intent.expires_at),
-        "settled_by": row.settled_by,
-        "settled_at": format_time(row.settled_at),
-    }
+    return to_response(DecisionShown(approval=ApprovalShown.at(after, services.clock.now()), turn=result.to_json()))

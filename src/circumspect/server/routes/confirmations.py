@@ -15,14 +15,13 @@ from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, IdPath, describe_route, resource
-from circumspect.server.routes.conversations import TurnIdempotencyKey, describe_turn, to_turn_response, wants_events
+from circumspect.server.routes.conversations import TurnIdempotencyKey, to_turn_response, wants_events
 from circumspect.server.schemas.confirmations import Confirmation
-from circumspect.server.schemas.conversations import TurnShown
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores.people import get_conversation
 from circumspect.stores.tables import intents
-from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId
+from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId, TurnJson
 
 router = resource("conversations")
 USER = "user"
@@ -31,7 +30,7 @@ USER = "user"
 
 _STREAMED = {
     200: {
-        "model": TurnShown,
+        "model": TurnJson,
         "description": "What became of it. A question that was settled before has `PENDING_INTENT_MISSING`, and "
         "nothing ran. With `Accept: text/event-stream`, events as for a message.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
@@ -53,7 +52,7 @@ async def confirm(
     if wants_events(request):
         stream = Stream()
         task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(lambda done: stream.end(done, describe_turn))
+        task.add_done_callback(stream.end)
         return stream.response(incoming)
     return to_turn_response(await services.turns.take(incoming, setup))
 

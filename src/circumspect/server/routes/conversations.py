@@ -6,7 +6,7 @@ when the client goes away, and the same `Idempotency-Key` gets the stored answer
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Header, Query, Request
@@ -30,7 +30,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     needs_one_of,
     page_after,
@@ -40,17 +39,17 @@ from circumspect.server.responses import (
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.conversations import (
+    EXAMPLE_TURN,
     ConversationShown,
     MessageShown,
     NewConversation,
     NewMessage,
-    TurnShown,
 )
 from circumspect.server.stores import privacy
 from circumspect.server.streams import Stream, describe_lost_turn
 from circumspect.stores import people
-from circumspect.stores.people import NotThere, StoredConversation, get_conversation, list_conversations
-from circumspect.values import ConversationId, Incoming, Message, TurnId, TurnResult
+from circumspect.stores.people import NotThere, get_conversation, list_conversations
+from circumspect.values import ConversationId, Incoming, TurnId, TurnJson, TurnResult
 
 router = resource("conversations")
 TurnIdempotencyKey = Annotated[
@@ -81,7 +80,7 @@ async def create_conversation(request: Request, who: ChatCaller, given: NewConve
         person=given.person,
         language=given.language,
     )
-    return to_response(_describe_conversation(made), 201)
+    return to_response(ConversationShown.of(made), 201)
 
 
 @router.get("/v1/conversations", **describe_route(AnswerPage[ConversationShown], 404))
@@ -99,7 +98,7 @@ async def list_conversations_(
     rows = await store.tx(
         list_conversations, find_visible_tenants(who, tenant), page_after(after), limit + 1, person=person
     )
-    return to_response(make_page(rows, limit, _describe_conversation, lambda row: (row.updated_at, row.id)))
+    return to_response(make_page(rows, limit, ConversationShown.of, lambda row: (row.updated_at, row.id)))
 
 
 @router.get("/v1/conversations/{conversation_id}", **describe_route(ConversationShown, 404))
@@ -111,7 +110,7 @@ async def get_conversation_(
     found = await services_of(request).store.tx(
         get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id)
     )
-    return to_response(_describe_conversation(found))
+    return to_response(ConversationShown.of(found))
 
 
 @router.delete("/v1/conversations/{conversation_id}", **describe_route(None, 404, 409, status=204))
@@ -131,17 +130,18 @@ async def delete_conversation(
 
 _STREAMED = {
     200: {
-        "model": TurnShown,
+        "model": TurnJson,
         "description": "What the turn came to; or, with `Accept: text/event-stream`, events: `started`, `step`, "
         "`text`, then `done` with the whole result or `error`.",
         "content": {
+            "application/json": {"example": EXAMPLE_TURN},
             "text/event-stream": {
                 "schema": {"type": "string"},
                 "example": 'event: started\ndata: {"turn_id":"turn_5c0f","conversation_id":"c1"}\n\n'
                 'event: step\ndata: {"kind":"checking"}\n\n'
                 'event: text\ndata: {"text":"Should I cancel order 12345?"}\n\n'
                 'event: done\ndata: {"turn_id":"turn_5c0f","outcome":"asked","reply":"…"}\n\n',
-            }
+            },
         },
     }
 }
@@ -176,7 +176,7 @@ async def send_message(
     if wants_events(request):
         stream = Stream()
         task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(lambda done: stream.end(done, describe_turn))
+        task.add_done_callback(stream.end)
         return stream.response(incoming)
     result = await services.turns.take(incoming, setup)
     return to_turn_response(result)
@@ -204,7 +204,8 @@ async def list_messages(
     rows = await store.messages(found.tenant, found.id, internal=internal, after=last, limit=limit + 1)
     kept = rows[:limit]
     following = str(kept[-1].seq) if len(rows) > limit else None
-    return to_response({"items": [_describe_message(row, internal) for row in kept], "next": following})
+    shown = [MessageShown.of_message(row, internal=internal) for row in kept]
+    return to_response(AnswerPage(items=shown, next=following))
 
 
 # --- shown ----------------------------------------------------------------------------------------------------------
@@ -214,45 +215,10 @@ def wants_events(request: Request) -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
 
 
-def describe_turn(result: TurnResult) -> dict[str, Any]:
-    return result.to_json()
-
-
 def to_turn_response(result: TurnResult) -> Response:
     if is_lost(result):
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
-    return to_response(describe_turn(result))
-
-
-def _describe_conversation(row: StoredConversation) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "tenant": row.tenant,
-        "mode": row.mode,
-        "language": row.language,
-        "person": row.person,
-        "paused_by": row.paused_by,
-        "created_at": format_time(row.created_at),
-        "updated_at": format_time(row.updated_at),
-    }
-
-
-def _describe_message(row: Message, internal: bool) -> dict[str, Any]:
-    by = {"user": "user", "internal": "system"}.get(row.role) or (
-        "person" if row.meta.get("by") == "person" else "agent"
-    )
-    shown: dict[str, Any] = {
-        "seq": row.seq,
-        "turn_id": row.turn,
-        "role": row.role,
-        "kind": row.kind,
-        "content": row.content,
-        "at": format_time(row.at),
-        "by": by,
-    }
-    if internal:
-        shown |= {"reason_code": row.reason, "meta": row.meta}
-    return shown
+    return to_response(result.to_json())
 
 
 # --- deletion -------------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     resource,
     to_response,
 )
@@ -67,7 +66,7 @@ async def correct_verdict(
 
     said = await services.store.tx(body)
     add_log_context(tenant=said.tenant)
-    return to_response(describe_correction(said), 201)
+    return to_response(CorrectionShown.of(said), 201)
 
 
 def _result(connection: sa.Connection, found: reviews.Evaluation, criterion: str) -> Any:
@@ -82,15 +81,3 @@ def _result(connection: sa.Connection, found: reviews.Evaluation, criterion: str
             fix="Check the criterion's id, and that the evaluation has come to it.",
         )
     return result
-
-
-def describe_correction(one: Correction) -> dict[str, Any]:
-    return {
-        "tenant": one.tenant,
-        "evaluation_id": one.evaluation,
-        "criterion": one.criterion,
-        "verdict": one.verdict,
-        "status": one.status,
-        "why": one.why or None,
-        "at": format_time(one.at),
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import sqlalchemy as sa
 from fastapi import Query, Request
@@ -20,7 +20,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     page_after,
     resource,
@@ -55,7 +54,7 @@ async def list_escalations(
     rows = await store.tx(
         people.list_escalations, find_visible_tenants(who, tenant), state, page_after(after), limit + 1
     )
-    return to_response(make_page(rows, limit, describe_escalation, lambda row: (row.created_at, row.id)))
+    return to_response(make_page(rows, limit, EscalationShown.of, lambda row: (row.created_at, row.id)))
 
 
 @router.post("/v1/conversations/{conversation_id}/take", **describe_route(EscalationShown, 404, 409))
@@ -75,14 +74,14 @@ async def take_conversation(
 
     row = await services.store.tx(body)
     add_log_context(tenant=row.tenant)
-    return to_response(describe_escalation(row))
+    return to_response(EscalationShown.of(row))
 
 
 @router.get("/v1/escalations/{escalation_id}", **describe_route(EscalationShown, 404))
 async def get_escalation(request: Request, who: ReviewerPrincipal, escalation_id: IdPath) -> Response:
     """One escalation."""
     row = await services_of(request).store.tx(people.get_escalation, find_visible_tenants(who, None), escalation_id)
-    return to_response(describe_escalation(row))
+    return to_response(EscalationShown.of(row))
 
 
 @router.post("/v1/escalations/{escalation_id}/take", **describe_route(EscalationShown, 404, 409))
@@ -132,12 +131,12 @@ async def reply_to_escalation(
     turn, now = TurnId(services.ids.new("turn")), services.clock.now()
     change = action(services, who.name, "reply")
 
-    def body(connection: sa.Connection) -> dict[str, Any]:
+    def body(connection: sa.Connection) -> ReplyShown:
         seen = find_visible_tenants(who, None)
         row = people.get_escalation(connection, seen, escalation_id)
         seq = people.person_says(connection, seen, row.tenant, row.conversation, who.name, given.content, turn, now)
         change.log(connection, row.tenant, row.id, {"conversation": row.conversation})
-        return {"seq": seq, "conversation_id": row.conversation}
+        return ReplyShown(seq=seq, conversation_id=row.conversation)
 
     return to_response(await services.store.tx(body), 201)
 
@@ -166,23 +165,4 @@ async def _act_and_log(
 
     row = await services.store.tx(body)
     add_log_context(tenant=row.tenant)
-    return to_response(describe_escalation(row))
-
-
-def describe_escalation(row: EscalationRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "tenant": row.tenant,
-        "conversation_id": row.conversation,
-        "turn_id": row.turn,
-        "execution_id": row.execution,
-        "reason_code": row.reason,
-        "summary": row.summary,
-        "suggestion": row.suggestion,
-        "state": row.state,
-        "created_at": format_time(row.created_at),
-        "taken_by": row.taken_by,
-        "taken_at": format_time(row.taken_at),
-        "resolved_by": row.resolved_by,
-        "resolved_at": format_time(row.resolved_at),
-    }
+    return to_response(EscalationShown.of(row))

@@ -7,15 +7,15 @@ the scope `read`. Everything about a case is deleted by its id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from collections.abc import AsyncIterator
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.review.service import load_stored_documents, read_request
-from circumspect.review.values import ControllerName, shorten
+from circumspect.review.values import ControllerName
 from circumspect.server.access import (
     AdminPrincipal,
     ChatCaller,
@@ -35,7 +35,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     needs_one_of,
     one_tenant,
@@ -43,14 +42,12 @@ from circumspect.server.responses import (
     resource,
     to_response,
 )
-from circumspect.server.routes.corrections import describe_correction as shown_correction
 from circumspect.server.schemas.bodies import AnswerPage
-from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation
+from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation, ResultShown
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
 from circumspect.stores import corrections, reviews
 from circumspect.stores.codec import dumps
-from circumspect.stores.corrections import Correction
 from circumspect.stores.reviews import Evaluation
 from circumspect.values import TenantId
 
@@ -99,7 +96,7 @@ async def create_evaluation(
         client_key=key,
     )
     services.evaluations.start(who.tenant, made.id, model)
-    return to_response(_describe_evaluation(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
+    return to_response(EvaluationShown.of(made), 202, headers={"Location": f"/v1/evaluations/{made.id}"})
 
 
 @router.get("/v1/evaluations", **describe_route(AnswerPage[EvaluationShown], 404))
@@ -117,7 +114,7 @@ async def list_evaluations(
     rows = await store.tx(
         reviews.list_evaluations, find_visible_tenants(who, tenant), page_after(after), limit + 1, case
     )
-    return to_response(make_page(rows, limit, _describe_evaluation, lambda row: (row.created_at, row.id)))
+    return to_response(make_page(rows, limit, EvaluationShown.of, lambda row: (row.created_at, row.id)))
 
 
 @router.get("/v1/evaluations/{evaluation_id}", **describe_route(EvaluationShown, 404))
@@ -130,8 +127,8 @@ async def get_evaluation(
     store = services_of(request).store
     rows = await store.tx(reviews.results_of, found.tenant, found.id)
     said = await store.tx(corrections.of, found.tenant, found.id)
-    results = [_result(row, trace, said.get(str(row["criterion"]))) for _, row in rows]
-    return to_response({**_describe_evaluation(found), "results": results})
+    results = [ResultShown.of_result(row, trace=trace, correction=said.get(str(row["criterion"]))) for _, row in rows]
+    return to_response(EvaluationShown.of(found, results=results))
 
 
 @router.get(
@@ -189,7 +186,7 @@ async def _find_evaluation(request: Request, who: Principal, id_: str, tenant: s
 
 
 async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]:
-    yield _event("started", _describe_evaluation(found))
+    yield _event("started", EvaluationShown.of(found).to_json())
     seen: set[int] = set()
     quiet = 0.0
     while True:
@@ -200,12 +197,12 @@ async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]
             if position not in seen:
                 seen.add(position)
                 quiet = 0.0
-                yield _event("result", _result(row, trace=False))
+                yield _event("result", ResultShown.of_result(row).to_json())
         if now is None:
             yield _event("error", {"code": "not_found", "problem": "The evaluation was deleted.", "fix": ""})
             return
         if now.state == "done":
-            yield _event("done", _describe_evaluation(now))
+            yield _event("done", EvaluationShown.of(now).to_json())
             return
         if now.state == "failed":
             problem = now.error or "The evaluation failed."
@@ -220,27 +217,3 @@ async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]
 
 def _event(name: str, data: object) -> bytes:
     return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
-
-
-def _describe_evaluation(row: Evaluation) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "tenant": row.tenant,
-        "case": row.case_id,
-        "state": row.state,
-        "controller": row.controller,
-        "total": row.total,
-        "done": row.done,
-        "error": row.error,
-        "created_at": format_time(row.created_at),
-        "finished_at": format_time(row.finished_at),
-    }
-
-
-def _result(row: Mapping[str, Any], trace: bool, correction: Correction | None = None) -> dict[str, Any]:
-    shown = {name: value for name, value in row.items() if name != "trace"}
-    if correction is not None:
-        shown["correction"] = shown_correction(correction)
-    if trace:
-        shown["trace"] = [{**step, "text": shorten(step["text"])} for step in row.get("trace", ())]
-    return shown

@@ -37,7 +37,6 @@ from circumspect.server.responses import (
     TenantFilter,
     describe_route,
     find_visible_tenants,
-    format_time,
     make_page,
     needs_one_of,
     one_tenant,
@@ -51,13 +50,14 @@ from circumspect.server.schemas.experiments import (
     ExperimentShown,
     ExperimentWhole,
     FinishGiven,
+    ResultsShown,
     ShadowShown,
     ShareGiven,
     StopGiven,
+    SummaryShown,
 )
 from circumspect.server.services import Services
 from circumspect.stores import experiments, shadows
-from circumspect.stores.shadows import ShadowRow
 from circumspect.values import JsonObject
 
 router = resource("experiments")
@@ -87,7 +87,7 @@ async def list_experiments(
         experiments.list_experiments, find_visible_tenants(who, tenant), page_after(after), limit + 1, kind
     )
     return to_response(
-        make_page(rows, limit, lambda row: describe_experiment(from_row(row)), lambda row: (row.created_at, row.id))
+        make_page(rows, limit, lambda row: ExperimentShown.of(from_row(row)), lambda row: (row.created_at, row.id))
     )
 
 
@@ -109,7 +109,7 @@ async def create_experiment(
     written = make_log_writer(
         "create_experiment", who.name, services.ids.new("act"), services.clock.now(), {"name": given.name}
     )
-    return to_response(describe_experiment(await services.store.tx(create, made, written)), 201, make_etag_header(made))
+    return to_response(ExperimentShown.of(await services.store.tx(create, made, written)), 201, make_etag_header(made))
 
 
 @router.get("/v1/admin/experiments/{experiment_id}", **_describe_tagged_route(ExperimentWhole, 404))
@@ -125,14 +125,11 @@ async def get_experiment(request: Request, who: ReaderPrincipal, experiment_id: 
     summary = results = None
     report = make_report(experiment, sums)
     if report is None:
-        summary = _summary(await services.store.tx(shadows.summary, experiment.tenant, experiment.id))
+        summary = SummaryShown.of(await services.store.tx(shadows.summary, experiment.tenant, experiment.id))
     else:
-        steps = next_steps(experiment, sums, now)
-        results = {**report.to_json(), "next": {name: _step(step) for name, step in steps.items()}}
-    return to_response(
-        {**describe_experiment(experiment), "results": results, "summary": summary},
-        headers=make_etag_header(experiment),
-    )
+        results = ResultsShown.model_validate({**report.to_json(), "next": next_steps(experiment, sums, now)})
+    whole = ExperimentWhole.of(experiment, results=results, summary=summary)
+    return to_response(whole, headers=make_etag_header(experiment))
 
 
 @router.post(
@@ -218,7 +215,7 @@ async def list_shadows(
         experiment=experiment,
         different=different,
     )
-    return to_response(make_page(rows, limit, _shadow, lambda row: (row.at, row.turn)))
+    return to_response(make_page(rows, limit, ShadowShown.of, lambda row: (row.at, row.turn)))
 
 
 @router.get("/v1/admin/shadows/{experiment_id}/{turn_id}", **describe_route(ShadowShown, 404))
@@ -228,7 +225,7 @@ async def get_shadow(request: Request, who: ReaderPrincipal, experiment_id: IdPa
     row = await services_of(request).store.tx(shadows.get, who.tenant_filter, experiment_id, turn_id)
     if row is None:
         raise not_found("shadow")
-    return to_response(_shadow(row))
+    return to_response(ShadowShown.of(row))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -267,38 +264,4 @@ async def _change_experiment(
     except ExperimentState as problem:
         raise HttpProblem(409, problem.code, problem.problem, fix=problem.fix) from None
     services.experimenting.look_again()
-    return to_response(describe_experiment(after), headers=make_etag_header(after))
-
-
-def describe_experiment(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "id": experiment.id,
-        "tenant": experiment.tenant,
-        "name": experiment.name,
-        "kind": experiment.kind,
-        "unit": experiment.unit,
-        "state": experiment.state,
-        "share": experiment.share,
-        "arms": [arm.to_json() for arm in experiment.arms],
-        "shares": [{"at": format_time(one.at), "share": one.share} for one in experiment.shares],
-        "plan": dict(experiment.plan),
-        "winner": experiment.winner,
-        "note": experiment.note,
-        "dropped": experiment.dropped,
-        "created_by": experiment.created_by,
-        "created_at": format_time(experiment.created_at),
-        "started_at": format_time(experiment.started_at),
-        "ended_at": format_time(experiment.ended_at),
-    }
-
-
-def _summary(summary: shadows.ShadowSummary) -> dict[str, Any]:
-    return {name: getattr(summary, name) for name in shadows.ShadowSummary.__dataclass_fields__}
-
-
-def _step(step: Any) -> dict[str, Any]:
-    return {"share": step.share / 100, "move": step.move, "why": step.why}
-
-
-def _shadow(row: ShadowRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__} | {"at": format_time(row.at)}
+    return to_response(ExperimentShown.of(after), headers=make_etag_header(after))

@@ -7,7 +7,7 @@ and is deleted with the conversation.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
@@ -23,7 +23,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     resource,
     to_response,
 )
@@ -55,7 +54,7 @@ async def give_feedback(
     seen, now = find_visible_tenants(who, tenant), services.clock.now()
     change = action(services, who.name, "feedback")
 
-    def body(connection: sa.Connection) -> dict[str, Any]:
+    def body(connection: sa.Connection) -> FeedbackShown:
         found = get_conversation(connection, seen, ConversationId(conversation_id))
         story = story_of(connection, found.tenant, found.id)
         if story is None or turn_id not in story.ended:
@@ -78,17 +77,8 @@ async def give_feedback(
         labels.put(connection, row)
         if who.operator is not None:
             change.log(connection, found.tenant, found.id, {"turn": turn_id, "thumb": given.thumb})
-        return {
-            "tenant": found.tenant,
-            "conversation_id": found.id,
-            "turn_id": turn_id,
-            "thumb": given.thumb,
-            "correction": given.correction,
-            "decision": row.decision,
-            "tool": row.tool,
-            "at": format_time(now),
-        }
+        return FeedbackShown.of(row, thumb=given.thumb, correction=given.correction)
 
     said = await services.store.tx(body)
-    add_log_context(tenant=said["tenant"], turn=turn_id)
+    add_log_context(tenant=said.tenant, turn=turn_id)
     return to_response(said, 201)

@@ -27,7 +27,7 @@ READY_SECONDS = 5.0
 @router.get("/healthz", **describe_route(Health, security=()))
 async def healthz() -> Response:
     """The process is alive. Says nothing of what it depends on, so that a database restart kills no worker."""
-    return to_response({"status": "ok"})
+    return to_response(Health(status="ok"))
 
 
 @router.get(
@@ -53,13 +53,13 @@ async def readyz(request: Request) -> Response:
     redis = "not configured" if not settings.redis else "ok" if services.limiter.is_shared else "not used at the moment"
     ready = database == "ok"
     return to_response(
-        {
-            "status": "ready" if ready else "not_ready",
-            "database": database,
-            "redis": redis,
-            "model": settings.model.partition("@")[0],
-            "turns_in_flight": len(services.turns),
-        },
+        Readiness(
+            status="ready" if ready else "not_ready",
+            database=database,
+            redis=redis,
+            model=settings.model.partition("@")[0],
+            turns_in_flight=len(services.turns),
+        ),
         200 if ready else 503,
     )
 

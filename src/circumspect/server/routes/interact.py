@@ -15,16 +15,16 @@ from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, describe_route, resource, to_response
 from circumspect.server.routes.conversations import TurnIdempotencyKey
 from circumspect.server.running_turns import is_lost
-from circumspect.server.schemas.interact import InteractionShown, InteractRequest
+from circumspect.server.schemas.interact import InteractRequest
 from circumspect.server.streams import describe_lost_turn
 from circumspect.stores.people import get_conversation
 from circumspect.values import ConversationId
-from circumspect.web.browsing.interaction import PageRequest, make_interaction, prepare_turn
+from circumspect.web.browsing.interaction import InteractionJson, PageRequest, make_interaction, prepare_turn
 
 router = resource("agent")
 
 
-@router.post("/v1/agent/interact", **describe_route(InteractionShown, 400, 404, 409, 413, security=KEY))
+@router.post("/v1/agent/interact", **describe_route(InteractionJson, 400, 404, 409, 413, security=KEY))
 async def interact(
     request: Request, who: ChatCaller, given: InteractRequest, key: TurnIdempotencyKey = None
 ) -> Response:

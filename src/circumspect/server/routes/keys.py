@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
@@ -17,7 +15,6 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
-    format_time,
     one_tenant,
     resource,
     to_response,
@@ -34,7 +31,7 @@ _SECRET = {"Cache-Control": "no-store"}
 async def list_keys(request: Request, who: AdminPrincipal, tenant: TenantFilter = None) -> Response:
     """The newest first, revoked and expired ones included."""
     rows = await services_of(request).store.tx(access.list_keys, find_visible_tenants(who, tenant))
-    return to_response([describe_key(row) for row in rows])
+    return to_response([KeyShown.of(row) for row in rows])
 
 
 @router.post("/v1/admin/keys", **describe_route(KeyMade, 400, 404, status=201))
@@ -54,7 +51,7 @@ async def create_key(request: Request, who: AdminPrincipal, given: NewKey) -> Re
         change.log(connection, tenant, id_, {"scopes": list(row.scopes)})
 
     await services.store.tx(body)
-    return to_response({**describe_key(row), "key": key}, 201, _SECRET)
+    return to_response(KeyMade.of(row, key=key), 201, _SECRET)
 
 
 @router.post("/v1/admin/keys/{key_id}/rotate", **describe_route(KeyMade, 400, 404, 409, status=201))
@@ -86,7 +83,7 @@ async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, giv
         change.log(connection, rotated[1].tenant, key_id, {"new": id_})
         return rotated[1]
 
-    return to_response({**describe_key(await services.store.tx(body)), "key": key}, 201, _SECRET)
+    return to_response(KeyMade.of(await services.store.tx(body), key=key), 201, _SECRET)
 
 
 @router.delete("/v1/admin/keys/{key_id}", **describe_route(KeyShown, 404))
@@ -103,17 +100,4 @@ async def revoke_key(request: Request, who: AdminPrincipal, key_id: KeyPath) -> 
         change.log(connection, row.tenant, key_id)
         return row
 
-    return to_response(describe_key(await services.store.tx(body)))
-
-
-def describe_key(row: KeyRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "tenant": row.tenant,
-        "name": row.name,
-        "scopes": list(row.scopes),
-        "created_at": format_time(row.created_at),
-        "expires_at": format_time(row.expires_at),
-        "revoked_at": format_time(row.revoked_at),
-        "used_at": format_time(row.used_at),
-    }
+    return to_response(KeyShown.of(await services.store.tx(body)))

@@ -20,10 +20,10 @@ async def export_person(request: Request, who: AdminPrincipal, person: IdPath, t
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "export_person")
 
-    def body(connection: sa.Connection) -> object:
+    def body(connection: sa.Connection) -> PersonExport:
         found = privacy.export_person(connection, name, person)
         change.log(connection, name, person)
-        return found
+        return PersonExport.model_validate(found)
 
     return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
 
@@ -39,4 +39,4 @@ async def delete_person(request: Request, who: AdminPrincipal, person: IdPath, t
         change.log(connection, name, person, {"conversations": number})
         return number
 
-    return to_response({"conversations": await services.store.tx(body)})
+    return to_response(Forgotten(conversations=await services.store.tx(body)))

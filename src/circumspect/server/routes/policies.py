@@ -25,7 +25,6 @@ from circumspect.server.responses import (
     TenantFilter,
     action,
     describe_route,
-    format_time,
     needs_one_of,
     one_tenant,
     resource,
@@ -34,6 +33,7 @@ from circumspect.server.responses import (
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.policies import (
     ChangeShown,
+    FindingShown,
     PolicyCheckShown,
     PolicyPut,
     PolicyShown,
@@ -63,14 +63,14 @@ async def list_policies(
     store, name = services_of(request).store, one_tenant(who, tenant)
     rows = await store.tx(policies.versions, name, before=after, limit=limit + 1)
     following = str(rows[limit - 1].version) if len(rows) > limit else None
-    return to_response({"items": [describe_version(row) for row in rows[:limit]], "next": following})
+    return to_response(AnswerPage(items=[PolicyShown.of(row) for row in rows[:limit]], next=following))
 
 
 @router.put("/v1/admin/policies", **describe_route(PolicyWhole, 400, 404, 409))
 async def put_policy(request: Request, who: AdminPrincipal, given: PolicyPut, tenant: TenantFilter = None) -> Response:
     """Put a policy in force. Refused with every finding and its line when it is not sound."""
     services, name = services_of(request), one_tenant(who, tenant)
-    return to_response(whole(await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")))
+    return await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")
 
 
 @router.post("/v1/admin/policies/check", **describe_route(PolicyCheckShown, 400, 404))
@@ -83,8 +83,8 @@ async def check_policy(
     async with services.computing:
         policy, findings = await asyncio.to_thread(check, given.text, specs=specs)
     broken = policy is None or any(one.level == "error" for one in findings)
-    rows = [{"level": one.level, "line": one.line, "problem": one.problem, "fix": one.fix or ""} for one in findings]
-    return to_response({"ok": not broken, "hash": None if broken or policy is None else policy.hash, "findings": rows})
+    hash_ = None if broken or policy is None else policy.hash
+    return to_response(PolicyCheckShown(ok=not broken, hash=hash_, findings=[FindingShown.of(one) for one in findings]))
 
 
 @router.post("/v1/admin/policies/rollback", **describe_route(PolicyWhole, 400, 404, 409))
@@ -95,7 +95,7 @@ async def roll_back_policy(
     services, name = services_of(request), one_tenant(who, tenant)
     before = await _version(services, name, given.version)
     note = given.note or f"back to version {given.version}"
-    return to_response(whole(await _put(services, who, name, before.text, note, given.if_version, "roll_back_policy")))
+    return await _put(services, who, name, before.text, note, given.if_version, "roll_back_policy")
 
 
 @router.get("/v1/admin/policies/diff", **describe_route(list[ChangeShown], 404))
@@ -112,7 +112,7 @@ async def diff_policies(
     texts = [None if number == 0 else (await _version(services, name, number)).text for number in (old, new)]
     async with services.computing:
         found = await asyncio.to_thread(_compare_texts, *texts)
-    return to_response([{"where": one.where, "what": one.what, "direction": one.direction} for one in found])
+    return to_response([ChangeShown.of(one) for one in found])
 
 
 @router.get("/v1/admin/policies/current", **describe_route(PolicyWhole, 404))
@@ -122,14 +122,14 @@ async def get_current_policy(request: Request, who: ReaderPrincipal, tenant: Ten
     found = await services_of(request).store.tx(policies.current, one_tenant(who, tenant))
     if found is None:
         raise not_found("policy")
-    return to_response(whole(found))
+    return to_response(PolicyWhole.of(found))
 
 
 @router.get("/v1/admin/policies/{version}", **describe_route(PolicyWhole, 404))
 async def get_policy(request: Request, who: ReaderPrincipal, version: Number, tenant: TenantFilter = None) -> Response:
     """One version, with its text."""
     needs_one_of(who, "read", "admin")
-    return to_response(whole(await _version(services_of(request), one_tenant(who, tenant), version)))
+    return to_response(PolicyWhole.of(await _version(services_of(request), one_tenant(who, tenant), version)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ async def get_policy(request: Request, who: ReaderPrincipal, version: Number, te
 
 async def _put(
     services: Services, who: Principal, tenant: TenantId, text: str, note: str, if_version: int | None, did: str
-) -> PolicyVersion:
+) -> Response:
     now = services.clock.now()
     specs = await _specs(services, tenant)
     async with services.computing:
@@ -151,7 +151,7 @@ async def _put(
         change.log(connection, tenant, f"version {made.version}", {"note": note})
         return made
 
-    return await services.store.tx(body)
+    return to_response(PolicyWhole.of(await services.store.tx(body)))
 
 
 def _compare_texts(old: str | None, new: str | None) -> list[Any]:
@@ -173,17 +173,3 @@ async def _version(services: Services, tenant: TenantId, number: int) -> PolicyV
     if found is None:
         raise not_found("policy version")
     return found
-
-
-def describe_version(row: PolicyVersion) -> dict[str, Any]:
-    return {
-        "version": row.version,
-        "hash": row.hash,
-        "note": row.note,
-        "created_by": row.created_by,
-        "created_at": format_time(row.created_at),
-    }
-
-
-def whole(row: PolicyVersion) -> dict[str, Any]:
-    return {**describe_version(row), "text": row.text}

@@ -5,8 +5,7 @@ A version is never changed: its id says what is in it. Adding one changes nothin
 
 from __future__ import annotations
 
-import difflib
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
@@ -20,7 +19,6 @@ from circumspect.server.responses import (
     TenantFilter,
     action,
     describe_route,
-    format_time,
     needs_one_of,
     one_tenant,
     resource,
@@ -46,10 +44,8 @@ async def list_prompts(
     """What comes with the package, then what was added, the newest first."""
     needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(prompts.list_prompts, one_tenant(who, tenant), name)
-    ours = [
-        our_version(load_default_prompt(one)) for one in list_prompt_names() if one not in FIXED and name in (None, one)
-    ]
-    return to_response([*ours, *(their_version(row) for row in rows)])
+    ours = [load_default_prompt(one) for one in list_prompt_names() if one not in FIXED and name in (None, one)]
+    return to_response([*map(PromptShown.of_prompt, ours), *map(PromptShown.of_prompt, rows)])
 
 
 @router.post("/v1/admin/prompts", **describe_route(PromptWhole, 400, 404, status=201))
@@ -60,7 +56,7 @@ async def add_prompt(
     services, name = services_of(request), one_tenant(who, tenant)
     made = make_prompt_version(given.name, given.text)
     if made.id == load_default_prompt(given.name).id:
-        return to_response({**our_version(made), "text": made.text}, 201)
+        return to_response(PromptWhole.of_prompt(made), 201)
     change = action(services, who.name, "add_prompt")
 
     def body(connection: sa.Connection) -> PromptRow:
@@ -71,8 +67,7 @@ async def add_prompt(
         change.log(connection, name, made.id, {"note": given.note})
         return row
 
-    row = await services.store.tx(body)
-    return to_response({**their_version(row), "text": row.text}, 201)
+    return to_response(PromptWhole.of_prompt(await services.store.tx(body)), 201)
 
 
 @router.get("/v1/admin/prompts/{prompt_id:path}/diff", **describe_route(DiffShown, 404))
@@ -90,7 +85,7 @@ async def diff_prompts(
     services, name = services_of(request), one_tenant(who, tenant)
     new = await find_prompt(services, name, prompt_id)
     old = await find_prompt(services, name, against) if against else load_default_prompt(new.name)
-    return to_response({"old": old.id, "new": new.id, "lines": differences(old, new)})
+    return to_response(DiffShown.between(old, new))
 
 
 @router.get("/v1/admin/prompts/{prompt_id:path}/uses", **describe_route(list[UseShown], 404))
@@ -102,12 +97,7 @@ async def list_uses(
     services, name = services_of(request), one_tenant(who, tenant)
     await find_prompt(services, name, prompt_id)
     rows = await services.store.tx(prompts.uses, name, prompt_id, limit)
-    return to_response(
-        [
-            {"turn": row.turn, "conversation": row.conversation, "outcome": row.outcome, "at": format_time(row.at)}
-            for row in rows
-        ]
-    )
+    return to_response([UseShown.of(row) for row in rows])
 
 
 @router.get("/v1/admin/prompts/{prompt_id:path}", **describe_route(PromptWhole, 404))
@@ -117,20 +107,15 @@ async def get_prompt(
     """One version, with its text."""
     needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
-    if ours := find_shipped(prompt_id):
-        return to_response({**our_version(ours), "text": ours.text})
-    row = await services.store.tx(prompts.get, name, prompt_id)
-    if row is None:
+    found: Prompt | PromptRow | None = find_shipped(prompt_id)
+    if found is None:
+        found = await services.store.tx(prompts.get, name, prompt_id)
+    if found is None:
         raise not_found("prompt")
-    return to_response({**their_version(row), "text": row.text})
+    return to_response(PromptWhole.of_prompt(found))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-
-
-def differences(old: Prompt, new: Prompt) -> list[str]:
-    """A unified diff."""
-    return list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), old.id, new.id, lineterm=""))
 
 
 async def find_prompt(services: Services, tenant: TenantId, id_: str) -> Prompt:
@@ -145,22 +130,3 @@ async def find_prompt(services: Services, tenant: TenantId, id_: str) -> Prompt:
 def find_shipped(id_: str) -> Prompt | None:
     name = id_.rpartition("@")[0]
     return ours if name in list_prompt_names() and (ours := load_default_prompt(name)).id == id_ else None
-
-
-def our_version(one: Prompt) -> dict[str, Any]:
-    return {
-        "id": one.id, "name": one.name, "shipped": True, "parent": None, "note": "", "created_by": "",
-        "created_at": None,
-    }  # fmt: skip
-
-
-def their_version(row: PromptRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "shipped": False,
-        "parent": row.parent,
-        "note": row.note,
-        "created_by": row.created_by,
-        "created_at": format_time(row.created_at),
-    }

@@ -58,15 +58,7 @@ async def create_session(request: Request, response: Response, given: Credential
     if given.cookie:
         set_cookie(request, response, made.token)
     response.headers["Cache-Control"] = "no-store"
-    row = made.operator
-    return SignInShown(
-        id=row.id,
-        name=row.name,
-        role=row.role,
-        tenants=None if row.tenants is None else sorted(row.tenants),
-        expires_at=made.until,
-        token=None if given.cookie else made.token,
-    )
+    return SignInShown.of(made.operator, expires_at=made.until, token=None if given.cookie else made.token)
 
 
 @router.get("/v1/session", **describe_route(OperatorShown | CallerShown))
@@ -78,13 +70,7 @@ async def get_session(
     if who.caller is not None:
         return CallerShown(id=who.caller.key, tenant=who.caller.tenant, scopes=sorted(who.caller.scopes))
     person, until = await require_sign_in(request)
-    return OperatorShown(
-        id=person.id,
-        name=person.name,
-        role=person.role,
-        tenants=None if person.tenants is None else sorted(person.tenants),
-        expires_at=datetime.fromtimestamp(until, UTC),
-    )
+    return OperatorShown.of(person, expires_at=datetime.fromtimestamp(until, UTC))
 
 
 @router.delete("/v1/session", **describe_route(status=204, security=OPERATOR))

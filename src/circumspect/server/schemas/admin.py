@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody, sort_names
 from circumspect.values import Effect, Language, Mode, Recovery
 
 
@@ -33,14 +32,22 @@ class BusinessShown(AnswerBody):
 
 
 class TenantShown(AnswerBody):
-    id: str
-    plan: str
-    mode: Mode
-    language: Language
-    adaptive_share: float
-    enabled_tools: list[str] | None = Field(description="Null enables every tool that is registered.")
-    business: BusinessShown
+    id: str = Field(validation_alias=AliasPath("tenant", "id"))
+    plan: str = Field(validation_alias=AliasPath("tenant", "plan", "name"))
+    mode: Mode = Field(validation_alias=AliasPath("tenant", "plan", "mode"))
+    language: Language = Field(validation_alias=AliasPath("tenant", "language"))
+    adaptive_share: float = Field(validation_alias=AliasPath("tenant", "adaptive_share"))
+    enabled_tools: Annotated[list[str] | None, BeforeValidator(sort_names)] = Field(
+        validation_alias=AliasPath("tenant", "tools"), description="Null enables every tool that is registered."
+    )
+    business: BusinessShown = Field(validation_alias=AliasPath("tenant", "business"))
     revision: int
+
+
+class TenantListed(TenantShown):
+    """With whether the server serves it: not one without a configuration, whose program brings its own tools."""
+
+    served: bool
 
 
 class TenantChange(RequestBody):
@@ -77,14 +84,14 @@ class UsageRowShown(AnswerBody):
     model_calls: int
     input_tokens: int
     output_tokens: int
-    cost_usd: float
-    billed_usd: float = Field(description="The cost times the plan's multiplier.")
+    cost_usd: float = Field(validation_alias="cost")
+    billed_usd: float = Field(validation_alias="billed", description="The cost times the plan's multiplier.")
 
 
 class ActionShown(AnswerBody):
     id: str
-    at: datetime
-    by: str
+    at: Moment
+    by: str = Field(validation_alias="operator")
     action: str
     tenant: str | None
     subject: str

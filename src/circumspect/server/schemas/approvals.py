@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import AliasPath, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, RequestBody
-from circumspect.server.schemas.conversations import TurnShown
-from circumspect.values import IntentState
+from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody
+from circumspect.server.stores.approvals import Approval
+from circumspect.values import IntentState, TurnJson
 
 
 class ApprovalShown(AnswerBody):
@@ -17,19 +17,26 @@ class ApprovalShown(AnswerBody):
 
     id: str
     tenant: str
-    conversation_id: str
-    tool: str
-    arguments: dict[str, Any]
+    conversation_id: str = Field(validation_alias="conversation")
+    tool: str = Field(validation_alias=AliasPath("call", "tool"))
+    arguments: dict[str, Any] = Field(validation_alias=AliasPath("call", "arguments"))
     question: str = Field(description="The words that ask for the approval.")
     hash: str = Field(description="Of tool and arguments. Send it with the decision: it is refused if they changed.")
     tool_version: str
     policy_version: str
-    asked_by: str
-    state: IntentState | Literal["collected", "expired"]
-    created_at: datetime
-    expires_at: datetime
+    asked_by: str = Field(validation_alias="principal")
+    state: IntentState | Literal["expired"]
+    created_at: Moment
+    expires_at: Moment
     settled_by: str | None
-    settled_at: datetime | None
+    settled_at: Moment | None
+
+    @classmethod
+    def at(cls, row: Approval, now: datetime) -> Self:
+        """As it stands now: what waited too long has expired, whatever the row says."""
+        intent = row.intent
+        state = "expired" if intent.state == "pending" and intent.expires_at <= now else intent.state
+        return cls.of(intent, state=state, settled_by=row.settled_by, settled_at=row.settled_at)
 
 
 class DecisionGiven(RequestBody):
@@ -47,4 +54,4 @@ class Edit(RequestBody):
 
 class DecisionShown(AnswerBody):
     approval: ApprovalShown
-    turn: TurnShown = Field(description="What became of it; an edit makes a new approval, named in `pending`.")
+    turn: TurnJson = Field(description="What became of it; an edit makes a new approval, named in `pending`.")

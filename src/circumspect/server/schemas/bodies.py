@@ -1,10 +1,14 @@
-"""What every body has in common: `Given` comes in, `Shown` goes out; forms of ids and texts; pages; problems."""
+"""What every body has in common: `RequestBody` comes in, `AnswerBody` goes out; ids, texts, times; pages; problems."""
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Collection
+from datetime import datetime
+from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from circumspect.stores.codec import moment
 
 T = TypeVar("T")
 ID = r"^[A-Za-z0-9+@_][A-Za-z0-9._:@+=~-]*$"
@@ -21,6 +25,18 @@ IN_WORDS = {
 ResourceId = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
 PlainText = Annotated[str, Field(pattern=NO_NUL)]
 OneLine = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(lambda at: moment(at) if isinstance(at, float | int) else at),
+    PlainSerializer(datetime.isoformat),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A time in an answer; rows have it as a `datetime` or in seconds."""
+
+
+def sort_names(names: Collection[str] | None) -> list[str] | None:
+    """In order, for an answer that says the same twice; None stays none."""
+    return None if names is None else sorted(names)
 
 
 class RequestBody(BaseModel):
@@ -30,7 +46,25 @@ class RequestBody(BaseModel):
 
 
 class AnswerBody(BaseModel):
-    """An answer."""
+    """An answer. A field that was never set is left out; one that is null is said to be."""
+
+    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+
+    @classmethod
+    def of(cls, row: object, **more: Any) -> Self:
+        """The answer with the attributes of a row; `more` is what the row does not have, or has otherwise."""
+        return cls.model_validate(_Extended(row, more) if more else row)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(exclude_unset=True)
+
+
+class _Extended:
+    def __init__(self, row: object, more: dict[str, Any]) -> None:
+        self._row, self._more = row, more
+
+    def __getattr__(self, name: str) -> Any:
+        return self._more[name] if name in self._more else getattr(self._row, name)
 
 
 class ProblemBody(AnswerBody):

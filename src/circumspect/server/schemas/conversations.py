@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import AnswerBody, PlainText, RequestBody, ResourceId
-from circumspect.values import EntryKind, Language, Mode, Role, TurnOutcome
+from circumspect.server.schemas.bodies import AnswerBody, Moment, PlainText, RequestBody, ResourceId
+from circumspect.values import EntryKind, Language, Message, Mode, Role
 
 
 class NewConversation(RequestBody):
@@ -29,8 +28,8 @@ class ConversationShown(AnswerBody):
     language: Language | None
     person: str | None
     paused_by: str | None = Field(description="The person who took over; the agent is silent until they hand back.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
 
 
 class NewMessage(RequestBody):
@@ -41,65 +40,30 @@ class NewMessage(RequestBody):
     language: Language | None = Field(None, description="Answer in this language instead of the message's.")
 
 
-class Pending(AnswerBody):
-    intent_id: str
-    kind: Literal["confirmation", "approval"]
-    tool: str
-    arguments: dict[str, Any]
-    hash: str
-    expires_at: datetime
-
-
-class UsageShown(AnswerBody):
-    mode: Mode
-    model_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    estimated: bool
-    critiques: int
-    context_rounds: int
-
-
-class TurnShown(AnswerBody):
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "turn_id": "turn_5c0f9a1d2b",
-                    "outcome": "asked",
-                    "reply": "Should I cancel order 12345? Please answer yes or no.",
-                    "reason_codes": ["DESTRUCTIVE_NO_CONFIRM"],
-                    "pending": {
-                        "intent_id": "intent_77ab02",
-                        "kind": "confirmation",
-                        "tool": "cancel_order",
-                        "arguments": {"order_id": "12345"},
-                        "hash": "9f2c",
-                        "expires_at": "2026-03-31T12:05:00+00:00",
-                    },
-                    "usage": {
-                        "mode": "adaptive",
-                        "model_calls": 2,
-                        "input_tokens": 1130,
-                        "output_tokens": 92,
-                        "cost_usd": 0.0,
-                        "estimated": True,
-                        "critiques": 1,
-                        "context_rounds": 0,
-                    },
-                }
-            ]
-        },
-    )
-
-    turn_id: str
-    outcome: TurnOutcome
-    reply: str
-    reason_codes: list[ReasonCode]
-    pending: Pending | None = Field(description="A call that waits for a yes: exactly this, and for how long.")
-    usage: UsageShown
+EXAMPLE_TURN = {
+    "turn_id": "turn_5c0f9a1d2b",
+    "outcome": "asked",
+    "reply": "Should I cancel order 12345? Please answer yes or no.",
+    "reason_codes": ["DESTRUCTIVE_NO_CONFIRM"],
+    "pending": {
+        "intent_id": "intent_77ab02",
+        "kind": "confirmation",
+        "tool": "cancel_order",
+        "arguments": {"order_id": "12345"},
+        "hash": "9f2c",
+        "expires_at": "2026-03-31T12:05:00+00:00",
+    },
+    "usage": {
+        "mode": "adaptive",
+        "model_calls": 2,
+        "input_tokens": 1130,
+        "output_tokens": 92,
+        "cost_usd": 0.0,
+        "estimated": True,
+        "critiques": 1,
+        "context_rounds": 0,
+    },
+}
 
 
 class MessageShown(AnswerBody):
@@ -108,7 +72,22 @@ class MessageShown(AnswerBody):
     role: Role
     kind: EntryKind
     content: str
-    at: datetime
+    at: Moment
     by: Literal["user", "agent", "person", "system"] = Field(description="Who said it.")
     reason_code: ReasonCode | None = Field(None, description="Internal messages only.")
     meta: dict[str, Any] | None = Field(None, description="Internal messages only.")
+
+    @classmethod
+    def of_message(cls, row: Message, *, internal: bool) -> Self:
+        said_by: dict[Role, Literal["user", "system"]] = {"user": "user", "internal": "system"}
+        private: dict[str, Any] = {"reason_code": row.reason, "meta": row.meta} if internal else {}
+        return cls(
+            seq=row.seq,
+            turn_id=row.turn,
+            role=row.role,
+            kind=row.kind,
+            content=row.content,
+            at=row.at,
+            by=said_by.get(row.role) or ("person" if row.meta.get("by") == "person" else "agent"),
+            **private,
+        )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from circumspect.review.values import CriterionStatus
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
 
 
 class CorrectionGiven(RequestBody):
@@ -31,9 +30,9 @@ class CorrectionGiven(RequestBody):
 
 class CorrectionShown(AnswerBody):
     tenant: str
-    evaluation_id: str
+    evaluation_id: str = Field(validation_alias="evaluation")
     criterion: str
     verdict: CriterionStatus = Field(description="The verdict that was judged.")
     status: CriterionStatus = Field(description="What it should have been, as whoever spoke last says.")
-    why: str | None
-    at: datetime
+    why: Annotated[str | None, BeforeValidator(lambda why: why or None)]
+    at: Moment

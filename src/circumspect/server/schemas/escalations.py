@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
 
 
 class EscalationShown(AnswerBody):
     id: str
     tenant: str
-    conversation_id: str
-    turn_id: str
-    execution_id: str | None = Field(description="The call whose outcome nobody knows, if that is what it is about.")
-    reason_code: ReasonCode | None
+    conversation_id: str = Field(validation_alias="conversation")
+    turn_id: str = Field(validation_alias="turn")
+    execution_id: str | None = Field(
+        validation_alias="execution", description="The call whose outcome nobody knows, if that is what it is about."
+    )
+    reason_code: ReasonCode | None = Field(validation_alias="reason")
     summary: str
     suggestion: str | None
     state: Literal["open", "taken", "resolved"]
-    created_at: datetime
+    created_at: Moment
     taken_by: str | None
-    taken_at: datetime | None
+    taken_at: Moment | None
     resolved_by: str | None
-    resolved_at: datetime | None
+    resolved_at: Moment | None
 
 
 class PersonsReply(RequestBody):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from circumspect.reasons import ReasonCode
-from circumspect.review.values import ControllerName, CriterionStatus
-from circumspect.server.schemas.bodies import AnswerBody, RequestBody
+from circumspect.review.values import ControllerName, CriterionStatus, shorten
+from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody
 from circumspect.server.schemas.corrections import CorrectionShown
+from circumspect.stores.corrections import Correction
 from circumspect.stores.reviews import EvaluationState
 
 
@@ -95,16 +97,26 @@ class ResultShown(AnswerBody):
     trace: list[dict[str, Any]] | None = None
     correction: CorrectionShown | None = Field(None, description="What a person said that it should have been.")
 
+    @classmethod
+    def of_result(cls, row: Mapping[str, Any], *, trace: bool = False, correction: Correction | None = None) -> Self:
+        """Of what the store has of one, which is `Result.to_json`."""
+        shown = {name: value for name, value in row.items() if name != "trace"}
+        if correction is not None:
+            shown["correction"] = correction
+        if trace:
+            shown["trace"] = [{**step, "text": shorten(step["text"])} for step in row.get("trace", ())]
+        return cls.model_validate(shown)
+
 
 class EvaluationShown(AnswerBody):
     id: str
     tenant: str
-    case: str
+    case: str = Field(validation_alias="case_id")
     state: EvaluationState
     controller: ControllerName
     total: int
     done: int
     error: str | None
-    created_at: str
-    finished_at: str | None
+    created_at: Moment
+    finished_at: Moment | None
     results: list[ResultShown] | None = None

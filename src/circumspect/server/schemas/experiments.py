@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, OneLine, RequestBody
+from circumspect.lab.trials.variants import Overlay
+from circumspect.server.schemas.bodies import AnswerBody, Moment, OneLine, RequestBody
 from circumspect.server.schemas.prompts import PromptId, PromptName
 
 ArmNameField = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -115,13 +115,13 @@ class FinishGiven(RequestBody):
 
 class ArmShown(AnswerBody):
     name: str
-    overlay: dict[str, Any]
+    overlay: Annotated[dict[str, Any], BeforeValidator(Overlay.to_json)]
     weight: float
     stopped: str = Field(description="Why it is not served any more; empty while it is.")
 
 
 class PeriodShown(AnswerBody):
-    at: datetime
+    at: Moment
     share: float
 
 
@@ -140,13 +140,13 @@ class ExperimentShown(AnswerBody):
     note: str
     dropped: int = Field(description="Turns that had no shadow because too many waited.")
     created_by: str
-    created_at: datetime
-    started_at: datetime | None
-    ended_at: datetime | None
+    created_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
 
 
 class StepShown(AnswerBody):
-    share: float
+    share: Annotated[float, BeforeValidator(lambda percent: percent / 100)]
     move: Literal["stopped", "down", "held", "stays", "up", "done"]
     why: str
 
@@ -186,4 +186,4 @@ class ShadowShown(AnswerBody):
     cost_usd: float
     tokens: int
     seconds: float
-    at: datetime
+    at: Moment

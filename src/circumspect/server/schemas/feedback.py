@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
 
 
 class FeedbackGiven(RequestBody):
@@ -29,10 +28,10 @@ class FeedbackGiven(RequestBody):
 
 class FeedbackShown(AnswerBody):
     tenant: str
-    conversation_id: str
-    turn_id: str
+    conversation_id: str = Field(validation_alias="conversation")
+    turn_id: str = Field(validation_alias="turn")
     thumb: Literal["up", "down"]
     correction: str | None
     decision: str = Field(description="What is judged: answer, act, ask, escalate, block or fail.")
     tool: str | None = Field(description="The tool that was called or asked about, where there was one.")
-    at: datetime
+    at: Moment

@@ -1,13 +1,13 @@
-"""What goes over the wire of `/v1/agent/interact`: a page on its way in, an action on its way out."""
+"""What goes over the wire of `/v1/agent/interact`: a page on its way in. What goes out is `InteractionJson`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, OneLine, RequestBody, ResourceId
-from circumspect.values import Language, TurnOutcome
+from circumspect.server.schemas.bodies import NO_NUL, OneLine, RequestBody, ResourceId
+from circumspect.values import Language
 from circumspect.web.page import Element, Page, Popup
 
 Short = Annotated[str, Field(max_length=2_000, pattern=NO_NUL)]
@@ -92,27 +92,3 @@ class InteractRequest(RequestBody):
     error: OneLine = Field("", description="Why the last action could not be carried out at all.")
     person: ResourceId | None = None
     language: Language | None = None
-
-
-class PageActionShown(AnswerBody):
-    id: str
-    action: str = Field(description="click, submit, type, select, navigate, press, scroll, wait.")
-    arguments: dict[str, Any]
-    expected: dict[str, Any] = Field(description="What it should bring about, said before it is tried.")
-
-
-class InteractionShown(AnswerBody):
-    session: str
-    status: Literal["next_action", "answer", "needs_user_input"]
-    thought: str
-    next_action: PageActionShown | None
-    answer: str | None
-    user_question: str | None
-    missing_information: list[str]
-    context: dict[str, Any]
-    verified: dict[str, Any] | None = Field(description="What the last action did, by the snapshots before and after.")
-    outcome: TurnOutcome
-    turn_id: str
-    reason_codes: list[str]
-    pending: dict[str, Any] | None
-    usage: dict[str, Any]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import ONE_LINE, TENANT, AnswerBody, RequestBody
-from circumspect.server.stores.access import SCOPES, KeyScope
+from circumspect.server.schemas.bodies import ONE_LINE, TENANT, AnswerBody, Moment, RequestBody
+from circumspect.server.stores.access import SCOPES, KeyScope, KeyState
 
 
 class NewKey(RequestBody):
@@ -29,10 +28,16 @@ class KeyShown(AnswerBody):
     tenant: str
     name: str
     scopes: list[KeyScope]
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    used_at: datetime | None = Field(description="To the minute.")
+    created_at: Moment
+    expires_at: Moment | None
+    revoked_at: Moment | None
+    used_at: Moment | None = Field(description="To the minute.")
+
+
+class KeyListed(KeyShown):
+    """With whether it works now."""
+
+    state: KeyState
 
 
 class KeyMade(KeyShown):

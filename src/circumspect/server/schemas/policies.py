@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, OneLine, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, OneLine, RequestBody
 
 
 class PolicyText(RequestBody):
@@ -47,7 +46,7 @@ class FindingShown(AnswerBody):
     level: Literal["error", "warning"]
     line: int
     problem: str
-    fix: str
+    fix: Annotated[str, BeforeValidator(lambda fix: fix or "")]
 
 
 class PolicyCheckShown(AnswerBody):
@@ -61,7 +60,7 @@ class PolicyShown(AnswerBody):
     hash: str
     note: str
     created_by: str
-    created_at: datetime
+    created_at: Moment
 
 
 class PolicyWhole(PolicyShown):

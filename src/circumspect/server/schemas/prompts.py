@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated
+from difflib import unified_diff
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, OneLine, PlainText, RequestBody
+from circumspect.prompts import Prompt
+from circumspect.server.schemas.bodies import AnswerBody, Moment, OneLine, PlainText, RequestBody
+from circumspect.stores.prompts import PromptRow
 
 PromptName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z_-]+(/[a-z_-]+)?$")]
 PROMPT_ID = r"^[a-z_-]+(/[a-z_-]+)?@[0-9a-f]{8}$"
@@ -36,7 +38,14 @@ class PromptShown(AnswerBody):
     parent: str | None
     note: str
     created_by: str
-    created_at: datetime | None
+    created_at: Moment | None
+
+    @classmethod
+    def of_prompt(cls, one: Prompt | PromptRow) -> Self:
+        """Of a prompt that comes with the package, or of a version that a tenant has added."""
+        if isinstance(one, Prompt):
+            return cls.of(one, shipped=True, parent=None, note="", created_by="", created_at=None)
+        return cls.of(one, shipped=False)
 
 
 class PromptWhole(PromptShown):
@@ -48,9 +57,14 @@ class DiffShown(AnswerBody):
     new: str
     lines: list[str] = Field(description="A unified diff.")
 
+    @classmethod
+    def between(cls, old: Prompt, new: Prompt) -> Self:
+        texts = old.text.splitlines(), new.text.splitlines()
+        return cls(old=old.id, new=new.id, lines=list(unified_diff(*texts, old.id, new.id, lineterm="")))
+
 
 class UseShown(AnswerBody):
     turn: str
     conversation: str
     outcome: str | None
-    at: datetime
+    at: Moment

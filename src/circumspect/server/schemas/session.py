@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from circumspect.server.credentials import LONGEST_PASSWORD
-from circumspect.server.schemas.bodies import AnswerBody, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, RequestBody, sort_names
 from circumspect.server.stores.access import KeyScope, OperatorRole
 
 
@@ -23,7 +23,9 @@ class OperatorShown(AnswerBody):
     id: str
     name: str
     role: OperatorRole
-    tenants: list[str] | None = Field(description="Whom the operator may see; null is everyone.")
+    tenants: Annotated[list[str] | None, BeforeValidator(sort_names)] = Field(
+        description="Whom the operator may see; null is everyone."
+    )
     expires_at: datetime
 
 

@@ -21,6 +21,7 @@ from circumspect.stores.tables import api_keys, operator_sessions, operators, se
 from circumspect.values import Json, TenantId
 
 KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
+KeyState = Literal["valid", "expired", "revoked"]
 OperatorRole = Literal["operator", "reviewer", "admin"]
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
 ROLES: tuple[OperatorRole, ...] = get_args(OperatorRole)
@@ -44,7 +45,12 @@ class KeyRow:
     used_at: float | None = None
 
     def valid(self, now: float) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+        return self.state(now) == "valid"
+
+    def state(self, now: float) -> KeyState:
+        if self.revoked_at is not None:
+            return "revoked"
+        return "valid" if self.expires_at is None or now < self.expires_at else "expired"
 
 
 @dataclass(frozen=True, slots=True)

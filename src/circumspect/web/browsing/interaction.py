@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeAlias
+
+from typing_extensions import TypedDict
 
 from circumspect.errors import CircumspectError
 from circumspect.language import catalogue
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
 from circumspect.profiles import BROWSER
+from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.values import (
     ChatMessage,
@@ -30,9 +33,12 @@ from circumspect.values import (
     Json,
     Language,
     Message,
+    PendingJson,
     ToolCall,
     TurnId,
+    TurnOutcome,
     TurnResult,
+    UsageJson,
 )
 from circumspect.web.browser.expectations import expect
 from circumspect.web.browser.trimming import trim_page
@@ -46,6 +52,7 @@ from circumspect.web.reasoning.reason import SiteSearch
 from circumspect.web.reasoning.reasoned import Reasoning
 from circumspect.wording import compact
 
+InteractionStatus: TypeAlias = Literal["next_action", "answer", "needs_user_input"]
 KEPT_ELEMENTS = 600
 """Of a page, so many are kept: what the rules look at, and what the next snapshot is compared with."""
 STEPS_TOLD = 30
@@ -67,6 +74,36 @@ class PageRequest:
     language: Language | None = None
 
 
+class NextActionJson(TypedDict):
+    """What the client is to do now: click, submit, type, select, navigate, press, scroll or wait; and what that should
+    bring about, said before it is tried."""
+
+    id: str
+    action: str
+    arguments: Mapping[str, Any]
+    expected: Mapping[str, Any]
+
+
+class InteractionJson(TypedDict):
+    """One of an action, an answer and a question; in `verified` what the last action did, by the snapshots before and
+    after."""
+
+    session: str
+    status: InteractionStatus
+    thought: str
+    next_action: NextActionJson | None
+    answer: str | None
+    user_question: str | None
+    missing_information: list[str]
+    context: Mapping[str, Any]
+    verified: Mapping[str, Any] | None
+    outcome: TurnOutcome
+    turn_id: TurnId
+    reason_codes: list[ReasonCode]
+    pending: PendingJson | None
+    usage: UsageJson
+
+
 @dataclass(frozen=True, slots=True)
 class NextAction:
     """What the client is to do now."""
@@ -75,7 +112,7 @@ class NextAction:
     call: ToolCall
     expected: Expected
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> NextActionJson:
         return {
             "id": self.id,
             "action": self.call.tool,
@@ -89,7 +126,7 @@ class Interaction:
     """What came of it: exactly one of an action, an answer, or something that only the user can give."""
 
     session: str
-    status: Literal["next_action", "answer", "needs_user_input"]
+    status: InteractionStatus
     result: TurnResult
     action: NextAction | None = None
     verified: Verified | None = None
@@ -114,7 +151,7 @@ class Interaction:
         codes = self.result.reason_codes
         return catalogue.meaning(codes[0], self.result.language) if codes and not self.action else ""
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> InteractionJson:
         asked = self.status == "needs_user_input"
         reasoned = self.reasoned
         turn = self.result.to_json()

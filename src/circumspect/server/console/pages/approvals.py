@@ -7,7 +7,7 @@ be done any more, or cannot be read, comes back on the page of the approval, as 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 import sqlalchemy as sa
@@ -24,9 +24,9 @@ from circumspect.server.console.rendering import answer, page, pretty
 from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.request_log import read_json
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import approvals as api
-from circumspect.server.schemas.approvals import DecisionGiven, Edit
+from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, Edit
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import Approval
 from circumspect.stores import admin, people
@@ -52,27 +52,19 @@ async def inbox(
     now, waiting = services.clock.now(), state != "all"
     seen = find_visible_tenants(who.principal, tenant or None)
     rows = await read(services, approvals.list_approvals, seen, page_after(after), ROWS + 1, waiting=waiting, now=now)
-    listed = make_page(rows, ROWS, _itself, lambda row: (row.intent.created_at, str(row.intent.id)))
+    kept, following = split_page(rows, ROWS, lambda row: (row.intent.created_at, row.intent.id))
     return answer(
         request,
         who,
         "approvals/page.html",
         "approvals/_fragment.html",
-        rows=[_describe_approval(row, now) for row in listed["items"]],
-        following=listed["next"],
+        rows=[ApprovalShown.at(row, now) for row in kept],
+        following=following,
         state=state,
         tenant=tenant,
         tenants=await tenants_of(request, who),
         now=now,
     )
-
-
-def _itself(row: Approval) -> Any:
-    return row
-
-
-def _describe_approval(row: Approval, now: Any) -> dict[str, Any]:
-    return {**api.describe_approval(row, now), "since": row.intent.created_at, "until": row.intent.expires_at}
 
 
 @router.get("/approvals/{approval_id}")
@@ -114,7 +106,7 @@ async def _detail(
         "approvals/detail.html",
         status=status,
         live=f"conversation:{found.tenant}/{found.id}",
-        row=_describe_approval(row, services.clock.now()),
+        row=ApprovalShown.at(row, services.clock.now()),
         spec=spec,
         refused=refused,
         unsent=written,

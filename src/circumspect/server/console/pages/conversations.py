@@ -13,14 +13,14 @@ from starlette.responses import Response
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
-from circumspect.server.console.conversation_search import ConversationFilter, FoundConversation, find, tool_names
+from circumspect.server.console.conversation_search import ConversationFilter, find, tool_names
 from circumspect.server.console.conversation_story import NOTED, SENTENCES, SETTLED, StoryView, read_story
 from circumspect.server.console.figures import OUTCOMES, category, match_tenants
 from circumspect.server.console.provenance import SourceExcerpt, sources
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page, wants_fragment
 from circumspect.server.console.visitors import AnyVisitor, ReviewerVisitor, tenants_of
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import feedback as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.feedback import FeedbackGiven
@@ -78,7 +78,7 @@ async def listing(
     services = services_of(request)
     seen = find_visible_tenants(who.principal, wanted.tenant or None)
     rows = await read(services, find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
-    listed = make_page(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    rows, following = split_page(rows, ROWS, lambda row: (row.updated_at, row.id))
     target = request.headers.get("hx-target", "")
     return answer(
         request,
@@ -86,8 +86,8 @@ async def listing(
         "conversations/page.html",
         "conversations/_rows.html" if target == "more" else "conversations/_fragment.html",
         live="conversations",
-        rows=listed["items"],
-        following=listed["next"],
+        rows=rows,
+        following=following,
         after=after,
         wanted=wanted,
         query=wanted.query(),
@@ -98,10 +98,6 @@ async def listing(
         reasons=[str(code) for code in ReasonCode],
         spoken=LANGUAGES,
     )
-
-
-def _itself(row: FoundConversation) -> Any:
-    return row
 
 
 @router.get("/conversations/{tenant}/{conversation_id}")

@@ -26,7 +26,7 @@ from circumspect.server.console.figures import OUTCOMES, Figures, figures
 from circumspect.server.console.page_routes import PageRoute
 from circumspect.server.console.pages.overview import LOOKS, PERIODS
 from circumspect.server.console.rendering import render_template, wants_fragment
-from circumspect.server.responses import IdPath, make_page, page_after
+from circumspect.server.responses import IdPath, page_after, split_page
 from circumspect.stores import admin
 from circumspect.stores.people import StoredConversation, get_conversation
 from circumspect.stores.tables import VISIBLE, messages
@@ -183,13 +183,9 @@ async def listing(
         return rows, _read_first_messages(connection, who.tenant, [row.id for row in rows])
 
     rows, begun = await services.store.tx(read)
-    listed = make_page(rows, ROWS, _itself, lambda row: (row.updated_at, row.id))
+    rows, following = split_page(rows, ROWS, lambda row: (row.updated_at, row.id))
     template = "customer/_rows.html" if wants_fragment(request) else "customer/conversations.html"
-    return page(request, who, template, rows=listed["items"], following=listed["next"], begun=begun, q=q)
-
-
-def _itself(row: FoundConversation) -> Any:
-    return row
+    return page(request, who, template, rows=rows, following=following, begun=begun, q=q)
 
 
 def _read_first_messages(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> dict[str, str]:

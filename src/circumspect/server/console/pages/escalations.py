@@ -22,7 +22,7 @@ from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor, Visitor, tenants_of
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.escalations import PersonsReply
@@ -81,25 +81,21 @@ async def inbox(
         return found, _about(connection, found)
 
     rows, abouts = await read(services, look_up)
-    listed = make_page(rows, ROWS, _itself, lambda row: (row.created_at, row.id))
+    rows, following = split_page(rows, ROWS, lambda row: (row.created_at, row.id))
     return answer(
         request,
         who,
         "escalations/page.html",
         "escalations/_fragment.html",
-        rows=listed["items"],
+        rows=rows,
         abouts=abouts,
-        following=listed["next"],
+        following=following,
         state=state,
         states=(*STATES, "all"),
         tenant=tenant,
         tenants=await tenants_of(request, who),
         now=services.clock.now(),
     )
-
-
-def _itself(row: EscalationRow) -> Any:
-    return row
 
 
 def _about(connection: sa.Connection, rows: Sequence[EscalationRow]) -> dict[str, EscalationSubject]:

@@ -37,7 +37,7 @@ from circumspect.server.console.sentences import translate_sentence
 from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.if_match import fingerprint
 from circumspect.server.problems import not_found
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import prompts as prompts_api
 from circumspect.stores import action_log, experiments, prompts
 from circumspect.stores.action_log import LogRow
@@ -77,15 +77,15 @@ async def listing(
     services = services_of(request)
     seen, now = find_visible_tenants(who.principal, tenant or None), services.clock.now().timestamp()
     rows = await read(services, _read_rows, seen, page_after(after), now)
-    shown = make_page(rows, ROWS, lambda one: one, lambda one: (one.row.created_at, one.row.id))  # type: ignore[arg-type,return-value]
+    rows, following = split_page(rows, ROWS, lambda one: (one.row.created_at, one.row.id))
     names = await tenants_of(request, who)
     return answer(
         request,
         who,
         "experiments/page.html",
         "experiments/_fragment.html",
-        rows=shown["items"],
-        following=shown["next"],
+        rows=rows,
+        following=following,
         told=lambda sentence: translate_sentence(sentence, who.words),
         tenant=tenant,
         example=tenant or next(iter(names), "shop"),

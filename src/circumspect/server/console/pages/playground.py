@@ -23,7 +23,6 @@ from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import IdPath, action, find_visible_tenants
 from circumspect.server.routes.confirmations import decision
-from circumspect.server.routes.conversations import describe_turn
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
@@ -114,7 +113,7 @@ async def _stream_turn(services: Services, incoming: Incoming) -> Response:
     setup = await services.directory.setup(incoming.tenant)
     stream = Stream()
     task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(lambda done: stream.end(done, describe_turn))
+    task.add_done_callback(stream.end)
     return stream.response(incoming)
 
 

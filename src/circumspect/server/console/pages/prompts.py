@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Query, Request
@@ -20,7 +20,7 @@ from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.responses import TenantPath, find_visible_tenants, one_tenant
 from circumspect.server.routes import prompts as api
-from circumspect.server.schemas.prompts import PROMPT_ID
+from circumspect.server.schemas.prompts import PROMPT_ID, PromptShown
 from circumspect.stores import prompts
 from circumspect.stores.prompts import PromptRow, Use
 from circumspect.values import TenantId
@@ -40,10 +40,10 @@ async def listing(request: Request, who: ReviewerVisitor, tenant: TenantAsked = 
     chosen = TenantId(tenant or next(iter(tenants), ""))
     rows, used = await read(services_of(request), _read_versions, chosen)
     by_name = {
-        name: [_theirs(row) for row in group]
+        name: [PromptShown.of_prompt(row) for row in group]
         for name, group in groupby(sorted(rows, key=lambda row: row.name), key=lambda row: row.name)
     }
-    ours = {name: api.our_version(load_default_prompt(name)) for name in list_prompt_names() if name not in FIXED}
+    ours = {name: PromptShown.of_prompt(load_default_prompt(name)) for name in list_prompt_names() if name not in FIXED}
     found = [(name, [*([ours[name]] if name in ours else []), *versions]) for name, versions in by_name.items()]
     alone = [one for name, one in ours.items() if name not in by_name]
     return page(
@@ -103,7 +103,3 @@ async def version(
         others=[*([ours.id] if ours and ours.id != new.id else []), *others],
         uses=uses,
     )
-
-
-def _theirs(row: PromptRow) -> dict[str, Any]:
-    return {**api.their_version(row), "created_at": row.created_at}

@@ -22,7 +22,7 @@ from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import corrections as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.corrections import CorrectionGiven
@@ -62,14 +62,14 @@ async def listing(
     services = services_of(request)
     seen = find_visible_tenants(who.principal, tenant or None)
     rows = await read(services, reviews.list_evaluations, seen, page_after(after), ROWS + 1)
-    listed = make_page(rows, ROWS, lambda row: row, lambda row: (row.created_at, row.id))  # type: ignore[arg-type,return-value]
+    rows, following = split_page(rows, ROWS, lambda row: (row.created_at, row.id))
     return answer(
         request,
         who,
         "reviews/page.html",
         "reviews/_fragment.html",
-        rows=listed["items"],
-        following=listed["next"],
+        rows=rows,
+        following=following,
         tenant=tenant,
         tenants=await tenants_of(request, who),
         at=moment_of,

@@ -31,7 +31,7 @@ from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.problems import not_found
-from circumspect.server.responses import IdPath, find_visible_tenants, make_page, page_after
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.stores import experiments, shadows
 from circumspect.stores.action_log import LogRow
 from circumspect.stores.codec import moment as moment_of
@@ -58,15 +58,15 @@ async def listing(
 ) -> Response:
     services = services_of(request)
     rows = await read(services, _read_rows, find_visible_tenants(who.principal, tenant or None), page_after(after))
-    found = make_page(rows, ROWS, lambda one: one, lambda one: (one.row.created_at, one.row.id))  # type: ignore[arg-type,return-value]
+    rows, following = split_page(rows, ROWS, lambda one: (one.row.created_at, one.row.id))
     names = await tenants_of(request, who)
     return answer(
         request,
         who,
         "shadows/page.html",
         "shadows/_fragment.html",
-        rows=found["items"],
-        following=found["next"],
+        rows=rows,
+        following=following,
         tenant=tenant,
         example=tenant or next(iter(names), "shop"),
         tenants=names,
@@ -119,15 +119,15 @@ async def render_shadow(
     experiment, summary, rows, log, there = found
     if experiment.kind != "shadow":
         return page_routes.redirect_to(f"/experiments/{experiment.id}")
-    turns = make_page(rows, TURNS, lambda row: row, lambda row: (row.at, row.turn))  # type: ignore[arg-type,return-value]
+    rows, following = split_page(rows, TURNS, lambda row: (row.at, row.turn))
     return page(
         request,
         who,
         "shadows/detail.html",
         status,
         summary=summary,
-        rows=turns["items"],
-        following=turns["next"],
+        rows=rows,
+        following=following,
         every=every,
         done=done,
         quicker=quicker,

@@ -173,7 +173,7 @@ async def _tools(request: Request, tenant: TenantId) -> tuple[Sequence[ToolRow],
 async def listing(request: Request, who: AdminVisitor, done: Annotated[str, Query(max_length=10)] = "") -> Response:
     services = services_of(request)
     rows = [row for row in await services.store.tx(store.get_all) if who.principal.may_see(row.tenant.id)]
-    usage = await services.store.tx(api._usage, who.operator.tenants, None)
+    usage = await services.store.tx(api.list_usage, who.operator.tenants, None)
     return page(
         request,
         who,

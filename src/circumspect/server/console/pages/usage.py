@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -100,7 +98,7 @@ async def usage(
 ) -> Response:
     services = services_of(request)
     seen = find_visible_tenants(who.principal, tenant or None)
-    everything = await services.store.tx(api._usage, seen, None)
+    everything = await services.store.tx(api.list_usage, seen, None)
     rows = [row for row in everything if not period or row.period == period]
     by = by if by in GROUPS else "period"
     total = Total()
@@ -131,15 +129,12 @@ async def as_csv(
 ) -> Response:
     """The rows behind the page, with the columns of the API's own table."""
     rows = await services_of(request).store.tx(
-        api._usage, find_visible_tenants(who.principal, tenant or None), period or None
+        api.list_usage, find_visible_tenants(who.principal, tenant or None), period or None
     )
-    out = io.StringIO()
-    table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
-    table.writeheader()
-    table.writerows({name: _inert(value) for name, value in api._usage_shown(row).items()} for row in rows)
+    cells = [{name: _inert(value) for name, value in UsageRowShown.of(row).to_json().items()} for row in rows]
     name = "-".join(filter(None, ("usage", tenant, period)))
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(api.write_table(cells), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _inert(value: Any) -> Any:

@@ -24,7 +24,7 @@ from circumspect.server.access import services_of
 from circumspect.server.console.widget.visits import Visit, new_conversation, parse_conversation_id, visit
 from circumspect.server.problems import status_of
 from circumspect.server.request_log import StrictRoute, add_log_context
-from circumspect.server.responses import IdPath, format_time, to_response
+from circumspect.server.responses import IdPath, to_response
 from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
 from circumspect.server.running_turns import is_lost
@@ -150,17 +150,17 @@ async def _stream_turn(services: Services, incoming: Incoming) -> Response:
     setup = await services.directory.setup(incoming.tenant)
     stream = EndUserStream()
     task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(lambda done: stream.end(done, describe_result))
+    task.add_done_callback(stream.end)
     return stream.response(incoming)
 
 
 class EndUserStream(Stream):
     """Of what went wrong an end user hears a code."""
 
-    def end(self, task: asyncio.Task[TurnResult], shown: Callable[[TurnResult], Mapping[str, Json]]) -> None:
+    def end(self, task: asyncio.Task[TurnResult]) -> None:
         failure = None if task.cancelled() else task.exception()
         if failure is None and not task.cancelled() and not is_lost(task.result()):
-            super().end(task, shown)
+            super().end(task)
             return
         if failure is not None and not isinstance(failure, CircumspectError):
             log.error("turn failed", exc_info=failure)
@@ -168,10 +168,8 @@ class EndUserStream(Stream):
         self._queue.put_nowait(("error", {"code": code}))
         self._queue.put_nowait(None)
 
-
-def describe_result(result: TurnResult) -> dict[str, Json]:
-    """What became of a turn, for an end user."""
-    return {"turn": result.turn, "text": result.reply, "pending": _describe_question(result.pending)}
+    def describe(self, result: TurnResult) -> Mapping[str, object]:
+        return {"turn": result.turn, "text": result.reply, "pending": _describe_question(result.pending)}
 
 
 def _describe_question(intent: Intent | None) -> Json:
@@ -200,7 +198,7 @@ def _read_messages(
 
 def _describe_message(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
     by = "user" if row.role == "user" else "person" if row.meta.get("by") == "person" else "agent"
-    told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": format_time(row.at)}
+    told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": row.at.isoformat()}
     if by == "user":
         return {**told, "key": ran.client_key if ran else None}
     if by == "person" or ran is None or ran.outcome is None:
