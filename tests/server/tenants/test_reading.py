@@ -42,7 +42,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_its_line_and_what_to_do(r
         """
     )
     lines = said(found)
-    assert found.broken
+    assert found.is_broken
     for expected in (
         "tenant.yaml:2: unknown key 'langauge'; did you mean 'language'?",
         "tenant.yaml:3: 'mode' cannot be this; did you mean 'adaptive'?",
@@ -189,7 +189,7 @@ def test_a_secret_that_is_not_there_is_said_at_its_line(reading, monkeypatch):
 def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(reading, section):
     start = SMALL if not section.startswith("id") else "business: {name: x}\n"
     found = reading(start + section + "\n")
-    assert found.broken
+    assert found.is_broken
     assert not any("1234567890" in line for line in said(found))
 
 
