@@ -27,8 +27,8 @@ from bench.simulation import TODAY, month, true_chance
 from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.learning.calibration import ConfidenceQuality, Fit, Observation, fit, measure_quality, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
+from circumspect.policy.keys.tool_policy import cap_of
 from circumspect.policy.load import load
-from circumspect.policy.policy_file import cap_of
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
 from circumspect.values import stable_share

@@ -65,7 +65,8 @@ async def run(rounds: int = 30) -> Section:
 
 
 def _cases() -> dict[str, Callable[[], Enforced]]:
-    from circumspect.policy.policy_file import Policy, ToolPolicy
+    from circumspect.policy.keys.tool_policy import ToolPolicy
+    from circumspect.policy.policy_file import Policy
     from circumspect.policy.rules import RULES
     from circumspect.recall import recall_from_turn
     from circumspect.steps.enforce import enforce, look_at

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from circumspect.policy.limits import length
-from circumspect.policy.policy_file import ToolPolicy
+from circumspect.policy.keys.call_limit import length
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.ports import Store
 from circumspect.values import Execution, History, Journal, Message, PastCall, Screened, ToolSpec, TurnId, Utterance
 

@@ -12,7 +12,10 @@ from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
 from circumspect.policy.conditions import decide, view
 from circumspect.policy.expressions import ExpressionError, compile_condition, resolve_place
 from circumspect.policy.judge import judge
-from circumspect.policy.policy_file import ConditionScope, Policy, Precondition, Reaction, ToolPolicy
+from circumspect.policy.keys.clauses import Precondition, Reaction
+from circumspect.policy.keys.scope import ConditionScope
+from circumspect.policy.keys.tool_policy import ToolPolicy
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.postconditions import came_true, check_call
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode

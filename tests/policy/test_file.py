@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from circumspect.policy.keys.clauses import Requirement
+from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
 from circumspect.policy.load import load
-from circumspect.policy.policy_file import Policy, Requirement, ToolPolicy, cap_of, effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.values import TenantId, ToolSpec
 
 ACME = TenantId("acme")

@@ -14,7 +14,8 @@ from circumspect.policy.grounding.fields import IndexedResult
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.grounding.tracing import names_a_destination, trace
 from circumspect.policy.judge import judge
-from circumspect.policy.policy_file import ParameterPolicy, ToolPolicy
+from circumspect.policy.keys.clauses import ParameterPolicy
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.values import Effect, History, PastCall, ToolCall, ToolSpec, Utterance
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)

@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, user
 
-from circumspect.policy.limits import check_limit, explain_limit, in_words
-from circumspect.policy.policy_file import CallLimit, Policy, ToolPolicy
+from circumspect.policy.keys.call_limit import CallLimit, say_window
+from circumspect.policy.keys.meaning import explain_clause
+from circumspect.policy.keys.tool_policy import ToolPolicy
+from circumspect.policy.limits import check_limit
+from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     SEVERITY,
@@ -115,12 +118,12 @@ def test_a_turn_ends_when_the_user_speaks() -> None:
     assert ruled(turn, refund(), user("refund me"), refunded(), user("and again"))[0] == Allow()
 
 
-def test_limits_in_words() -> None:
-    assert explain_limit(CallLimit(count=3, per=("user", "shop"), window="7d"), "refund") == (
+def test_limits_say_window() -> None:
+    assert explain_clause(CallLimit(count=3, per=("user", "shop"), window="7d"), "refund") == (
         "refund: at most 3 calls for the same user and shop within 7 days."
     )
-    assert in_words("1h") == "within 1 hour"
-    assert in_words("turn") == "before the user speaks again"
+    assert say_window("1h") == "within 1 hour"
+    assert say_window("turn") == "before the user speaks again"
 
 
 AMOUNTS = st.integers(-5, 50) | st.floats(-5, 50) | st.text(max_size=2) | st.none()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.policy.policy_talk import spec
 
+from circumspect.policy.keys.call_limit import CallLimit
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.lint import lint
 from circumspect.policy.load import check
-from circumspect.policy.policy_file import CallLimit, Policy, ToolPolicy
+from circumspect.policy.policy_file import Policy
 
 TOOLS = {
     "cancel_order": spec("cancel_order", {"order_id": "string"}, effect="destructive"),

@@ -38,7 +38,8 @@ from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.claims import find_unsupported_claims
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
 from circumspect.policy.judge import Rule, judge
-from circumspect.policy.policy_file import Policy, ToolPolicy, effect_of
+from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Deny,

@@ -20,7 +20,7 @@ from circumspect.audit.transcript_files import Transcript, read
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.grounding.tracing import names_a_destination
 from circumspect.policy.grounding.words import bag
-from circumspect.policy.policy_file import ConfirmWhen, ToolPolicy
+from circumspect.policy.keys.tool_policy import ConfirmWhen, ToolPolicy
 from circumspect.values import Effect, ToolSpec
 
 _READS = bag(

@@ -12,7 +12,7 @@ from datetime import datetime
 from circumspect.audit.transcript_rules import TRANSCRIPT_RULES
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
-from circumspect.policy.policy_file import ToolPolicy
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.rules import RULES
 from circumspect.values import Allow, Effect, ToolCall, ToolSpec
 

@@ -154,8 +154,8 @@ def _caps(
     connection: sa.Connection, tenant: TenantId, policy: Policy | None, fits: Sequence[Fit]
 ) -> Mapping[str, float]:
     """What holds today for each tool."""
+    from circumspect.policy.keys.tool_policy import cap_of, effect_of
     from circumspect.policy.load import load
-    from circumspect.policy.policy_file import cap_of, effect_of
     from circumspect.server.stores import policies
     from circumspect.stores import admin
 

@@ -19,7 +19,8 @@ import orjson
 from circumspect.policy.expressions import ExpressionError, Program, compile_condition, resolve_place, zone_of
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.places import ANY, EACH, ExpressionPath, Many, ReadTree, merge_read_trees
-from circumspect.policy.policy_file import ConditionScope, FactSource
+from circumspect.policy.keys.clauses import FactSource
+from circumspect.policy.keys.scope import ConditionScope
 from circumspect.values import History, Json, PastCall, ToolCall
 
 _WHOLE: Final = 2**53

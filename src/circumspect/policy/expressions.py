@@ -30,7 +30,7 @@ from circumspect.policy.grounding.places import (
     paths,
     with_keys,
 )
-from circumspect.policy.policy_file import ConditionScope
+from circumspect.policy.keys.scope import ConditionScope
 from circumspect.policy.syntax import SyntaxNode, tree
 
 ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from circumspect.policy.policy_file import ToolPolicy
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.values import Assessment, Effect, Execution, History, Intent, Language, Mode, Scene, ToolCall, ToolSpec
 
 

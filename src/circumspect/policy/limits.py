@@ -8,53 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.policy_file import CallLimit
+from circumspect.policy.keys.call_limit import CallLimit, length
+from circumspect.policy.keys.meaning import explain_clause
 from circumspect.values import History, Json, ToolCall
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def check_limit(limit: CallLimit, facts: Facts) -> str | None:
     """What the model is told when this call would be one too many, or too much; None when it would not."""
     counted = [call for call in _earlier(limit, facts) if _same(limit, call, facts.call)]
     if limit.count is not None:
-        return (limit.because or explain_limit(limit, facts.call.tool)) if len(counted) + 1 > limit.count else None
+        return (limit.because or explain_clause(limit, facts.call.tool)) if len(counted) + 1 > limit.count else None
     if limit.sum is None or limit.at_most is None:
         return f"The limit on '{facts.call.tool}' says neither how often nor how much."
     amounts = [_amount(call.arguments.get(limit.sum)) for call in (*counted, facts.call)]
     if any(amount is None for amount in amounts):
         return f"'{limit.sum}' must be a number, because it is limited."
     total = sum(amount for amount in amounts if amount)
-    return (limit.because or explain_limit(limit, facts.call.tool)) if total > limit.at_most else None
-
-
-def explain_limit(limit: CallLimit, tool: str) -> str:
-    """The limit in words."""
-    names = " and ".join((tool, *limit.across))
-    what = (
-        f"{names}: at most {limit.count} {'call' if limit.count == 1 else 'calls'}"
-        if limit.count is not None
-        else f"{names}: '{limit.sum}' may add up to at most {limit.at_most:g}"
-    )
-    per = f" for the same {' and '.join(limit.per)}" if limit.per else ""
-    return f"{what}{per} {in_words(limit.window)}."
-
-
-def in_words(window: str) -> str:
-    if window == "turn":
-        return "before the user speaks again"
-    if window == "conversation":
-        return "in a conversation"
-    number, unit = int(window[:-1]), _UNITS[window[-1]]
-    return f"within {number} {unit[:-1] if number == 1 else unit}"
-
-
-def length(window: str) -> timedelta | None:
-    """Of a window that is a span of time."""
-    return None if window in ("turn", "conversation") else timedelta(**{_UNITS[window[-1]]: int(window[:-1])})
+    return (limit.because or explain_clause(limit, facts.call.tool)) if total > limit.at_most else None
 
 
 def _earlier(limit: CallLimit, facts: Facts) -> Iterator[ToolCall]:

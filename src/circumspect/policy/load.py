@@ -17,7 +17,8 @@ import yaml
 from pydantic import ValidationError
 
 from circumspect.errors import PolicyError
-from circumspect.policy.lint import FileFinding, Place, lint, suggest_word
+from circumspect.policy.keys.findings import FileFinding, Place, suggest_word
+from circumspect.policy.lint import lint
 from circumspect.policy.policy_file import Policy
 from circumspect.values import ToolSpec
 

@@ -1,205 +1,239 @@
-"""The policy file's model: what the application says about each tool. `load.py` reads it, `lint.py` checks its sense.
+"""The policy file's model: what the application says about its tools.
 
-A setting left out is not a loosening: the effect falls back to what the tool declares, the cap to what the effect gets.
-Conditions are kept as the text they were written in; `expressions.py` compiles them, once, on first use.
+`load.py` reads it. Every key carries what `explain.py`, `diff.py` and `lint.py` have to know of it: see `keys/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
-from circumspect.values import Effect, Recovery, TenantId, ToolSpec, digest
+from circumspect.policy.expressions import zone_of
+from circumspect.policy.keys.checks import check_formulas, check_names, check_tool
+from circumspect.policy.keys.clauses import Expression, FactSource
+from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.meaning import (
+    KeyChange,
+    LintBook,
+    LintedSection,
+    PolicyDifference,
+    PolicyKey,
+    PolicySection,
+    RankedValues,
+    compare_sections,
+    find_contradictions,
+    lint_clause,
+    lint_section,
+    stay_silent,
+)
+from circumspect.policy.keys.scope import ConditionScope
+from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
+from circumspect.values import Effect, TenantId, ToolSpec, digest
 
-UnitShare = Annotated[float, Field(ge=0.0, le=1.0)]
-ConfirmWhen = Literal["never", "when_implied", "always", "four_eyes"]
-ArgumentSource = Literal["user", "trusted", "any"]
-Consequence = Literal["confirm", "ask", "four_eyes", "escalate", "deny"]
-Window = Annotated[str, Field(pattern=r"^(turn|conversation|[1-9][0-9]{0,4}[smhdw])$")]
-Expression = Annotated[str, Field(min_length=1, max_length=4000)]
-ReasonSentence = Annotated[str, Field(min_length=1, max_length=1000)]
-
-CAP_OF_CHANGES = 0.6
-"""What the model's confidence counts for at most, where a call changes something and the file sets no cap."""
-
-EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive")
-
-
-class FileSection(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_by_name=True, validate_by_alias=True
-    )
-
-
-def _as_tuple(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-def _as_requirement(value: Any) -> Any:
-    return {"call": (value,)} if isinstance(value, str) else value
+# --- names and facts ------------------------------------------------------------------------------------------------
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])]
+def _lint_timezone(timezone: str, at: Place, _about: LintedSection) -> Iterator[Remark]:
+    try:
+        zone_of(timezone)
+    except (ValueError, OSError, KeyError):
+        yield Remark("error", at, f"no time zone '{timezone}'", "Write it like America/New_York.")
 
 
-class ParameterPolicy(FileSection):
-    source: ArgumentSource | None = None
-    """Where a value must come from: the user's own words, those or a trusted tool's result, or anywhere."""
+def _compare_places(change: KeyChange) -> Iterator[PolicyDifference]:
+    before, after = change.before, change.after
+    for name in dict.fromkeys((*before, *after)):
+        if name not in before:
+            yield change.tell(f"'{name}' is new")
+        elif before[name] != after.get(name):
+            yield change.tell(f"'{name}' {'stands for another place' if name in after else 'is gone'}", "look at it")
 
 
-class Requirement(FileSection):
-    call: Annotated[Names, Field(min_length=1)]
-    """A tool that must have succeeded earlier in the conversation; of several, one is enough."""
-    same: Names = ()
-    """Only a call with the same value of these parameters counts."""
-    where: Expression | None = None
-    """Only a call of which this holds counts: `call.args.id == args.order_id`. Also `call.result`."""
-    because: ReasonSentence | None = None
-    """What the model is told when it is missing; without it, to call the tool first."""
+def _lint_facts(facts: Mapping[str, FactSource], at: Place, about: LintedSection) -> Iterator[Remark]:
+    for tool, source in facts.items():
+        yield from check_tool((*at, tool), tool, about.book)
+        yield from lint_clause(source, (*at, tool), replace(about, tool=tool))
 
 
-class Precondition(FileSection):
-    condition: Expression = Field(alias="if")
-    """The call is denied unless this holds."""
-    because: ReasonSentence
-    """Why, in one sentence. The model is told, so that it can do better."""
+# --- tools ----------------------------------------------------------------------------------------------------------
 
 
-class Reaction(FileSection):
-    condition: Expression = Field(alias="if")
-    """When this holds, `then` happens."""
-    then: Consequence
-    """Have it confirmed, ask the user, have a colleague approve it (four_eyes), hand over (escalate), or deny."""
-    because: ReasonSentence
-    """Why, in one sentence."""
+def _focus(tool: str, section: ToolPolicy, scope: ConditionScope, book: LintBook) -> LintedSection:
+    return LintedSection(tool, section, scope, book, effect_of(book.spec(tool), section))
 
 
-class CallLimit(FileSection):
-    count: Annotated[int, Field(ge=1)] | None = None
-    """At most this many successful calls."""
-    sum: str | None = None
-    """A number parameter that is added up over successful calls; with `at_most`."""
-    at_most: Annotated[float, Field(gt=0)] | None = None
-    """The most that `sum` may come to, this call included."""
-    per: Names = ()
-    """Counted apart for each value of these parameters."""
-    window: Window = "conversation"
-    """Since the user's last message (turn), in the conversation, or within 90m, 24h, 7d, 2w."""
-    across: Names = ()
-    """Other tools whose calls count together with this one's."""
-    because: ReasonSentence | None = None
-    """What the model is told; without it, which limit was reached."""
+def _lint_written(at: Place, about: LintedSection) -> Iterator[Remark]:
+    yield from check_tool(at, about.tool, about.book)
+    yield from lint_section(at, about.section, about)
+    yield from check_formulas(at, about.section, about)
 
 
-class Verify(FileSection):
-    call: str
-    """A read tool that shows whether the call had its effect."""
-    args: Mapping[str, Expression] = Field(default_factory=dict)
-    """Its arguments, each an expression over the call that ran: `{order_id: args.order_id}`."""
-    expect: Expression
-    """What must hold of its `result`: `result.status == 'cancelled'`."""
+def _compare_tools(change: KeyChange) -> Iterator[PolicyDifference]:
+    old, new = change.files
+    for tool in dict.fromkeys((*old.tools, *new.tools)):
+        before, after = old.general(tool), new.general(tool)
+        if tool not in new.tools:
+            yield PolicyDifference(tool, "is no longer named" + (", a pattern covers it" if after else ""))
+        elif tool not in old.tools:
+            yield PolicyDifference(tool, "is named for the first time")
+        yield from compare_sections(tool, before or ToolPolicy(), after or ToolPolicy(), change.files)
 
 
-class FactSource(FileSection):
-    key: str | None = None
-    """The parameter by whose value results are kept. Else the only argument, or the only one that ends in `id`."""
-    updated_by: Names = ()
-    """Tools whose results are newer versions of the same thing, under the same parameter."""
+def _lint_tools(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+    book = about.book
+    for tool, section in tools.items():
+        here = _focus(tool, section, book.policy.scope_of(section), book)
+        yield from find_contradictions((*at, tool), here)
+        yield from _lint_written((*at, tool), here)
+        if section.deny is None and here.effect is None and (book.specs is None or tool in book.specs):
+            problem = f"nothing here says what '{tool}' does, so its calls are denied unless the tool declares it"
+            yield Remark("warning", (*at, tool), problem, "Add effect: read, write or destructive.")
 
 
-@dataclass(frozen=True)
-class ConditionScope:
-    """What the names in a tool's conditions stand for. `compiled` is the memory of `expressions.py`."""
-
-    let: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, FactSource] = field(default_factory=dict)
-    timezone: str = "UTC"
-    tenant: str = ""
-    compiled: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+# --- patterns -------------------------------------------------------------------------------------------------------
 
 
-class ToolPolicy(FileSection):
-    effect: Effect | None = None
-    """What a call changes: nothing (read), something (write), or something that cannot be taken back (destructive)."""
-    confidence_cap: UnitShare | None = None
-    """The most the model's own confidence can count for, 0 to 1."""
-    confirm: ConfirmWhen | None = None
-    """When the user is asked first. Destructive tools are always confirmed; `four_eyes` asks a colleague."""
-    deny: str | None = None
-    """Switch the tool off, and say why in one sentence."""
-    critical: bool = False
-    """When it fails, a person is told."""
-    recovery: Recovery | None = None
-    """What may be done when a call was interrupted: run it again (keyed, local_tx), look it up, or never (blind)."""
-    phrase: Mapping[str, str] = Field(default_factory=dict)
-    """How a call is said to a person, by language: `{en: "cancel order {order_id}"}`."""
-    idempotent: bool = False
-    """Calling it twice does no more than calling it once."""
-    params: Mapping[str, ParameterPolicy] = Field(default_factory=dict)
-    """Settings by parameter name."""
-    let: Mapping[str, Expression] = Field(default_factory=dict)
-    """Names for places, for the conditions of this tool: `order: facts.get_order[args.order_id]`."""
-    requires: tuple[
-        Annotated[Requirement, BeforeValidator(_as_requirement, json_schema_input_type=str | Requirement)], ...
-    ] = ()
-    """What must have been called before."""
-    deny_unless: tuple[Precondition, ...] = ()
-    """What must hold of the arguments and of the facts that earlier results established."""
-    when: tuple[Reaction, ...] = ()
-    """What is done about a call that is complete and permitted, but special."""
-    limits: tuple[CallLimit, ...] = ()
-    """How often, or how much."""
-    unknown: Literal["deny", "ask"] = "deny"
-    """When a condition cannot be decided: tell the model what to look up first (deny), or ask the user."""
-    verify: Verify | None = None
-    """How to see afterwards that it happened."""
-
-    @cached_property
-    def scope(self) -> ConditionScope:
-        """What the names in this tool's conditions stand for."""
-        return ConditionScope(let=self.let)
-
-    @cached_property
-    def conditional(self) -> bool:
-        """Does any of this depend on the conversation?"""
-        return bool(self.requires or self.deny_unless or self.when or self.limits)
+def _lint_match(match: str, at: Place, _about: LintedSection) -> Iterator[Remark]:
+    if not re.search(r"[*?\[]", match):
+        yield Remark("error", at, f"'{match}' is no pattern", "Put exact names under `tools`.")
 
 
 class Pattern(ToolPolicy):
-    match: str
+    match: Annotated[str, PolicyKey(explain=stay_silent, compare=stay_silent, lint=_lint_match, governs=False)]
     """Tool names, with * for any letters: `get_*`. For tools that are not named under `tools`; the first that fits."""
 
 
-class TenantPolicy(FileSection):
-    tools: Mapping[str, ToolPolicy] = Field(default_factory=dict)
+def _compare_patterns(change: KeyChange) -> Iterator[PolicyDifference]:
+    before, after = ({one.match: one for one in patterns} for patterns in (change.before, change.after))
+    for match in dict.fromkeys((*before, *after)):
+        where = f"pattern {match}"
+        if match not in after:
+            yield PolicyDifference(where, "is gone", "look at it")
+        elif match not in before:
+            yield PolicyDifference(where, "is new", "look at it")
+        else:
+            yield from compare_sections(where, before[match], after[match], change.files)
+    if [one for one in before if one in after] != [one for one in after if one in before]:
+        yield change.tell("are in another order; the first that fits holds", "look at it")
+
+
+def _lint_patterns(patterns: tuple[Pattern, ...], at: Place, about: LintedSection) -> Iterator[Remark]:
+    book = about.book
+    for position, pattern in enumerate(patterns):
+        here: Place = (*at, position)
+        for earlier in patterns[:position]:
+            if fnmatchcase(pattern.match.replace("*", "x").replace("?", "x"), earlier.match):
+                problem = f"'{earlier.match}' comes first and covers '{pattern.match}'"
+                yield Remark("warning", (*here, "match"), problem, "Put the narrower pattern first.")
+        covered = [name for name in book.specs or () if book.policy.general(name) is pattern]
+        if book.specs and not covered:
+            problem = f"no tool needs '{pattern.match}'"
+            yield Remark("warning", (*here, "match"), problem, "Leave it out, or correct it.")
+        for name in covered or [""]:
+            known = book if name else LintBook(book.policy, None)
+            fits = _focus(name, pattern, book.policy.scope_of(pattern), known)
+            yield from find_contradictions(here, fits)
+            yield from _lint_written(here, fits)
+
+
+# --- tenants --------------------------------------------------------------------------------------------------------
+
+
+def _compare_overrides(change: KeyChange) -> Iterator[PolicyDifference]:
+    tenant = TenantId(change.where)
+    for tool in sorted({*change.before, *change.after}):
+        before, after = (file.of(tool, tenant) or ToolPolicy() for file in change.files)
+        yield from compare_sections(f"{tool} for tenant {tenant}", before, after, change.files)
+
+
+def _lint_overrides(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+    book, tenant = about.book, TenantId(about.scope.tenant)
+    for tool, section in tools.items():
+        here: Place = (*at, tool)
+        general, theirs = book.policy.general(tool), book.policy.of(tool, tenant)
+        if theirs is None:
+            continue
+        yield from _lint_written(here, _focus(tool, section, theirs.scope, book))
+        known = find_contradictions(here, _focus(tool, general, general.scope, book)) if general else ()
+        before = {remark.problem for remark in known}
+        in_force = find_contradictions(here, _focus(tool, theirs, theirs.scope, book))
+        yield from (remark for remark in in_force if remark.problem not in before)
+        files = (book.policy, book.policy)
+        for change in compare_sections(tool, general, theirs, files) if general else ():
+            if change.direction == "loosened":
+                problem = f"for tenant '{tenant}' this is looser than above: {change.what}"
+                yield Remark("warning", here, problem, "Make sure that this is meant.")
+
+
+class TenantPolicy(PolicySection):
+    tools: Annotated[
+        Mapping[str, ToolPolicy],
+        PolicyKey(explain=stay_silent, compare=_compare_overrides, lint=_lint_overrides),
+    ] = Field(default_factory=dict)
     """Settings that replace the ones above for this tenant, field by field."""
 
 
-class Policy(FileSection):
-    version: Literal[1] = 1
+def _compare_tenants(change: KeyChange) -> Iterator[PolicyDifference]:
+    nothing = TenantPolicy()
+    for tenant in dict.fromkeys((*change.before, *change.after)):
+        before, after = change.before.get(tenant, nothing), change.after.get(tenant, nothing)
+        yield from compare_sections(tenant, before, after, change.files)
+
+
+def _lint_tenants(tenants: Mapping[str, TenantPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+    for tenant, theirs in tenants.items():
+        scope = about.book.policy.scope_of(about.section, TenantId(tenant))
+        yield from lint_section((*at, tenant), theirs, replace(about, scope=scope))
+
+
+class Policy(PolicySection):
+    version: Annotated[Literal[1], PolicyKey(explain=stay_silent, compare=RankedValues({}))] = 1
     """Version of the file's format."""
-    timezone: str = "UTC"
+    timezone: Annotated[
+        str,
+        PolicyKey(explain=stay_silent, compare=RankedValues({}, "{before} → {after}"), lint=_lint_timezone),
+    ] = "UTC"
     """Times that say no zone are in this one: `America/New_York`."""
-    let: Mapping[str, Expression] = Field(default_factory=dict)
+    let: Annotated[
+        Mapping[str, Expression], PolicyKey(explain=stay_silent, compare=_compare_places, lint=check_names)
+    ] = Field(default_factory=dict)
     """Names for places, for the conditions of all tools."""
-    facts: Mapping[str, FactSource] = Field(default_factory=dict)
+    facts: Annotated[
+        Mapping[str, FactSource], PolicyKey(explain=stay_silent, compare=_compare_places, lint=_lint_facts)
+    ] = Field(default_factory=dict)
     """How the results of a tool are kept as facts, by tool."""
-    tools: Mapping[str, ToolPolicy] = Field(default_factory=dict)
+    tools: Annotated[
+        Mapping[str, ToolPolicy], PolicyKey(explain=stay_silent, compare=_compare_tools, lint=_lint_tools)
+    ] = Field(default_factory=dict)
     """Exact tool names, case matters."""
-    patterns: tuple[Pattern, ...] = ()
+    patterns: Annotated[
+        tuple[Pattern, ...], PolicyKey(explain=stay_silent, compare=_compare_patterns, lint=_lint_patterns)
+    ] = ()
     """Settings for tools that are not named above, by pattern; the first that fits holds."""
-    tenants: Mapping[str, TenantPolicy] = Field(default_factory=dict)
+    tenants: Annotated[
+        Mapping[str, TenantPolicy], PolicyKey(explain=stay_silent, compare=_compare_tenants, lint=_lint_tenants)
+    ] = Field(default_factory=dict)
     """Overrides by tenant id."""
 
     @cached_property
     def hash(self) -> str:
         """Changes with every change that could change a verdict. Bound into intents."""
         return digest(self.model_dump(mode="json", exclude_unset=True))[:16]
+
+    @cached_property
+    def sections(self) -> Mapping[Place, ToolPolicy]:
+        """Everything that is said about a tool, by its place in the file."""
+        named: dict[Place, ToolPolicy] = {("tools", tool): section for tool, section in self.tools.items()}
+        named |= {("patterns", position): pattern for position, pattern in enumerate(self.patterns)}
+        for tenant, theirs in self.tenants.items():
+            named |= {("tenants", tenant, "tools", tool): section for tool, section in theirs.tools.items()}
+        return named
 
     def of(self, tool: str, tenant: TenantId | None) -> ToolPolicy | None:
         """What holds for this tool and tenant; None when the file does not name the tool."""
@@ -216,6 +250,10 @@ class Policy(FileSection):
         """What the file says of the tool before any tenant's override: its own entry, or the first pattern."""
         named = self.tools.get(tool)
         return named or next((one for one in self.patterns if fnmatchcase(tool, one.match)), None)
+
+    def effect_of(self, tool: str, spec: ToolSpec | None) -> Effect | None:
+        """What a call of the tool changes, by the file and the tool; None when nobody says."""
+        return effect_of(spec, self.general(tool))
 
     def _resolve(self, tool: str, tenant: TenantId | None) -> ToolPolicy | None:
         general = self.general(tool)
@@ -240,16 +278,3 @@ class Policy(FileSection):
     @cached_property
     def _programs(self) -> dict[tuple[tuple[str, str], ...], dict[object, Any]]:
         return {}
-
-
-def effect_of(spec: ToolSpec | None, policy: ToolPolicy | None) -> Effect | None:
-    """The stricter of what the file says and what the tool declares; None when nobody said anything."""
-    said = [effect for effect in (policy and policy.effect, spec and spec.effect) if effect]
-    return max(said, key=EFFECTS.index, default=None)
-
-
-def cap_of(effect: Effect, policy: ToolPolicy | None) -> float:
-    """The file's cap, else none for a read and .6 for anything that changes something."""
-    if policy and policy.confidence_cap is not None:
-        return policy.confidence_cap
-    return 1.0 if effect == "read" else CAP_OF_CHANGES

@@ -14,8 +14,8 @@ from circumspect.policy.conditions import ConditionResult, Need, View, decide, i
 from circumspect.policy.expressions import find_places
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, rule
+from circumspect.policy.keys.clauses import Precondition, Reaction, Requirement
 from circumspect.policy.limits import check_limit
-from circumspect.policy.policy_file import Precondition, Reaction, Requirement
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, PastCall, Verdict, strictest
 

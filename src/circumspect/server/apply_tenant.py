@@ -21,8 +21,9 @@ from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.policy.arguments import validator
-from circumspect.policy.lint import Level, suggest_word
-from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.policy.keys.findings import Level, suggest_word
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Ids
 from circumspect.server.config import Settings
 from circumspect.server.directory import data_directory

@@ -14,7 +14,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from circumspect.policy.policy_file import effect_of
+from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.ports import Ids
 from circumspect.server.openai_format import ClientChat, result_of, thread_of
 from circumspect.server.services import Services

@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
 from circumspect.policy.arguments import fill_defaults
-from circumspect.policy.policy_file import effect_of
+from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
 from circumspect.server.services import Services

@@ -14,7 +14,8 @@ from typing import assert_never
 from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.language import catalogue
-from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode

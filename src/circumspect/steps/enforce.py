@@ -13,7 +13,8 @@ from datetime import datetime
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
-from circumspect.policy.policy_file import Policy, cap_of, effect_of
+from circumspect.policy.keys.tool_policy import cap_of, effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import HARD_STOPS
 from circumspect.reasons import ReasonCode
 from circumspect.recall import needs_more, recall, recall_from_turn

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from circumspect import running
-from circumspect.policy.policy_file import ToolPolicy
+from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.understanding.customer import CustomerLookup, facts_in, find_obstacle
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode

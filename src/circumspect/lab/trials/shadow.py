@@ -22,7 +22,8 @@ from circumspect.errors import ModelUnavailable, ToolError
 from circumspect.lab.trials.variants import Variant
 from circumspect.lab.trials.watching_store import Passing
 from circumspect.pipeline import run_turn
-from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Closing, Model, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.values import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from circumspect.policy.arguments import find_missing, find_problems
-from circumspect.policy.policy_file import ToolPolicy, effect_of
+from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
 from circumspect.policy.understanding.synthetic import as_data
 from circumspect.values import Json, ToolCall, ToolSpec
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.errors import ConfigError
-from circumspect.policy.lint import FileFinding, Place, suggest_word
+from circumspect.policy.keys.findings import FileFinding, Place, suggest_word
 
 Lines = Mapping[Place, int]
 

@@ -18,7 +18,7 @@ import yaml
 from pydantic import ValidationError
 
 from circumspect.errors import ConfigError
-from circumspect.policy.lint import FileFinding, Level, Place, suggest_word
+from circumspect.policy.keys.findings import FileFinding, Level, Place, suggest_word
 from circumspect.policy.load import check as check_policy
 from circumspect.policy.load import read_yaml, surface, text_of
 from circumspect.server.tenants.file_findings import Lines, Located, explain_error, line_of

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from circumspect.policy.policy_file import FileSection, UnitShare
+from circumspect.policy.keys.meaning import FileSection
+from circumspect.policy.keys.tool_policy import UnitShare
 from circumspect.tools.http_definition import HttpToolDefinition
 from circumspect.tools.mcp_definition import McpDefinition
 from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId

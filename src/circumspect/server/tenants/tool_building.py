@@ -18,7 +18,8 @@ from typing import Any
 
 from circumspect.errors import ConfigError
 from circumspect.policy.arguments import validator
-from circumspect.policy.policy_file import Policy, effect_of
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.server.tenants.tenant_file import ToolSection
 from circumspect.tools.tool_context import ToolContext
 from circumspect.tools.toolset import Tool, Toolset
@@ -166,7 +167,7 @@ def _tools(found: Any, name: str) -> Sequence[Tool]:
 
 
 def _near(word: str, found: Any) -> str:
-    from circumspect.policy.lint import suggest_word
+    from circumspect.policy.keys.findings import suggest_word
 
     return (
         suggest_word(word, [name for name in dir(found) if not name.startswith("_")]) or "Check the name; case matters."

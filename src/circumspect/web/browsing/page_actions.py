@@ -13,7 +13,9 @@ from functools import cache
 
 from circumspect.errors import ToolError
 from circumspect.language import catalogue
-from circumspect.policy.policy_file import ParameterPolicy, Policy, ToolPolicy
+from circumspect.policy.keys.clauses import ParameterPolicy
+from circumspect.policy.keys.tool_policy import ToolPolicy
+from circumspect.policy.policy_file import Policy
 from circumspect.values import LANGUAGES, Effect, Json, ToolCall, ToolSpec
 from circumspect.web.browser.commit_clicks import button_of, commits, commits_by_key
 from circumspect.web.page import Page

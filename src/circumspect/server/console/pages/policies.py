@@ -21,9 +21,10 @@ from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, PolicyError
 from circumspect.lab.replay.backtest import BacktestSummary
-from circumspect.policy.diff import PolicyDifference, changes
+from circumspect.policy.diff import changes
 from circumspect.policy.explain import explain
-from circumspect.policy.lint import FileFinding
+from circumspect.policy.keys.findings import FileFinding
+from circumspect.policy.keys.meaning import PolicyDifference
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import services_of

@@ -21,7 +21,8 @@ from starlette.responses import Response
 from circumspect.errors import ConfigError
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.policy.explain import explain
-from circumspect.policy.policy_file import Policy, ToolPolicy, cap_of, effect_of
+from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
+from circumspect.policy.policy_file import Policy
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.rendering import page

@@ -1,0 +1,1 @@
+"""The keys of the policy file, each with its meaning beside it."""
