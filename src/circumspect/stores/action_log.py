@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
 
 import sqlalchemy as sa
 
-from circumspect.stores.codec import clean, epoch
+from circumspect.stores.codec import clean, epoch, read_row
+from circumspect.stores.people import ListCursor, belongs_to, newest_first
 from circumspect.stores.tables import operator_log
 from circumspect.values import JsonObject, TenantId
 
@@ -64,23 +64,9 @@ def list_actions(
 ) -> Sequence[LogRow]:
     """The newest first, of these tenants or of all, with `subject` only what was done with that; `before` is the time
     and id of the last one seen."""
-    query = sa.select(operator_log).order_by(operator_log.c.at.desc(), operator_log.c.id.desc()).limit(limit)
-    if allowed is not None:
-        query = query.where(operator_log.c.tenant.in_(sorted(allowed)))
+    query = sa.select(operator_log).where(belongs_to(operator_log, allowed))
     if subject is not None:
         query = query.where(operator_log.c.subject == subject)
-    if before is not None:
-        query = query.where(sa.tuple_(operator_log.c.at, operator_log.c.id) < sa.tuple_(*before))
-    rows: Sequence[Any] = connection.execute(query).all()
-    return [
-        LogRow(
-            row.id,
-            row.at,
-            row.operator,
-            row.action,
-            None if row.tenant is None else TenantId(row.tenant),
-            row.subject,
-            cast(JsonObject, row.detail or {}),
-        )
-        for row in rows
-    ]
+    after = None if before is None else ListCursor(*before)
+    rows = connection.execute(newest_first(query, operator_log, "at", after, limit))
+    return [read_row(LogRow, row, detail=row.detail or {}) for row in rows]

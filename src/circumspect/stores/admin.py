@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.stores import codec
-from circumspect.stores.codec import check_identifiers, clean, dumps, moment
+from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
     VISIBLE,
-    conversations,
     intents,
     messages,
     plans,
@@ -32,7 +30,6 @@ from circumspect.values import (
     ConversationId,
     Execution,
     Intent,
-    Language,
     Message,
     Mode,
     Plan,
@@ -61,18 +58,6 @@ class UsageRow:
     output_tokens: int
     cost: float
     billed: float
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationRow:
-    tenant: TenantId
-    id: ConversationId
-    mode: Mode
-    language: Language | None
-    messages: int
-    """All rows of the conversation, internal ones included."""
-    created_at: datetime
-    updated_at: datetime
 
 
 # --- plans and tenants ----------------------------------------------------------------------------------------------
@@ -168,22 +153,6 @@ def get_usage(connection: sa.Connection, tenant: TenantId, period: str | None) -
     if period is not None:
         query = query.where(usage.c.period == period)
     return [UsageRow(*row) for row in connection.execute(query)]
-
-
-def get_conversations(connection: sa.Connection, tenant: TenantId, limit: int) -> Sequence[ConversationRow]:
-    query = (
-        sa.select(conversations)
-        .where(conversations.c.tenant == tenant)
-        .order_by(conversations.c.updated_at.desc())
-        .limit(limit)
-    )
-    rows: Sequence[Any] = connection.execute(query).all()
-    return [
-        ConversationRow(
-            row.tenant, row.id, row.mode, row.language, row.next_seq, moment(row.created_at), moment(row.updated_at)
-        )
-        for row in rows
-    ]
 
 
 def result_of(connection: sa.Connection, turn: TurnId, tenant: TenantId | None) -> TurnResult | None:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
@@ -37,6 +37,11 @@ from circumspect.values import (
     TurnResult,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 def dumps(value: object) -> str:
@@ -116,6 +121,22 @@ def reason(code: str | None) -> ReasonCode | None:
     return None if code is None else cast("ReasonCode | None", ReasonCode._value2member_map_.get(code))
 
 
+def moment_of(seconds: float | None) -> datetime | None:
+    return None if seconds is None else moment(seconds)
+
+
+def read_row(kind: type[T], row: Any, **others: object) -> T:
+    """A value of a dataclass whose fields are named like the row's columns; columns that end in `_at` are moments.
+
+    For what is read off the path of a turn: the readers below name every column because they are called in each.
+    """
+    for field in fields(kind):
+        if field.name not in others:
+            value = getattr(row, field.name)
+            others[field.name] = moment_of(value) if field.name.endswith("_at") else value
+    return kind(**others)
+
+
 # --- rows -----------------------------------------------------------------------------------------------------------
 # `Any` here is a row of the database: SQLAlchemy does not type what it returns.
 
@@ -166,7 +187,7 @@ def execution(row: Any) -> Execution:
         token=row.token,
         lease_until=moment(row.lease_until),
         started_at=moment(row.started_at),
-        finished_at=None if row.finished_at is None else moment(row.finished_at),
+        finished_at=moment_of(row.finished_at),
         intent=row.intent,
         result=row.result,
         error=row.error,

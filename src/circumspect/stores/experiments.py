@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from circumspect.errors import StoreError, UnknownTenant
 from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.experiment_tables import experiments, exposures
-from circumspect.stores.people import ListCursor, VisibleTenants
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
 from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import conversations, tenants
 from circumspect.values import Json, TenantId
@@ -123,7 +123,7 @@ def change(connection: sa.Connection, row: ExperimentRow) -> None:
 
 def get(connection: sa.Connection, seen: VisibleTenants, id_: str, *, lock: bool = False) -> ExperimentRow | None:
     """With `lock`, nobody else changes it before this transaction ends."""
-    query = sa.select(experiments).where(experiments.c.id == id_, *_filter_by_tenant(seen))
+    query = sa.select(experiments).where(experiments.c.id == id_, belongs_to(experiments, seen))
     row = connection.execute(query.with_for_update() if lock else query).first()
     return None if row is None else ExperimentRow(*row)
 
@@ -132,13 +132,12 @@ def list_experiments(
     connection: sa.Connection, seen: VisibleTenants, after: ListCursor | None, limit: int, kind: str | None = None
 ) -> Sequence[ExperimentRow]:
     """The newest first."""
-    created, id_ = experiments.c.created_at, experiments.c.id
-    query = sa.select(experiments).where(*_filter_by_tenant(seen)).order_by(created.desc(), id_.desc()).limit(limit)
+    query = sa.select(experiments).where(belongs_to(experiments, seen))
     if kind is not None:
         query = query.where(experiments.c.kind == kind)
-    if after is not None:
-        query = query.where(sa.tuple_(created, id_) < sa.tuple_(sa.literal(after.at), sa.literal(after.id)))
-    return [ExperimentRow(*row) for row in connection.execute(query)]
+    return [
+        ExperimentRow(*row) for row in connection.execute(newest_first(query, experiments, "created_at", after, limit))
+    ]
 
 
 def live(connection: sa.Connection) -> Sequence[ExperimentRow]:
@@ -161,10 +160,6 @@ def get_conversation_start(connection: sa.Connection, tenant: TenantId, conversa
         conversations.c.tenant == tenant, conversations.c.id == conversation
     )
     return connection.execute(query).scalar()
-
-
-def _filter_by_tenant(seen: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
-    return () if seen is None else (experiments.c.tenant.in_(sorted(seen)),)
 
 
 def _values(row: ExperimentRow) -> dict[str, Any]:
@@ -205,16 +200,6 @@ def _there(connection: sa.Connection, rows: Sequence[ExposureRow]) -> set[tuple[
         query = sa.select(conversations.c.tenant, conversations.c.id).where(key.in_(wanted[first : first + _AT_ONCE]))
         found |= {(row.tenant, row.id) for row in connection.execute(query)}
     return found
-
-
-def list_exposures(connection: sa.Connection, tenant: TenantId, conversation: str) -> Sequence[tuple[str, str, str]]:
-    """Experiment, arm and turn of everything that the conversation was part of, in order."""
-    query = (
-        sa.select(exposures.c.experiment, exposures.c.arm, exposures.c.turn)
-        .where(exposures.c.tenant == tenant, exposures.c.conversation == conversation)
-        .order_by(exposures.c.at)
-    )
-    return [(row.experiment, row.arm, row.turn) for row in connection.execute(query)]
 
 
 def sums(

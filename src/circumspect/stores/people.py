@@ -17,18 +17,11 @@ import sqlalchemy as sa
 
 from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
-from circumspect.stores import codec
-from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, moment
+from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import SqlValues, insert
 from circumspect.stores.tables import conversations, escalations, intents, messages, tool_executions
-from circumspect.values import (
-    ConversationId,
-    Language,
-    Mode,
-    TenantId,
-    TurnId,
-)
+from circumspect.values import ConversationId, Language, Mode, TenantId, TurnId
 
 EscalationState = Literal["open", "taken", "resolved"]
 VisibleTenants = Collection[str] | None
@@ -91,12 +84,12 @@ def belongs_to(table: sa.Table, tenants: VisibleTenants) -> sa.ColumnElement[boo
 
 
 def newest_first(
-    query: sa.Select[Any], table: sa.Table, time: str, after: ListCursor | None, limit: int
+    query: sa.Select[Any], table: sa.Table, time: str, after: ListCursor | None, limit: int, *, key: str = "id"
 ) -> sa.Select[Any]:
     """Newest first, from there on. A row that comes in meanwhile moves nothing."""
     if after is not None:
-        query = query.where(sa.tuple_(table.c[time], table.c.id) < sa.tuple_(sa.literal(after.at), after.id))
-    return query.order_by(table.c[time].desc(), table.c.id.desc()).limit(limit)
+        query = query.where(sa.tuple_(table.c[time], table.c[key]) < sa.tuple_(sa.literal(after.at), after.id))
+    return query.order_by(table.c[time].desc(), table.c[key].desc()).limit(limit)
 
 
 # --- conversations --------------------------------------------------------------------------------------------------
@@ -164,18 +157,18 @@ def row_of(tenant: TenantId, conversation: ConversationId) -> sa.Select[Any]:
     return sa.select(conversations).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
 
 
+def _visible_row(
+    connection: sa.Connection, tenants: VisibleTenants, tenant: TenantId, conversation: ConversationId
+) -> Any:
+    query = row_of(tenant, conversation).where(belongs_to(conversations, tenants))
+    there = connection.execute(query).one_or_none()
+    if there is None:
+        raise not_there("conversation")
+    return there
+
+
 def _conversation(row: Any) -> StoredConversation:
-    return StoredConversation(
-        tenant=row.tenant,
-        id=row.id,
-        mode=row.mode,
-        language=row.language,
-        person=row.person,
-        paused_by=row.paused_by,
-        messages=row.next_seq,
-        created_at=moment(row.created_at),
-        updated_at=moment(row.updated_at),
-    )
+    return read_row(StoredConversation, row, messages=row.next_seq)
 
 
 def not_there(what: str) -> NotThere:
@@ -213,11 +206,7 @@ def pause(
 ) -> None:
     """From now on a person answers. A turn under way is finished first; what it says stands before theirs. Taken away
     from a colleague, it is from that one and no other."""
-    there: Any = connection.execute(
-        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
-    ).one_or_none()
-    if there is None:
-        raise not_there("conversation")
+    there = _visible_row(connection, tenants, tenant, conversation)
     if there.paused_by not in (None, by, away_from):
         raise TakenByAnother(f"{there.paused_by} has this conversation.", fix="Ask them to hand it back first.")
     change(connection, tenant, conversation, paused_by=by)
@@ -227,11 +216,7 @@ def hand_back(
     connection: sa.Connection, tenants: VisibleTenants, tenant: TenantId, conversation: ConversationId, by: str
 ) -> None:
     """The agent answers again. Handing back what nobody has does no harm."""
-    there: Any = connection.execute(
-        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
-    ).one_or_none()
-    if there is None:
-        raise not_there("conversation")
+    there = _visible_row(connection, tenants, tenant, conversation)
     if there.paused_by not in (None, by):
         raise TakenByAnother(f"{there.paused_by} has this conversation.", fix="Only they can hand it back.")
     change(connection, tenant, conversation, paused_by=None)
@@ -347,11 +332,7 @@ def person_says(
     now: datetime,
 ) -> int:
     """A person's words to the user; the number of the message. Only who has the conversation may speak in it."""
-    there: Any = connection.execute(
-        row_of(tenant, conversation).where(belongs_to(conversations, tenants))
-    ).one_or_none()
-    if there is None:
-        raise not_there("conversation")
+    there = _visible_row(connection, tenants, tenant, conversation)
     if there.paused_by != by:
         raise TakenByAnother("The agent still answers this conversation.", fix="Take it over first.")
     seq: int = connection.execute(
@@ -396,23 +377,4 @@ def _escalation_row(connection: sa.Connection, tenants: VisibleTenants, id_: str
 
 
 def _escalation(row: Any) -> EscalationRow:
-    return EscalationRow(
-        id=row.id,
-        tenant=row.tenant,
-        conversation=row.conversation,
-        turn=row.turn,
-        execution=row.execution,
-        reason=codec.reason(row.reason_code),
-        summary=row.summary,
-        suggestion=row.suggestion,
-        state=row.state,
-        created_at=moment(row.created_at),
-        taken_by=row.taken_by,
-        taken_at=moment_of(row.taken_at),
-        resolved_by=row.resolved_by,
-        resolved_at=moment_of(row.resolved_at),
-    )
-
-
-def moment_of(seconds: float | None) -> datetime | None:
-    return None if seconds is None else moment(seconds)
+    return read_row(EscalationRow, row, reason=reason(row.reason_code))

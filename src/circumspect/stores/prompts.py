@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.errors import UnknownTenant
-from circumspect.stores.codec import check_identifiers, clean, epoch, moment
+from circumspect.stores.codec import check_identifiers, clean, epoch, moment, read_row
 from circumspect.stores.experiment_tables import prompt_versions
 from circumspect.stores.tables import messages, tenants, turns
 from circumspect.values import TenantId
@@ -76,7 +75,7 @@ def put(
 def get(connection: sa.Connection, tenant: TenantId, id_: str) -> PromptRow | None:
     query = sa.select(prompt_versions).where(prompt_versions.c.tenant == tenant, prompt_versions.c.id == id_)
     row = connection.execute(query).one_or_none()
-    return None if row is None else _read(row)
+    return None if row is None else read_row(PromptRow, row)
 
 
 def list_prompts(connection: sa.Connection, tenant: TenantId, name: str | None = None) -> Sequence[PromptRow]:
@@ -85,7 +84,7 @@ def list_prompts(connection: sa.Connection, tenant: TenantId, name: str | None =
     if name is not None:
         query = query.where(prompt_versions.c.name == name)
     query = query.order_by(prompt_versions.c.created_at.desc(), prompt_versions.c.id).limit(1000)
-    return [_read(row) for row in connection.execute(query)]
+    return [read_row(PromptRow, row) for row in connection.execute(query)]
 
 
 def counts(connection: sa.Connection, tenant: TenantId, newest: int = NEWEST) -> dict[str, int]:
@@ -134,10 +133,4 @@ def _recent(tenant: TenantId, newest: int) -> sa.Subquery:
         .order_by(turns.c.started_at.desc())
         .limit(newest)
         .subquery()
-    )
-
-
-def _read(row: Any) -> PromptRow:
-    return PromptRow(
-        row.tenant, row.id, row.name, row.text, row.parent, row.note, row.created_by, moment(row.created_at)
     )

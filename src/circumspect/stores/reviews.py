@@ -7,7 +7,7 @@ given up for dead, takes no more results. Case data is in `request` and `result`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from circumspect.stores import corrections
 from circumspect.stores.codec import clean
 from circumspect.stores.experiment_tables import exposures
-from circumspect.stores.people import ListCursor, VisibleTenants
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
 from circumspect.stores.review_tables import TABLES, evaluations, results, summaries
 from circumspect.stores.tables import metadata
 from circumspect.values import Json, JsonObject
@@ -111,7 +111,7 @@ def create(
 
 def get(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Evaluation | None:
     row = connection.execute(
-        sa.select(*_SHOWN, _DONE).where(evaluations.c.id == id_, *_filter_by_tenant(tenants))
+        sa.select(*_SHOWN, _DONE).where(evaluations.c.id == id_, belongs_to(evaluations, tenants))
     ).first()
     return Evaluation(*row) if row else None
 
@@ -120,20 +120,12 @@ def list_evaluations(
     connection: sa.Connection, tenants: VisibleTenants, after: ListCursor | None, limit: int, case: str | None = None
 ) -> Sequence[Evaluation]:
     """The newest first, without what was sent: that is read one by one."""
-    place = () if after is None else (
-        sa.tuple_(evaluations.c.created_at, evaluations.c.id) < sa.tuple_(sa.literal(after.at), sa.literal(after.id)),
-    )  # fmt: skip
-    query = (
-        sa.select(*(sa.null() if one.name == "request" else one for one in _SHOWN), _DONE)
-        .where(*_filter_by_tenant(tenants), *place, *((evaluations.c.case_id == case,) if case is not None else ()))
-        .order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc())
-        .limit(limit)
-    )
-    return [Evaluation(*row[:6], {}, *row[7:]) for row in connection.execute(query)]
-
-
-def _filter_by_tenant(tenants: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
-    return () if tenants is None else (evaluations.c.tenant.in_(tenants),)
+    shown = (sa.null() if one.name == "request" else one for one in _SHOWN)
+    query = sa.select(*shown, _DONE).where(belongs_to(evaluations, tenants))
+    if case is not None:
+        query = query.where(evaluations.c.case_id == case)
+    rows = connection.execute(newest_first(query, evaluations, "created_at", after, limit))
+    return [replace(Evaluation(*row), request={}) for row in rows]
 
 
 def claim(connection: sa.Connection, tenant: str, id_: str, token: str, now: float, until: float) -> bool:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from circumspect.stores.codec import clean, dumps
 from circumspect.stores.experiment_tables import shadows
 from circumspect.stores.experiments import get_conversation_start
-from circumspect.stores.people import ListCursor, VisibleTenants
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
 from circumspect.stores.statements import run, sql
 from circumspect.values import Json, TenantId
 
@@ -73,7 +73,7 @@ def put(connection: sa.Connection, row: ShadowRow) -> bool:
 
 def get(connection: sa.Connection, seen: VisibleTenants, experiment: str, turn: str) -> ShadowRow | None:
     query = sa.select(shadows).where(
-        shadows.c.experiment == experiment, shadows.c.turn == turn, *_filter_by_tenant(seen)
+        shadows.c.experiment == experiment, shadows.c.turn == turn, belongs_to(shadows, seen)
     )
     row = connection.execute(query).first()
     return None if row is None else ShadowRow(*row)
@@ -89,20 +89,12 @@ def list_shadows(
     different: bool = False,
 ) -> Sequence[ShadowRow]:
     """The newest first; with `different`, only those that would have done something else."""
-    query = (
-        sa.select(shadows)
-        .where(*_filter_by_tenant(seen))
-        .order_by(shadows.c.at.desc(), shadows.c.turn.desc())
-        .limit(limit)
-    )
+    query = sa.select(shadows).where(belongs_to(shadows, seen))
     if experiment is not None:
         query = query.where(shadows.c.experiment == experiment)
     if different:
         query = query.where(sa.not_(shadows.c.same))
-    if after is not None:
-        place = sa.tuple_(sa.literal(after.at), sa.literal(after.id))
-        query = query.where(sa.tuple_(shadows.c.at, shadows.c.turn) < place)
-    return [ShadowRow(*row) for row in connection.execute(query)]
+    return [ShadowRow(*row) for row in connection.execute(newest_first(query, shadows, "at", after, limit, key="turn"))]
 
 
 def sum_cost(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple[float, int]:
@@ -137,7 +129,3 @@ def summary(connection: sa.Connection, tenant: TenantId, experiment: str, newest
         outcomes[change] = outcomes.get(change, 0) + 1
     cost, tokens = sum_cost(connection, tenant, experiment)
     return ShadowSummary(turns, int(same), int(failed), cost, tokens, float(seconds), differences, outcomes)
-
-
-def _filter_by_tenant(seen: VisibleTenants) -> tuple[sa.ColumnElement[bool], ...]:
-    return () if seen is None else (shadows.c.tenant.in_(sorted(seen)),)

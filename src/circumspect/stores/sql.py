@@ -21,10 +21,10 @@ import sqlalchemy as sa
 
 from circumspect.ports import Closing, OutboxItem
 from circumspect.stores import admin, ledger, people
-from circumspect.stores.admin import ConversationRow, UsageRow
+from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
-from circumspect.stores.people import EscalationRow, EscalationState
+from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation
 from circumspect.stores.schema import prepare
 from circumspect.stores.turn_closing import close_turn, renew
 from circumspect.stores.turn_opening import open_turn
@@ -169,9 +169,9 @@ class SqlStore:
         """Somebody looked into it. A call whose outcome was unknown may be proposed again from now on."""
         return await self.tx(people.resolve, None, escalation, by, at or datetime.now(UTC))
 
-    async def conversations(self, tenant: TenantId, limit: int = 100) -> Sequence[ConversationRow]:
+    async def conversations(self, tenant: TenantId, limit: int = 100) -> Sequence[StoredConversation]:
         """The most recently used first."""
-        return await self.tx(admin.get_conversations, tenant, limit)
+        return await self.tx(people.list_conversations, (tenant,), None, limit)
 
     async def result_of(self, turn: TurnId, *, tenant: TenantId | None = None) -> TurnResult | None:
         """What that turn answered; None while it runs, when it never ended, or when it is another tenant's."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch
-from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, moment_of, newest_first, not_there
+from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there
 from circumspect.stores.tables import WAITING, intents, tool_executions
 from circumspect.values import ConversationId, Execution, Intent, IntentId, TenantId
 
@@ -56,7 +56,7 @@ def get_approval(connection: sa.Connection, tenants: VisibleTenants, id_: str) -
 
 
 def _approval(row: Any) -> Approval:
-    return Approval(codec.intent(row), row.settled_by, moment_of(row.settled_at))
+    return Approval(codec.intent(row), row.settled_by, codec.moment_of(row.settled_at))
 
 
 # --- clients that propose a call and come back for it ----------------------------------------------------------------
