@@ -100,7 +100,8 @@ async def run(rounds: int = 5, files: Sequence[Path] = (), policy: Path = POLICY
 
 def measured(path: Path, policy: Any, rounds: int) -> tuple[int, float, float, float]:
     """Calls, CPU seconds of the first pass, and wall and CPU seconds of the best one after it."""
-    from circumspect.audit.auditor import AuditedCall, audit, line_of
+    from circumspect.audit.auditor import audit
+    from circumspect.audit.rulings import AuditedCall, line_of
 
     taken: list[tuple[float, float]] = []
     calls = 0

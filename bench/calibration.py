@@ -230,8 +230,9 @@ def recorded(folder: Path) -> Section:
 
 
 def _verdicts(path: Path, policy: Path) -> Iterator[Observation]:
-    from circumspect.audit.auditor import AuditedCall, audit
+    from circumspect.audit.auditor import audit
     from circumspect.audit.ground_truth import read_expected
+    from circumspect.audit.rulings import AuditedCall
     from circumspect.policy.load import load
 
     for row in audit([path], load(policy), claims=False):

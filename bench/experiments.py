@@ -43,10 +43,10 @@ from bench.simulation import (
     units,
 )
 from circumspect.lab.trials.distributions import normal_two_sided
+from circumspect.lab.trials.estimates import ArmData
 from circumspect.lab.trials.rollout import Rollout, RolloutStep, next_step
 from circumspect.lab.trials.statistics import (
     ArmComparison,
-    ArmData,
     ComparisonPlan,
     Guard,
     Stop,

@@ -24,7 +24,7 @@ from itertools import accumulate
 from random import Random
 from typing import Literal
 
-from circumspect.lab.trials.statistics import ExperimentMetric
+from circumspect.lab.trials.estimates import ExperimentMetric
 from circumspect.values import stable_share
 
 SimulatedDecision = Literal["answer", "act", "ask", "escalate"]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from circumspect.audit.auditor import AuditedCall, audit
+from circumspect.audit.auditor import audit
+from circumspect.audit.rulings import AuditedCall
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 

@@ -10,8 +10,9 @@ import orjson
 import pytest
 from tests.audit.audit_talk import SHOP, Talk, codes, conversation, last, policy, rulings, written
 
-from circumspect.audit.auditor import AuditedCall, Auditor, Unsupported, audit, line_of
+from circumspect.audit.auditor import Auditor, audit
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST
+from circumspect.audit.rulings import AuditedCall, Unsupported, line_of
 from circumspect.audit.summary import AuditSummary
 from circumspect.audit.transcript_files import Transcript, read
 

@@ -13,11 +13,12 @@ import pytest
 import yaml
 from tests.audit.audit_talk import SHOP, Talk, conversation, policy, written
 
-from circumspect.audit.auditor import AuditedCall, audit
+from circumspect.audit.auditor import audit
 from circumspect.audit.draft_policy import draft_policy, guess
 from circumspect.audit.ground_truth import COST, AuditScore, labels_from, read_expected
 from circumspect.audit.report_html import page
 from circumspect.audit.report_text import clean, lines
+from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.summary import AuditSummary
 from circumspect.errors import ConfigError
 from circumspect.policy.load import load

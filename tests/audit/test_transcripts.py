@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from tests.audit.audit_talk import SHOP, Talk, conversation, kinds, policy, written
 
 from circumspect.audit import json_stream
-from circumspect.audit.auditor import AuditedCall, audit
+from circumspect.audit.auditor import audit
 from circumspect.audit.json_stream import Truncated, pieces
 from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, TranscriptText, Unknown, steps
+from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.tool_defs import Toolbox, specs_of
 from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read, read_stream
 from circumspect.errors import ConfigError

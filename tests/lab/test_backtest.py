@@ -18,9 +18,9 @@ from tests.stores import postgres_server
 from circumspect import Agent, cli
 from circumspect.demo import samples
 from circumspect.demo.samples.sample_files import DIRECTORY
-from circumspect.lab.replay import backtest as lab
 from circumspect.lab.replay import stored_turns
-from circumspect.lab.replay.backtest import BacktestSummary, backtest
+from circumspect.lab.replay.backtest import backtest
+from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.ports import Closing
@@ -333,8 +333,8 @@ async def test_a_limit_takes_the_newest_conversations_and_since_leaves_out_older
     since = clock.now() - timedelta(days=2)
     assert await visited_by(week, since=since) == ["day6", "day5"]
     store = (await week.agent.open()).ports.store
-    assert await lab.count(store, TenantId("shop"), since) == 2
-    assert await lab.count(store, TenantId("shop"), limit=3) == 3
+    assert await stored_turns.count(store, TenantId("shop"), since) == 2
+    assert await stored_turns.count(store, TenantId("shop"), limit=3) == 3
 
 
 async def test_numbers_a_day_are_over_the_days_from_the_first_decision_to_the_last(week):

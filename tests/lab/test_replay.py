@@ -14,7 +14,9 @@ from circumspect import Agent, IdempotencyKey, ReasonCode, rule, tool
 from circumspect.clock import FixedClock
 from circumspect.errors import ToolError, ToolTimeout
 from circumspect.lab.replay.backtest import backtest
-from circumspect.lab.replay.replay import Record, rule_again, rulings
+from circumspect.lab.replay.past_calls import Record
+from circumspect.lab.replay.recorded_turns import rulings
+from circumspect.lab.replay.replay import rule_again
 from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES

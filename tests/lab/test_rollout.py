@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from circumspect.lab.trials.estimates import ArmData, ExperimentMetric
 from circumspect.lab.trials.rollout import LADDER, Rollout, next_step
 from circumspect.lab.trials.statistics import (
     ArmComparison,
-    ArmData,
     ArmSplit,
     ComparisonDecision,
     ComparisonPlan,
-    ExperimentMetric,
     Guard,
     Stop,
     compare,

@@ -24,7 +24,8 @@ from bench.simulation import (
     units,
 )
 
-from circumspect.lab.trials.statistics import ArmData, ComparisonPlan, Guard, compare, find_stop
+from circumspect.lab.trials.estimates import ArmData
+from circumspect.lab.trials.statistics import ComparisonPlan, Guard, compare, find_stop
 
 FEW = 12_000
 

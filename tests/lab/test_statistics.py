@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from circumspect.errors import ConfigError
 from circumspect.lab.trials.distributions import chi_square_above, student_quantile, student_two_sided
+from circumspect.lab.trials.estimates import ArmData, ExperimentMetric
 from circumspect.lab.trials.statistics import (
-    ArmData,
     ComparisonPlan,
-    ExperimentMetric,
     Guard,
     compare,
     compare_all,

@@ -27,7 +27,7 @@ from circumspect.audit.message_formats import (
     steps,
 )
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
-from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, line_of, to_audit_verdict
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, to_audit_verdict
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
 from circumspect.audit.transcript_rules import exchange_of
@@ -53,8 +53,6 @@ from circumspect.values import (
     Verdict,
     strictest,
 )
-
-__all__ = ("AuditRow", "AuditedCall", "Auditor", "Unsupported", "audit", "line_of")
 
 Rules = tuple[Rule, ...]
 MESSAGE_LIMIT = 200_000

@@ -17,7 +17,7 @@ from circumspect.cli.time_options import moment
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
-    from circumspect.audit.auditor import AuditRow
+    from circumspect.audit.rulings import AuditRow
     from circumspect.audit.tool_defs import Specs
     from circumspect.policy.policy_file import Policy
 
@@ -63,9 +63,9 @@ def audit(
     circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
     circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
-    from circumspect.audit.auditor import AuditedCall, line_of
     from circumspect.audit.ground_truth import AuditScore, labels_from
     from circumspect.audit.report_text import lines
+    from circumspect.audit.rulings import AuditedCall, line_of
     from circumspect.audit.summary import AuditSummary
     from circumspect.audit.transcript_files import specs_from
     from circumspect.lab.batch.job import Incomplete

@@ -11,9 +11,9 @@ meaning is added to the score by words; when the embedder fails, words alone ans
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -23,12 +23,10 @@ from circumspect.knowledge.semantic import AT_ONCE, Embedder, nearest, pack_vect
 from circumspect.knowledge.tree import KnowledgeDocument, TextSpan
 from circumspect.language.detection import find_language
 from circumspect.stores import knowledge as rows
+from circumspect.stores.engine import Transactions
 from circumspect.stores.knowledge import DocumentRow, PassageRow
 
 log = logging.getLogger(__name__)
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 SearchMethod = Literal["words", "meaning", "both"]
 
@@ -51,14 +49,8 @@ class LibraryPassage:
     method: SearchMethod
 
 
-class LibraryStore(Protocol):
-    """What is asked of a store: `SqlStore` has it."""
-
-    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
-
-
 class Library:
-    def __init__(self, store: LibraryStore, *, embedder: Embedder | None = None) -> None:
+    def __init__(self, store: Transactions, *, embedder: Embedder | None = None) -> None:
         self._store = store
         self._embedder = embedder
 

@@ -5,27 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError
 from circumspect.prompts import Prompt, load_default_prompt, make_prompt_version
 from circumspect.stores import experiments, prompts, reviews
+from circumspect.stores.engine import Transactions
 from circumspect.stores.experiments import ExposureRow
 from circumspect.stores.reviews import Evaluation, EvaluationState
 from circumspect.values import TenantId
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-class TransactionRunner(Protocol):
-    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
-
-
-async def load_prompts(store: TransactionRunner, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Prompt]:
+async def load_prompts(store: Transactions, tenant: str, request: Mapping[str, Any]) -> Mapping[str, Prompt]:
     """The versions of prompts that the case's arm chose; a version that is gone is an error of this evaluation."""
     found: dict[str, Prompt] = {}
     for name, id_ in ((request.get("experiment") or {}).get("prompts") or {}).items():

@@ -22,12 +22,13 @@ from circumspect.ports import Clock, Ids, Model
 from circumspect.prompts import use_prompts
 from circumspect.review.case_files import Criteria, criteria_of, read_case
 from circumspect.review.controller import ReviewLimits
-from circumspect.review.experiment_arms import TransactionRunner, finish_evaluation, load_prompts
+from circumspect.review.experiment_arms import finish_evaluation, load_prompts
 from circumspect.review.reviewing import Prepared, Reviewing, by_heuristic, prepare, review
 from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import StoredSummaries, row_of
 from circumspect.review.values import Criterion, CriterionResult, ReviewCase
 from circumspect.stores import knowledge, reviews
+from circumspect.stores.engine import Transactions
 from circumspect.stores.reviews import Evaluation
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ def bytes_of(one: Mapping[str, Any], where: str) -> bytes:
 
 
 async def load_stored_documents(
-    store: TransactionRunner, tenant: str, request: Mapping[str, Any]
+    store: Transactions, tenant: str, request: Mapping[str, Any]
 ) -> Mapping[str, KnowledgeDocument]:
     """The tenant's own documents that a request names."""
     found: dict[str, KnowledgeDocument] = {}
@@ -92,7 +93,7 @@ async def load_stored_documents(
 class EvaluationRunner:
     """The evaluations that this worker has under way."""
 
-    def __init__(self, store: TransactionRunner, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
+    def __init__(self, store: Transactions, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
         self._store, self._clock, self._ids, self._computing = store, clock, ids, computing
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
@@ -26,6 +26,12 @@ CONNECT_SECONDS = 10
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Transactions(Protocol):
+    """Whoever runs a body as one transaction: `SqlStore`, or a database in this very thread."""
+
+    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 class Database:

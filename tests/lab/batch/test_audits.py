@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from bench.audit import POLICY, made
 
-from circumspect.audit.auditor import audit, line_of
+from circumspect.audit.auditor import audit
 from circumspect.audit.file_parts import parts, read_part
+from circumspect.audit.rulings import line_of
 from circumspect.audit.tool_defs import Toolbox
 from circumspect.audit.transcript_files import read
 from circumspect.errors import CircumspectError

@@ -18,8 +18,8 @@ from circumspect.cli.backtest import backtest as cli_backtest
 from circumspect.lab.batch.backtests import BacktestOrder, add, backtest_of, case_of
 from circumspect.lab.batch.engines import processes, serial
 from circumspect.lab.batch.run_job import run
-from circumspect.lab.replay.backtest import BacktestSummary, backtest
-from circumspect.lab.replay.flips import shorten_value
+from circumspect.lab.replay.backtest import backtest
+from circumspect.lab.replay.flips import BacktestSummary, shorten_value
 from circumspect.policy.load import load
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse, overflow, serious
 
-from circumspect.lab.replay.backtest import BacktestSummary
+from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.policy.load import load
 from circumspect.server.console.pages.policies import text_diff
 from circumspect.server.console.policy_trial import TrialProgress, trial

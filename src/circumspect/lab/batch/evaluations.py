@@ -82,10 +82,6 @@ class BatchProgress:
     def rate(self) -> float:
         return self.made / self.seconds if self.seconds > 0 else 0.0
 
-    @property
-    def seconds_left(self) -> float | None:
-        return (self.total - self.done_count) / self.rate if self.rate else None
-
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id,

@@ -23,7 +23,7 @@ import orjson
 from circumspect import prompts
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.reviews import ReviewWorkers
-from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, RunStopped, find_prompt_problem
+from circumspect.lab.optimise.adapter import Reflection, ReviewAdapter, find_prompt_problem
 from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
@@ -310,15 +310,3 @@ def _compare_scores(start: Sequence[Evaluated], winner: Sequence[Evaluated]) -> 
     """Held-out examples on which the winner is better, worse and the same."""
     apart = [round(two.score.total - one.score.total, 9) for one, two in zip(start, winner, strict=True)]
     return sum(one > 0 for one in apart), sum(one < 0 for one in apart), sum(one == 0 for one in apart)
-
-
-__all__ = [
-    "Floor",
-    "OptimisationPlan",
-    "OptimisationProgress",
-    "RunStopped",
-    "check",
-    "default_folder",
-    "floor_of",
-    "optimise",
-]

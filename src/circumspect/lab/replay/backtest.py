@@ -19,27 +19,24 @@ from datetime import datetime
 from functools import cached_property
 
 from circumspect.lab.replay.flips import (
-    LOOSENED,
     RAN,
     STRICTNESS,
-    TIGHTENED,
     BacktestCase,
-    BacktestSummary,
     BacktestVerdict,
     Fate,
     RulingChange,
     Side,
     Visited,
-    shorten_value,
 )
 from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
 from circumspect.lab.replay.replay import ReplayedRuling, rule_again
-from circumspect.lab.replay.stored_turns import ReplayStore, StoredExecutionLookup, count, records, tenants_of
+from circumspect.lab.replay.stored_turns import StoredExecutionLookup, records
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.profiles import PROFILES
+from circumspect.stores.engine import Transactions
 from circumspect.values import (
     SEVERITY,
     Confirm,
@@ -55,21 +52,6 @@ from circumspect.values import (
     ToolSpec,
     TurnId,
     Verdict,
-)
-
-__all__ = (
-    "LOOSENED",
-    "TIGHTENED",
-    "BacktestCase",
-    "BacktestSummary",
-    "Fate",
-    "Lens",
-    "RulingChange",
-    "Visited",
-    "backtest",
-    "count",
-    "shorten_value",
-    "tenants_of",
 )
 
 _SPEC_RULES = frozenset(
@@ -89,7 +71,7 @@ _UNGOVERNED = _SPEC_RULES | {
 
 
 async def backtest(
-    store: ReplayStore,
+    store: Transactions,
     policy: Policy,
     *,
     tenant: TenantId,
@@ -220,9 +202,9 @@ class _Story:
         for intent in record.intents:
             if intent.question_seq in asked_at:
                 self._questions.setdefault(asked_at[intent.question_seq], []).append(intent)
-        self._add_execution: dict[TurnId, list[Execution]] = {}
+        self._ran: dict[TurnId, list[Execution]] = {}
         for one in record.executions:
-            self._add_execution.setdefault(one.turn, []).append(one)
+            self._ran.setdefault(one.turn, []).append(one)
         self._by_yes = {one.intent: one for one in record.executions if one.intent}
         self._again = {one.confirmed.id: one for one in found if one.confirmed and one.asked_again}
         self._still_asked: dict[IntentId, bool] = {}
@@ -248,7 +230,7 @@ class _Story:
                 return "unanswered"
         if ruling.then.kind != "allow" or ruling.asked_again:
             return "held"
-        ran = next((one for one in self._add_execution.get(ruling.turn, ()) if _same(one.call, ruling.call)), None)
+        ran = next((one for one in self._ran.get(ruling.turn, ()) if _same(one.call, ruling.call)), None)
         if ran is not None and ran.intent and ran.state == "succeeded":
             return "approved" if ruling.confirmed and ruling.confirmed.kind == "approval" else "confirmed"
         return _to_fate(ran)

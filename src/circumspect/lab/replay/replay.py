@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.clock import FixedClock
-from circumspect.lab.replay.past_calls import ExecutionLookup, Record, find_no_executions
-from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling, rulings
+from circumspect.lab.replay.past_calls import ExecutionLookup, find_no_executions
+from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
@@ -25,8 +25,6 @@ from circumspect.profiles import PROFILES
 from circumspect.setup import TurnSetup
 from circumspect.steps.enforce import rule_on
 from circumspect.values import Business, Enforced, Journal, Mode, Tenant, ToolSpec, Verdict
-
-__all__ = ("SECOND_OPINION", "Record", "ReplayedRuling", "Ruling", "rule_again", "rulings")
 
 _NOTED = frozenset(("confidence_is_capped", "the_model_is_sure", SECOND_OPINION))
 """Names in the journal that are not a rule's."""

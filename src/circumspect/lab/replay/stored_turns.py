@@ -14,30 +14,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from circumspect.lab.replay.past_calls import Record
 from circumspect.stores import codec
-from circumspect.stores.engine import Database, connect
+from circumspect.stores.engine import Database, Transactions, connect
 from circumspect.stores.tables import conversations, intents, messages, tool_executions, turns
 from circumspect.values import ConversationId, Execution, Message, TenantId
 
 PAGE = 20
 """How many conversations are read at once."""
 
-P = ParamSpec("P")
 T = TypeVar("T")
 ConversationSortKey = tuple[float, str]
 """When a conversation was last used, and its id: what they are ordered by."""
-
-
-class ReplayStore(Protocol):
-    """The part of a store that is needed here."""
-
-    async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +43,26 @@ class Stretch:
     conversations: int
 
 
-async def tenants_of(store: ReplayStore) -> tuple[TenantId, ...]:
+async def tenants_of(store: Transactions) -> tuple[TenantId, ...]:
     """Everyone who has stored conversations."""
     return await store.tx(_tenants)
 
 
-async def count(store: ReplayStore, tenant: TenantId, since: datetime | None = None, limit: int | None = None) -> int:
+async def count(store: Transactions, tenant: TenantId, since: datetime | None = None, limit: int | None = None) -> int:
     """How many conversations a backtest will visit."""
     found = await store.tx(_count, tenant, since)
     return found if limit is None else min(found, limit)
 
 
 async def stretches(
-    store: ReplayStore, tenant: TenantId, size: int, since: datetime | None = None, limit: int | None = None
+    store: Transactions, tenant: TenantId, size: int, since: datetime | None = None, limit: int | None = None
 ) -> Sequence[Stretch]:
     """All of a tenant's conversations, so many to a stretch."""
     return await store.tx(_stretches, tenant, size, since, limit)
 
 
 async def records(
-    store: ReplayStore, tenant: TenantId, since: datetime | None, limit: int | None
+    store: Transactions, tenant: TenantId, since: datetime | None, limit: int | None
 ) -> AsyncIterator[Record]:
     """Page by page, from where the page before ended."""
     last: ConversationSortKey | None = None
@@ -235,7 +228,7 @@ class StoredExecutionLookup:
     """Calls in all conversations within a stretch of time, for limits over one. The last stretch is kept: conversations
     come the newest first, so the next one is likely to need the same, or what came just before."""
 
-    def __init__(self, store: ReplayStore, tenant: TenantId) -> None:
+    def __init__(self, store: Transactions, tenant: TenantId) -> None:
         self._store = store
         self._tenant = tenant
         self._kept: dict[frozenset[str], tuple[datetime, datetime, list[Execution], list[datetime]]] = {}

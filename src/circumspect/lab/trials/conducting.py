@@ -20,7 +20,7 @@ from circumspect.lab.trials.measures import ExperimentReport, find_stops, next_s
 from circumspect.lab.trials.rollout import RolloutStep
 from circumspect.ports import Clock, Ids
 from circumspect.stores import SqlStore, action_log, experiments
-from circumspect.stores.experiments import ArmSums, ExperimentState
+from circumspect.stores.experiments import ArmSums
 from circumspect.stores.people import VisibleTenants
 from circumspect.values import Json, JsonObject, TenantId
 
@@ -253,20 +253,3 @@ async def _climb_experiment(store: SqlStore, tenant: TenantId, id_: str, clock: 
     written = make_log_writer("set_share", GUARD, ids.new("act"), now, {"share": step.share / 100, "why": step.why})
     after = await store.tx(change, seen, id_, raise_share, written)
     return after.share == step.share / 100
-
-
-__all__ = [
-    "ExperimentState",
-    "UnknownExperiment",
-    "change",
-    "climb",
-    "create",
-    "draft",
-    "find_experiment_id",
-    "guard",
-    "load_experiment",
-    "make_log_writer",
-    "make_report",
-    "next_steps",
-    "stop_by_itself",
-]

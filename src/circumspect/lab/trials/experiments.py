@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from circumspect.errors import ConfigError
 from circumspect.lab.trials.variants import Overlay, read_overlay
@@ -28,6 +28,10 @@ NOTICE_SECONDS = 2.0
 """How long before it holds a share is known; workers look once a second."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _MOST_ARMS = 10
+_SAME = (
+    "tenant", "id", "name", "created_by", "created_at", "winner", "note", "dropped", "started_at", "ended_at",
+)  # fmt: skip
+"""What an experiment and its row both have as it is."""
 
 
 @dataclass(frozen=True)
@@ -262,51 +266,26 @@ def _read_arm(given: object, where: str) -> ExperimentArm:
 
 def from_row(row: ExperimentRow) -> Experiment:
     """Raises `ConfigError` when what is stored cannot be read: then it is not served."""
-    kind, unit, state = (
-        _one_of(row.kind, ExperimentKind),
-        _one_of(row.unit, ExperimentUnit),
-        _one_of(row.state, ExperimentStage),
-    )
-    shares: Any = row.shares
+    kind, shares = _one_of(row.kind, ExperimentKind), cast(Any, row.shares)
+    same = {name: getattr(row, name) for name in _SAME}
     return Experiment(
-        tenant=row.tenant,
-        id=row.id,
-        name=row.name,
         kind=kind,
-        unit=unit,
-        state=state,
+        unit=_one_of(row.unit, ExperimentUnit),
+        state=_one_of(row.state, ExperimentStage),
         arms=read_arms(kind, row.arms),
         shares=tuple(TrafficShare(float(one["at"]), float(one["share"])) for one in shares),
         plan=row.plan if isinstance(row.plan, Mapping) else {},
-        created_by=row.created_by,
-        created_at=row.created_at,
-        winner=row.winner,
-        note=row.note,
-        dropped=row.dropped,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
+        **same,
     )
 
 
 def to_row(experiment: Experiment) -> ExperimentRow:
+    same = {name: getattr(experiment, name) for name in (*_SAME, "kind", "unit", "state", "live")}
     return ExperimentRow(
-        tenant=experiment.tenant,
-        id=experiment.id,
-        name=experiment.name,
-        kind=experiment.kind,
-        unit=experiment.unit,
-        state=experiment.state,
-        live=experiment.live,
         arms=[arm.to_json() for arm in experiment.arms],
         shares=[{"at": one.at, "share": one.share} for one in experiment.shares],
         plan=dict(experiment.plan),
-        winner=experiment.winner,
-        note=experiment.note,
-        dropped=experiment.dropped,
-        created_by=experiment.created_by,
-        created_at=experiment.created_at,
-        started_at=experiment.started_at,
-        ended_at=experiment.ended_at,
+        **same,
     )
 
 

@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from circumspect.errors import ConfigError
 from circumspect.lab.trials import rollout
-from circumspect.lab.trials.estimates import whole
+from circumspect.lab.trials.estimates import ArmData, ExperimentMetric, whole
 from circumspect.lab.trials.experiments import CONTROL, Experiment
 from circumspect.lab.trials.statistics import (
     ArmComparison,
-    ArmData,
     ArmSplit,
     ComparisonPlan,
-    ExperimentMetric,
     Guard,
     Stop,
     compare_all,
@@ -32,6 +29,7 @@ from circumspect.lab.trials.statistics import (
     interval,
     split,
 )
+from circumspect.lab.trials.variants import read_object
 from circumspect.stores.experiments import ArmSums
 from circumspect.values import Json
 
@@ -94,7 +92,7 @@ class Measuring:
 
 def read_plan(document: object) -> Measuring:
     """Raises `ConfigError` that names the key."""
-    given = _object(document, "plan", _PLAN)
+    given = read_object(document, "plan", _PLAN)
     settings = {
         name: value for name in ("method", "alpha", "horizon", "minimum", "effect") if (value := given.get(name))
     }
@@ -114,21 +112,12 @@ def read_plan(document: object) -> Measuring:
 
 
 def _guard(row: object, where: str) -> Guard:
-    given = _object(row, where, _GUARD)
+    given = read_object(row, where, _GUARD)
     for name in ("worse_by", "bound", "alpha", "horizon", "minimum"):
         if given.get(name) is not None:
             _number(given[name], f"{where}.{name}", whole=name in ("horizon", "minimum"))
     settings = {name: value for name, value in given.items() if name != "metric" and value is not None}
     return Guard(_metric(given.get("metric"), where), **settings)
-
-
-def _object(value: object, where: str, known: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} is not an object.", fix=f"It may have: {', '.join(known)}.")
-    for key in value:
-        if key not in known:
-            raise ConfigError(f"{where} has an unknown key '{key}'.", fix=f"It may have: {', '.join(known)}.")
-    return value
 
 
 def _metric(name: object, where: str) -> ExperimentMetric:

@@ -302,7 +302,7 @@ class _Rationed:
     """A model that may be asked so many times."""
 
     def __init__(self, model: Model, calls: int = MODEL_CALLS) -> None:
-        self._model, self._discard_task = model, calls
+        self._model, self._left = model, calls
 
     @property
     def name(self) -> str:
@@ -317,9 +317,9 @@ class _Rationed:
         return self._model.stream(request)
 
     def _take(self) -> None:
-        if not self._discard_task:
+        if not self._left:
             raise ModelUnavailable("The second configuration asked its model too often.", fix="Look at its prompts.")
-        self._discard_task -= 1
+        self._left -= 1
 
 
 class _Past:

@@ -29,7 +29,6 @@ from circumspect.errors import ConfigError
 from circumspect.lab.trials.distributions import NORMAL, chi_square_above, normal_quantile
 from circumspect.lab.trials.estimates import (
     NOTHING_KNOWN,
-    ArmData,
     ArmPeriods,
     ConfidenceLimits,
     Estimate,
@@ -47,27 +46,6 @@ from circumspect.lab.trials.estimates import (
     wilson,
 )
 from circumspect.values import Json
-
-__all__ = [
-    "ArmComparison",
-    "ArmData",
-    "ArmPeriods",
-    "ArmSplit",
-    "ComparisonDecision",
-    "ComparisonMethod",
-    "ComparisonPlan",
-    "ExperimentMetric",
-    "Guard",
-    "Interval",
-    "Stop",
-    "compare",
-    "compare_all",
-    "count_needed_units",
-    "find_stop",
-    "find_unseen_metrics",
-    "interval",
-    "split",
-]
 
 ComparisonMethod = Literal["sequential", "fixed"]
 ComparisonDecision = Literal["better", "worse", "no difference yet", "no difference"]

@@ -11,7 +11,7 @@ turn. Tools and store are never part of it: a variant can think differently, it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args
@@ -72,12 +72,11 @@ class Overlay:
 
 def read_overlay(document: object, where: str = "overlay") -> Overlay:
     """Raises `ConfigError` that names the key and what may stand there."""
-    given = _object(document, where)
-    known = tuple(Overlay.__dataclass_fields__)
-    _check_keys(given, known, where)
-    prompts = {name: _prompt(name, id_, where) for name, id_ in _object(given.get("prompts") or {}, where).items()}
-    thresholds = _object(given.get("thresholds") or {}, f"{where}.thresholds")
-    _check_keys(thresholds, tuple(THRESHOLDS), f"{where}.thresholds")
+    given = read_object(document, where, Overlay.__dataclass_fields__)
+    free = [name for name in list_prompt_names() if name not in FIXED]
+    chosen = read_object(given.get("prompts") or {}, f"{where}.prompts", free)
+    prompts = {name: _prompt(name, id_, where) for name, id_ in chosen.items()}
+    thresholds = read_object(given.get("thresholds") or {}, f"{where}.thresholds", THRESHOLDS)
     numbers = {name: _between(value, f"{where}.thresholds.{name}") for name, value in thresholds.items()}
     if numbers.get("escalate_below", 0.0) > numbers.get("answer_from", 1.0):
         raise ConfigError(
@@ -189,22 +188,18 @@ def _apply_understanding(setup: TurnSetup, overlay: Overlay) -> TurnSetup:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _object(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or any(not isinstance(key, str) for key in value):
-        raise ConfigError(f"{where} is not an object.", fix="Write names and values: {...}.")
+def read_object(value: object, where: str, known: Collection[str]) -> Mapping[str, Any]:
+    """An object with no other keys than these. Raises `ConfigError` that says where and which."""
+    may_have = f"It may have: {', '.join(known)}."
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where} is not an object.", fix=may_have)
+    for key in value:
+        if key not in known:
+            raise ConfigError(f"{where} has an unknown key '{key}'.", fix=may_have)
     return value
 
 
-def _check_keys(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in given:
-        if key not in known:
-            raise ConfigError(f"{where} has an unknown key '{key}'.", fix=f"It may have: {', '.join(known)}.")
-
-
 def _prompt(name: str, id_: object, where: str) -> str:
-    if name not in list_prompt_names() or name in FIXED:
-        free = [one for one in list_prompt_names() if one not in FIXED]
-        raise ConfigError(f"{where}.prompts: no prompt '{name}' can be chosen.", fix=f"One of: {', '.join(free)}.")
     if not isinstance(id_, str) or id_.rpartition("@")[0] != name:
         raise ConfigError(
             f"{where}.prompts.{name} is not the id of a version.",

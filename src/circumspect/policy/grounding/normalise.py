@@ -260,11 +260,6 @@ class FoldedText:
     def phones(self) -> frozenset[str]:
         return phones_in(self.text)
 
-    @cached_property
-    def says_when(self) -> bool:
-        """Days are named by their relation to another: tomorrow, next Monday, the same day."""
-        return bool(_date_words().relative.search(self.text))
-
     def says(self, value: str) -> bool:
         """The value stands in the text, in one of its spellings, as a whole."""
         return any(find_word(form, self.text) >= 0 for form in spellings(value))

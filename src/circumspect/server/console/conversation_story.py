@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.lab.replay.replay import Record
+from circumspect.lab.replay.past_calls import Record
 from circumspect.policy.rules import RULES
 from circumspect.server.console.charts import Chart, WaterfallSpan, waterfall
 from circumspect.stores import admin, codec

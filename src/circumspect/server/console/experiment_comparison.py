@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from circumspect.lab.trials.estimates import whole
+from circumspect.lab.trials.estimates import ExperimentMetric, whole
 from circumspect.lab.trials.experiments import CONTROL, Experiment, ExperimentArm
 from circumspect.lab.trials.measures import METRICS, ExperimentReport, Measuring, collect_arm_data, find_stops
-from circumspect.lab.trials.statistics import ArmComparison, ExperimentMetric, Guard, find_unseen_metrics
+from circumspect.lab.trials.statistics import ArmComparison, Guard, find_unseen_metrics
 from circumspect.server.console.charts import Chart, Range, intervals
 from circumspect.server.console.i18n import Translator
 from circumspect.server.console.sentences import DECISIONS, TranslatedSentence, amount, points, translate_sentence

@@ -13,7 +13,9 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
-from circumspect.lab.replay.backtest import BacktestSummary, backtest, count
+from circumspect.lab.replay.backtest import backtest
+from circumspect.lab.replay.flips import BacktestSummary
+from circumspect.lab.replay.stored_turns import count
 from circumspect.policy.policy_file import Policy
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId, ToolSpec

@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from circumspect.lab.replay.replay import Record, Ruling, rulings
+from circumspect.lab.replay.past_calls import Record
+from circumspect.lab.replay.recorded_turns import Ruling, rulings
 from circumspect.language.folding import fold
 from circumspect.policy.grounding.tracing import Traced, trace
 from circumspect.policy.policy_file import Policy

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from circumspect.lab.trials.estimates import ExperimentMetric
 from circumspect.lab.trials.measures import METRICS
-from circumspect.lab.trials.statistics import ExperimentMetric
 from circumspect.server.console.i18n import Translator
 
 DECISIONS = {"better": "better", "worse": "worse", "no difference": "none", "no difference yet": "yet"}

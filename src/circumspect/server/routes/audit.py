@@ -17,7 +17,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from circumspect.audit.auditor import Auditor, line_of
+from circumspect.audit.auditor import Auditor
+from circumspect.audit.rulings import line_of
 from circumspect.audit.summary import AuditSummary
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import TranscriptProblem as Unreadable

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from circumspect.errors import CircumspectError
 from circumspect.lab.trials import experiments as words
 from circumspect.lab.trials.conducting import (
-    ExperimentState,
     UnknownExperiment,
     change,
     create,
@@ -58,6 +57,7 @@ from circumspect.server.schemas.experiments import (
 )
 from circumspect.server.services import Services
 from circumspect.stores import experiments, shadows
+from circumspect.stores.experiments import ExperimentState
 from circumspect.values import JsonObject
 
 router = resource("experiments")

@@ -58,10 +58,6 @@ class Changes:
         """What can be read now and could not be read before. Other digits alone are nothing new: clocks go."""
         return _lines_beyond(self.after, self.before)
 
-    @cached_property
-    def removed_lines(self) -> tuple[str, ...]:
-        return _lines_beyond(self.before, self.after)
-
     @property
     def new_text(self) -> str:
         return " ".join(self.new_lines)

@@ -20,7 +20,7 @@ from fastapi import Form, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, PolicyError
-from circumspect.lab.replay.backtest import BacktestSummary
+from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.policy.diff import changes
 from circumspect.policy.explain import explain
 from circumspect.policy.keys.findings import FileFinding
