@@ -10,6 +10,7 @@
     │   └── ModelGarbled       it answered, but not with anything that can be read
     ├── ToolError              a tool said no; the text is for the model and the record
     │   └── ToolTimeout        a tool did not answer in time: its outcome is not known
+    ├── NotYourConversation    somebody else's; told to nobody apart from one that is not there
     └── StoreError             the database could not be reached or refused
         ├── ConversationBusy   another worker is answering this conversation
         └── LeaseLost          this worker's claim on the conversation ended while it worked
@@ -85,6 +86,10 @@ class ToolError(CircumspectError):
 
 class ToolTimeout(ToolError):
     code = "tool_timeout"
+
+
+class NotYourConversation(CircumspectError):
+    code = "not_found"
 
 
 class StoreError(CircumspectError):

@@ -372,5 +372,6 @@ class _Turn:
         return await find_false_claim(reply, self.screened, self.tools, self.notes, store, guide)
 
     async def record(self, reply: Reply) -> TurnResult:
-        ports, multiplier = self.setup.ports, self.setup.tenant.plan.multiplier
-        return await record(reply, self.screened, self.profile.mode, multiplier, self.notes, ports.store, ports.clock)
+        ports, multiplier, mode = self.setup.ports, self.setup.tenant.plan.multiplier, self.profile.mode
+        failed = endings.report_failure(self.desk, "failed-store", self.notes.ran)
+        return await record(reply, failed, self.screened, mode, multiplier, self.notes, ports.store, ports.clock)

@@ -318,7 +318,7 @@ class TestErrorHandling:
             await sql(broken)
             turn = await chat.user("Cancel order 12345")
             assert (turn.pending, ReasonCode.STORE_FAILED in turn.reason_codes) == (None, True)
-            assert turn.reply
+            assert (turn.outcome, turn.reply) == ("failed", catalogue.say("en", "failed-store"))
         else:
             await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
             await sql(broken)

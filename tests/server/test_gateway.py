@@ -109,8 +109,27 @@ async def test_what_a_colleague_declines_is_declined_once_and_may_be_proposed_an
     assert await ran(shop) == []
 
 
+NOT_A_YES = [
+    {"confirm": "no"},
+    {"confirm": "false"},
+    {"confirm": "yes"},
+    {"confirm": 1},
+    {"confirm": ["true"]},
+    {"confirm": True, "also": "order 12346"},
+    {"Confirm": True},
+    {},
+]
+
+
+@pytest.mark.parametrize("content", NOT_A_YES, ids=repr)
+def test_an_answer_that_is_not_exactly_what_the_form_asks_for_is_a_no(content):
+    from circumspect.server.gateway import _parse_consent
+
+    assert _parse_consent(types.ElicitResult.model_construct(action="accept", content=content)) is False
+
+
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-@pytest.mark.parametrize("action", ["accept", "decline", "cancel", "unticked"])
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel", "unticked", "says no"])
 async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
     asked = []
 
@@ -118,6 +137,8 @@ async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
         asked.append(params.message)
         if action in ("accept", "unticked"):
             return types.ElicitResult(action="accept", content={"confirm": action == "accept"})
+        if action == "says no":
+            return types.ElicitResult(action="accept", content={"confirm": "no"})
         return types.ElicitResult(action=action)
 
     options = {} if mode == "modern" else {"mode": "legacy"}
@@ -129,7 +150,7 @@ async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
             result = None
     assert "12345" in asked[0]
     assert await ran(shop) == (["succeeded"] if action == "accept" else [])
-    if action in ("decline", "unticked"):
+    if action in ("decline", "unticked", "says no"):
         assert "DECLINED" in said(result)
 
 

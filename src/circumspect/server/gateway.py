@@ -198,9 +198,12 @@ def _answer(params: mcp.CallToolRequestParams, intent: Intent) -> bool | None:
 
 
 def _parse_consent(answer: mcp.ElicitResult) -> bool | None:
+    """Yes is exactly what the form asks for. Anything else that comes back filled in, "no" and "false" among it, is a
+    no: a client that does not keep to the form has not shown it to anybody as it is."""
     match answer.action:
         case "accept":
-            return bool((answer.content or {}).get("confirm"))
+            content = answer.content or {}
+            return content.keys() == {"confirm"} and content["confirm"] is True
         case "decline":
             return False
         case _:

@@ -54,6 +54,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
     errors.ConversationBusy: 409,
     errors.LeaseLost: 409,
     NotThere: 404,
+    errors.NotYourConversation: 404,
     TakenByAnother: 409,
     PolicyChanged: 409,
     errors.StoreError: 503,

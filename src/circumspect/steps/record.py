@@ -1,7 +1,7 @@
 """record: a Reply and the journal -> TurnResult, stored in one transaction that also gives the conversation back.
 
-A store that is gone never costs the user the answer. But a question whose intent could not be stored has nothing that
-a yes could be bound to, so such a turn carries no pending intent.
+A store that is gone never costs the user the answer. But a question that is not stored is not asked, because a yes
+would be bound to an older one, and nobody hears of a colleague who was never told: such a turn failed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ log = logging.getLogger("circumspect.turn")
 
 
 async def record(
-    reply: Reply, screened: Screened, mode: Mode, multiplier: float, notes: Journal, store: Store, clock: Clock
+    reply: Reply,
+    failed: Reply,
+    screened: Screened,
+    mode: Mode,
+    multiplier: float,
+    notes: Journal,
+    store: Store,
+    clock: Clock,
 ) -> TurnResult:
+    """`failed` is the reply for when what this one promises could not be written down."""
     incoming = screened.incoming
     if reply.escalation:
         notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
@@ -41,7 +49,9 @@ async def record(
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
         notes.write("notice", "not recorded", ReasonCode.STORE_FAILED)
-        result = _result(Reply(reply.outcome, reply.text, calls=reply.calls), screened, mode, notes)
+        promises = reply.intent or reply.escalation or reply.dropped
+        said = failed if promises else reply
+        result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
     log.info(
         "turn",
         extra={

@@ -7,6 +7,7 @@ worker that is killed halfway leaves the old schema.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ FIRST, HEAD = "0006", "0006"
 """The revision that makes the whole schema, and the newest. Numbers below `FIRST` were steps towards it."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic keeps what it is upgrading in module state, so one process upgrades one database after the other."""
 
 
 def prepare(database: Database, migrate: bool) -> None:
@@ -87,7 +90,7 @@ def _upgrade(connection: sa.Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    with _without_foreign_keys(connection), connection.begin():
+    with _ONE_AT_A_TIME, _without_foreign_keys(connection), connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         # Finds nothing to do when another worker held the lock before us.

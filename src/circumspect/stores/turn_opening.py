@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.errors import ConversationBusy
+from circumspect.errors import ConversationBusy, NotYourConversation
 from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
@@ -37,6 +37,8 @@ _CLAIM = sql("""
        OR conversations.lease_until > :impossible
     RETURNING mode, language, next_seq, turn, intent, calls, paused_by, person
 """)
+
+_PERSON = sql("SELECT person FROM conversations WHERE tenant = :tenant AND id = :conversation")
 
 _HISTORY = sql(f"""
     SELECT seq, turn, role, kind, content, at, reason_code, CAST(meta AS TEXT) FROM messages
@@ -117,6 +119,8 @@ def open_turn(
     }
     claimed = run(connection, _CLAIM, claim).fetchone()
     # Asked only now: while we waited for the row, another worker may have answered this very key.
+    if incoming.person is not None:
+        _check_person(connection, incoming)
     earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
     if earlier is not None and earlier.status == "done":
         connection.rollback()
@@ -164,6 +168,15 @@ def open_turn(
         paused_by=paused_by or "",
         person=person,
     )
+
+
+def _check_person(connection: sa.Connection, incoming: Incoming) -> None:
+    """A conversation belongs to the first person it was given; nobody else speaks in it, or hears what was said."""
+    row = run(connection, _PERSON, {"tenant": incoming.tenant, "conversation": incoming.conversation}).fetchone()
+    if row is not None and row[0] not in (None, incoming.person):
+        raise NotYourConversation(
+            "There is no such conversation.", fix="List the conversations and use an id from there."
+        )
 
 
 def _open_answered(result: TurnResult, token: str) -> Opened:
