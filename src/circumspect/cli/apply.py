@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.store_options import WHO, add_store_options, need_packages
+from circumspect.cli.options import FILE
+from circumspect.cli.store_options import WHO, StoreTarget, add_store_options, need_packages
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
     from circumspect.server.apply_tenant import Applied
+    from circumspect.stores import SqlStore
 
 _COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
 
 
 @click.command()
-@click.argument(
-    "paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @add_store_options
-def apply(paths: tuple[Path, ...], dry_run: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+def apply(paths: tuple[Path, ...], dry_run: bool, target: StoreTarget) -> None:
     """Create or update tenants from files: plan, business, tools, policy, notifications, secrets. See docs/tenants.md.
 
     Each file is one tenant and one transaction: it is applied whole or not at all. Applying it again changes nothing.
@@ -34,20 +33,11 @@ def apply(paths: tuple[Path, ...], dry_run: bool, database: str | None, config: 
     circumspect apply tenants/*.yaml
     """
     need_packages()
-    asyncio.run(_apply(paths, dry_run, database, config, as_json))
-
-
-async def _apply(
-    paths: tuple[Path, ...], dry_run: bool, database: str | None, config: Path | None, as_json: bool
-) -> None:
     from circumspect.server.apply_tenant import apply_file
-    from circumspect.server.config import load_settings
-    from circumspect.stores import SqlStore
 
-    settings = load_settings(config, database=database)
-    store = await SqlStore.open(settings.database)
-    problems: list[CircumspectError] = []
-    try:
+    settings, problems = target.load_settings(), list[CircumspectError]()
+
+    async def body(store: SqlStore) -> None:
         for path in paths:
             try:
                 applied = await apply_file(path, store, settings, dry_run=dry_run, by=WHO)
@@ -55,9 +45,9 @@ async def _apply(
                 # The other files have nothing to do with this one; the command fails all the same.
                 problems.append(problem)
             else:
-                _show(path, applied, as_json)
-    finally:
-        await store.close()
+                _show(path, applied, target.as_json)
+
+    target.with_store(body)
     for one in problems[:-1]:
         click.echo(f"Error: {one}", err=True)
     if problems:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_services
+from circumspect.cli.store_options import StoreTarget, add_store_options, login, need_packages, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,79 +32,67 @@ def approvals() -> None:
 @click.option("--tenant", help="Only this tenant's.")
 @click.option("--all", "everything", is_flag=True, help="Also those that were decided or expired.")
 @add_store_options
-def list_(tenant: str | None, everything: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+def list_(tenant: str | None, everything: bool, target: StoreTarget) -> None:
     """What waits, the newest first."""
+    from circumspect.clock import SystemClock
     from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import list_approvals
     from circumspect.values import TenantId
 
-    async def body(services: Services) -> list[ApprovalShown]:
-        tenants = None if tenant is None else (TenantId(tenant),)
-        now = services.clock.now()
-        found = await services.store.tx(list_approvals, tenants, None, 200, waiting=not everything, now=now)
-        return [ApprovalShown.at(row, now) for row in found]
-
-    rows = with_services(body, database, config)
+    tenants, now = None if tenant is None else (TenantId(tenant),), SystemClock().now()
+    found = target.tx(list_approvals, tenants, None, 200, waiting=not everything, now=now)
+    rows = [ApprovalShown.at(row, now) for row in found]
     lines = [(row.id, row.tenant, row.state, row.tool, row.expires_at.isoformat(timespec="seconds")) for row in rows]
     text = table(lines, ("id", "tenant", "state", "tool", "expires")) if rows else "Nothing waits."
-    say(as_json, rows, text)
+    target.say(rows, text)
 
 
 @approvals.command()
 @click.argument("approval_id")
 @add_store_options
-def show(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def show(approval_id: str, target: StoreTarget) -> None:
     """Exactly what will run."""
+    from circumspect.clock import SystemClock
     from circumspect.server.schemas.approvals import ApprovalShown
     from circumspect.server.stores.approvals import get_approval
 
-    async def body(services: Services) -> ApprovalShown:
-        return ApprovalShown.at(await services.store.tx(get_approval, None, approval_id), services.clock.now())
-
-    row = with_services(body, database, config)
-    say(as_json, row, "\n".join(f"{name:<16}{value}" for name, value in row.to_json().items()))
+    row = ApprovalShown.at(target.tx(get_approval, None, approval_id), SystemClock().now())
+    target.say(row, "\n".join(f"{name:<16}{value}" for name, value in row.to_json().items()))
 
 
 @approvals.command()
 @click.argument("approval_id")
 @add_store_options
-def approve(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def approve(approval_id: str, target: StoreTarget) -> None:
     """Let it run, now and once."""
-    _decide(approval_id, "approve", {}, database, config, as_json)
+    _decide(approval_id, "approve", {}, target)
 
 
 @approvals.command()
 @click.argument("approval_id")
 @add_store_options
-def deny(approval_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def deny(approval_id: str, target: StoreTarget) -> None:
     """Turn it down; the user is told."""
-    _decide(approval_id, "deny", {}, database, config, as_json)
+    _decide(approval_id, "deny", {}, target)
 
 
 @approvals.command()
 @click.argument("approval_id")
 @click.argument("arguments", metavar="JSON")
 @add_store_options
-def edit(approval_id: str, arguments: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def edit(approval_id: str, arguments: str, target: StoreTarget) -> None:
     """Change the arguments. The rules look at them again, and the changed call waits for an approval of its own."""
-    import json
-
     try:
         given = json.loads(arguments)
     except ValueError as wrong:
         raise ConfigError(f"The arguments are not JSON: {wrong}.", fix="Write an object: '{\"amount\": 20}'.") from None
     if not isinstance(given, dict):
         raise ConfigError("The arguments are not a JSON object.", fix="Write an object: '{\"amount\": 20}'.")
-    _decide(approval_id, "edit", given, database, config, as_json)
+    _decide(approval_id, "edit", given, target)
 
 
 def _decide(
-    approval_id: str,
-    decision: Literal["approve", "deny", "edit"],
-    arguments: JsonObject,
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
+    approval_id: str, decision: Literal["approve", "deny", "edit"], arguments: JsonObject, target: StoreTarget
 ) -> None:
     from circumspect.server.stores.approvals import get_approval
     from circumspect.stores.people import settle_approvals
@@ -128,10 +116,10 @@ def _decide(
         await services.store.tx(settle_approvals, waiting.tenant, waiting.conversation, who, now)
         return result
 
-    result = with_services(body, database, config)
+    result = target.with_services(body)
     said = f"{result.outcome}: {', '.join(str(code) for code in result.reason_codes)}"
     if result.pending is not None:
         said += f"\nWaiting for approval: {result.pending.id}"
-    say(as_json, result.to_json(), said)
+    target.say(result.to_json(), said)
     if result.outcome in ("failed", "blocked") or (decision == "approve" and result.outcome != "acted"):
         raise SystemExit(1)

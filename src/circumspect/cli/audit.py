@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.batch_options import Division, add_division_options, rows_of
-from circumspect.cli.time_options import moment
+from circumspect.cli.options import FILE, NEW_FILE, read_moment
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from circumspect.policy.policy_file import Policy
 
 STRICTNESS = ("ask", "escalate", "deny")
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -32,11 +31,11 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--tools", "tools_path", type=FILE, help="Tool definitions for transcripts that carry none.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each proposed call, then a summary line.")
-@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
+@click.option("--html", "html_path", type=NEW_FILE, help="Also write a page.")
 @click.option("--labels", "labelled", is_flag=True, help="Score against the labels that the transcripts carry.")
 @click.option("--label-file", type=FILE, help='Score against labels of their own: {"id", "expected"} a line.')
 @click.option(
-    "--at", callback=moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
+    "--at", callback=read_moment, metavar="ISO-TIME", help="What time it was: for conditions and limits over time."
 )
 @click.option("--fail-on", type=click.Choice(STRICTNESS), help="Exit with 1 when any call is held this much or more.")
 @add_division_options(keeps=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.batch_options import Division, add_division_options, rows_of
-from circumspect.cli.time_options import moment
+from circumspect.cli.options import FILE, default_database_option, since_option
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from circumspect.stores import SqlStore
     from circumspect.values import TenantId, ToolSpec
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SHOWN = 20
 WIDTH = 110
 """Of a report that does not go to a terminal."""
@@ -68,14 +67,8 @@ class BacktestOptions:
 @click.command()
 @click.option("--policy", type=FILE, required=True, help="The changed policy file.")
 @click.option("--tenant", help="Only this tenant's conversations; without it, everyone's.")
-@click.option(
-    "--database",
-    envvar="CIRCUMSPECT_DATABASE",
-    default="sqlite:///.circumspect/circumspect.db",
-    show_default=True,
-    help="SQLite file or postgresql:// URL with the conversations. Nothing is written to it.",
-)
-@click.option("--since", callback=moment, metavar="ISO-TIME", help="Only what was decided since then.")
+@default_database_option("SQLite file or postgresql:// URL with the conversations. Nothing is written to it.")
+@since_option("Only what was decided since then.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many conversations of a tenant, the newest.")
 @click.option("--verify", type=FILE, help="The policy they were played under: is what it decided then decided again?")
 @click.option("--tools", type=FILE, help="Tool definitions (JSON), for tenants whose tools the database does not know.")

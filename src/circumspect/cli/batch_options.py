@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.options import CommandFunction
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.lab.batch.job import BatchJob, Engine
     from circumspect.lab.batch.run_job import ChunkProgress
 
-CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 ENGINES = ("serial", "processes", "ray")
 SECONDS = 30
 """Between two lines of progress, where nobody watches a bar."""
@@ -76,14 +76,13 @@ def add_division_options(*, keeps: bool) -> Callable[[CommandFunction], CommandF
         )
 
     def decorate(command: CommandFunction) -> CommandFunction:
+        @wraps(command)
         def call_command(engine: str | None, jobs: int | None, address: str | None, **others: Any) -> Any:
             if address and engine != "ray":
                 raise ConfigError("An address is for a Ray cluster.", fix="Add --engine ray, or leave --address out.")
             run = others.pop("run") if keeps else None
             return command(division=Division(engine, jobs, address, run), **others)
 
-        call_command.__doc__, call_command.__name__ = command.__doc__, command.__name__
-        call_command.__click_params__ = list(getattr(command, "__click_params__", ()))  # type: ignore[attr-defined]
         wrapped: Any = call_command
         for option in reversed(options):
             wrapped = option(wrapped)

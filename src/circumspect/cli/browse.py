@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option
 from circumspect.values import LANGUAGES
 
 if TYPE_CHECKING:
@@ -40,24 +41,16 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--documents",
-    type=click.Path(exists=True, path_type=Path),
+    type=PATH,
     multiple=True,
     help="A file to know from: Markdown, text, HTML, PDF. May be given several times.",
 )
-@click.option("--policy", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A policy file.")
+@click.option("--policy", type=FILE, help="A policy file.")
 @click.option("--headed", is_flag=True, help="Show the browser's window.")
-@click.option(
-    "--record", type=click.Path(file_okay=False, path_type=Path), help="Write screenshots and report.html there."
-)
+@click.option("--record", type=NEW_FOLDER, help="Write screenshots and report.html there.")
 @click.option("--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="Stop after so many.")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="Speak this language, whatever comes in.")
-@click.option(
-    "--database",
-    envvar="CIRCUMSPECT_DATABASE",
-    default="sqlite:///.circumspect/circumspect.db",
-    show_default=True,
-    help="SQLite file or postgresql:// URL in which every step is kept.",
-)
+@default_database_option("SQLite file or postgresql:// URL in which every step is kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a step.")
 def browse(url: str, task: str, **options: Any) -> None:
     """Do TASK on the page at URL, step by step, in a real Chromium.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.input_files import read_from
-from circumspect.cli.time_options import moment
-from circumspect.errors import UnknownTenant
+from circumspect.cli.options import FILE, NEW_FILE, default_database_option, json_option, since_option
+from circumspect.cli.store_options import unknown_tenant
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -25,20 +25,11 @@ if TYPE_CHECKING:
     from circumspect.policy.understanding.confidence import Bands
     from circumspect.values import TenantId, ToolSpec
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-OUT = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
 @click.option("--tenant", required=True, help="Whose labels.")
-@click.option("--since", callback=moment, metavar="ISO-TIME", help="Only what was said, or ended, since then.")
-@click.option(
-    "--database",
-    envvar="CIRCUMSPECT_DATABASE",
-    default="sqlite:///.circumspect/circumspect.db",
-    show_default=True,
-    help="SQLite file or postgresql:// URL with the conversations. Nothing is written to it.",
-)
+@since_option("Only what was said, or ended, since then.")
+@default_database_option("SQLite file or postgresql:// URL with the conversations. Nothing is written to it.")
 @click.option(
     "--policy", "policy_path", type=FILE, help="The policy that holds today; without it, the newest in the database."
 )
@@ -57,9 +48,9 @@ OUT = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Whose thumbs and corrections count; everyone's are also those of users, and of visitors of a widget.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--html", "html_path", type=OUT, metavar="FILE", help="Also write a page with reliability diagrams.")
-@click.option("--maps", "maps_path", type=OUT, metavar="FILE", help="Also write the maps that help, as JSON.")
+@json_option
+@click.option("--html", "html_path", type=NEW_FILE, metavar="FILE", help="Also write a page with reliability diagrams.")
+@click.option("--maps", "maps_path", type=NEW_FILE, metavar="FILE", help="Also write the maps that help, as JSON.")
 def calibrate(
     tenant: str,
     since: datetime | None,
@@ -126,7 +117,7 @@ def _report(
     from circumspect.stores import admin
 
     if admin.get_tenant(connection, tenant) is None and not admin.get_tools(connection, tenant):
-        raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
+        raise unknown_tenant(tenant, " in this database")
     said = list(read_labels(connection, tenant, since))
     # A complaint is for a person to read, whoever made it; only what is measured depends on who counts.
     found, complete = pick_counted(said, whose), pick_counted(said, "everyone")

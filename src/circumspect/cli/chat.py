@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
-from circumspect.cli.time_options import moment
+from circumspect.cli.options import default_database_option, read_moment
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES, Language, Mode, TurnResult
@@ -49,16 +49,10 @@ def _options(command: Any) -> Any:
                 type=click.Choice(["guided", "service"]),
                 help="Understand each message first; service also decides one of five ways.",
             ),
-            click.option(
-                "--database",
-                envvar="CIRCUMSPECT_DATABASE",
-                default="sqlite:///.circumspect/circumspect.db",
-                show_default=True,
-                help="SQLite file or postgresql:// URL in which everything is kept.",
-            ),
+            default_database_option("SQLite file or postgresql:// URL in which everything is kept."),
             click.option("--lang", type=click.Choice(LANGUAGES), help="Answer in this language, whatever comes in."),
             click.option("--conversation", help="Go on with this conversation instead of starting a new one."),
-            click.option("--at", callback=moment, metavar="ISO-TIME", help="A fixed clock, for scripts."),
+            click.option("--at", callback=read_moment, metavar="ISO-TIME", help="A fixed clock, for scripts."),
             click.option("--debug", is_flag=True, help="Show what happens inside each turn."),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object a turn."),
         )

@@ -6,6 +6,8 @@ import asyncio
 
 import click
 
+from circumspect.cli.options import default_database_option
+
 
 @click.group()
 def db() -> None:
@@ -13,13 +15,7 @@ def db() -> None:
 
 
 @db.command()
-@click.option(
-    "--database",
-    envvar="CIRCUMSPECT_DATABASE",
-    default="sqlite:///.circumspect/circumspect.db",
-    show_default=True,
-    help="SQLite file or postgresql:// URL.",
-)
+@default_database_option("SQLite file or postgresql:// URL.")
 def upgrade(database: str) -> None:
     """Bring the database's schema up to date. Opening it does the same; this is for deployments that do it apart."""
     from circumspect.stores import SqlStore

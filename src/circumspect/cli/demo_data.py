@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.store_options import add_store_options, need_packages, say, with_store
+from circumspect.cli.store_options import StoreTarget, add_store_options, need_packages
 
 if TYPE_CHECKING:
     from circumspect.stores import SqlStore
@@ -21,34 +20,29 @@ def demo_data() -> None:
 
 @demo_data.command()
 @add_store_options
-def add(database: str | None, config: Path | None, as_json: bool) -> None:
+def add(target: StoreTarget) -> None:
     """Run some eighty conversations of the sample shops through the engine, with the offline model, at past moments.
 
     Done once: a second time adds nothing.
     """
     from circumspect.demo.demo_data import seed_demo
     from circumspect.demo.samples.apply_samples import apply_samples
-    from circumspect.server.config import load_settings
 
-    settings = load_settings(config, database=database)
+    settings = target.load_settings()
 
     async def body(store: SqlStore) -> int:
         await apply_samples(store, settings)
         return await seed_demo(store, settings)
 
-    made = with_store(body, database, config)
-    said = f"{made} conversations added." if made else "The demo data is there already."
-    say(as_json, {"added": made}, said)
+    made = target.with_store(body)
+    target.say({"added": made}, f"{made} conversations added." if made else "The demo data is there already.")
 
 
 @demo_data.command()
 @add_store_options
-def remove(database: str | None, config: Path | None, as_json: bool) -> None:
+def remove(target: StoreTarget) -> None:
     """Delete every conversation of the demo data, with everything that belongs to it. The sample shops stay."""
     from circumspect.demo.demo_data import remove_demo
 
-    async def body(store: SqlStore) -> int:
-        return await remove_demo(store)
-
-    removed = with_store(body, database, config)
-    say(as_json, {"removed": removed}, f"{removed} conversations removed.")
+    removed = target.with_store(remove_demo)
+    target.say({"removed": removed}, f"{removed} conversations removed.")

@@ -9,19 +9,20 @@ from typing import Any
 
 import click
 
-from circumspect.cli.store_options import need_packages, say, table
+from circumspect.cli.options import config_option, database_option, json_option
+from circumspect.cli.store_options import need_packages, print_result, table
 
 
 @click.command()
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
-@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
+@config_option
+@database_option
 @click.option("--redis", help="redis:// URL instead of the one in the settings.")
 @click.option("--model", help="Model instead of the one in the settings.")
 @click.option("--model-seconds", type=float, help="How long it is waited for, instead of what the settings say.")
 @click.option("--host", help="Address instead of the one in the settings.")
 @click.option("--port", type=int, help="Port instead of the one in the settings.")
 @click.option("--online", is_flag=True, help="Also ask the model something. This costs a few tokens.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -> None:
     """What is set, where it came from, what is wrong and how to fix it. Exit code 1 when something is wrong.
 
@@ -51,7 +52,7 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
     ]
     checks = [{"check": one.check, "state": one.state, "said": one.said, "fix": one.fix} for one in found]
     file = str(reading.file) if reading.file else None
-    say(as_json, {"ok": ok, "file": file, "settings": rows, "checks": checks}, _text(rows, found, file))
+    print_result(as_json, {"ok": ok, "file": file, "settings": rows, "checks": checks}, _text(rows, found, file))
     sys.exit(0 if ok else 1)
 
 

@@ -13,6 +13,7 @@ import click
 
 from circumspect.cli.batch_options import Division, add_division_options, engine_of
 from circumspect.cli.input_files import read_text
+from circumspect.cli.options import FILE, NEW_FILE, PATH
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from circumspect.review.shelf import Shelf
     from circumspect.review.values import CriterionResult, ReviewCase
 
-PATH = click.Path(exists=True, path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 MET, NOT_MET, UNCERTAIN = 0, 1, 3
 
 
@@ -50,7 +49,7 @@ MET, NOT_MET, UNCERTAIN = 0, 1, 3
 @click.option("--hard", is_flag=True, help="Stop a criterion at its budget instead of warning the model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each result, then a summary line.")
 @click.option("--trace", is_flag=True, help="With --json: how each verdict came about.")
-@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page.")
+@click.option("--html", "html_path", type=NEW_FILE, help="Also write a page.")
 @click.option("--out", help="A database for the results: a batch that can be stopped and resumed.")
 @click.option("--budget-tokens", type=click.IntRange(1), help="Batch: stop cleanly when so many tokens are spent.")
 @click.option("--budget-usd", type=click.FloatRange(0, min_open=True), help="Batch: stop when so much money is spent.")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_services, with_store
+from circumspect.cli.store_options import StoreTarget, add_store_options, login, need_packages, table
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,21 +40,18 @@ def experiments() -> None:
 @experiments.command("list")
 @click.option("--tenant", help="Only this tenant's.")
 @add_store_options
-def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+def list_(tenant: str | None, target: StoreTarget) -> None:
     """All of them, the newest first."""
     from circumspect.lab.trials.experiments import from_row
     from circumspect.server.schemas.experiments import ExperimentShown
     from circumspect.stores import experiments as rows
     from circumspect.values import TenantId
 
-    async def body(store: SqlStore) -> list[Experiment]:
-        seen = None if tenant is None else frozenset({TenantId(tenant)})
-        return [from_row(row) for row in await store.tx(rows.list_experiments, seen, None, 200)]
-
-    found = with_store(body, database, config)
+    seen = None if tenant is None else frozenset({TenantId(tenant)})
+    found = [from_row(row) for row in target.tx(rows.list_experiments, seen, None, 200)]
     lines = [(one.id, one.tenant, one.name, one.kind, one.state, _percent(one.share)) for one in found]
     text = table(lines, ("id", "tenant", "name", "kind", "state", "share")) if found else "There are no experiments."
-    say(as_json, [ExperimentShown.of(one) for one in found], text)
+    target.say([ExperimentShown.of(one) for one in found], text)
 
 
 @experiments.command()
@@ -78,9 +74,7 @@ def create(
     unit: str,
     plan: str,
     note: str,
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
+    target: StoreTarget,
 ) -> None:
     """Make one. Every arm is built once, so that none is broken; nothing is tried before it is started."""
     from circumspect.lab.trials import conducting
@@ -98,54 +92,45 @@ def create(
         written = conducting.make_log_writer("create_experiment", login(), services.ids.new("act"), now, {"name": name})
         return await services.store.tx(conducting.create, made, written)
 
-    made = with_services(body, database, config)
-    say(
-        as_json,
-        ExperimentShown.of(made),
-        f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1",
-    )
+    made = target.with_services(body)
+    after = f"{made.id} is made. Start it: circumspect experiments start {made.id} --share 0.1"
+    target.say(ExperimentShown.of(made), after)
 
 
 @experiments.command()
 @click.argument("experiment")
 @click.option("--share", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Of new conversations.")
 @add_store_options
-def start(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
+def start(experiment: str, share: float, target: StoreTarget) -> None:
     """Start it, or start it again after it was stopped."""
     from circumspect.lab.trials import experiments as words
 
-    _change(
-        "start_experiment", experiment, lambda one, now: words.start(one, share, now), {"share": share}, database,
-        config, as_json, check=True,
-    )  # fmt: skip
+    def step(one: Experiment, now: float) -> Experiment:
+        return words.start(one, share, now)
+
+    _change("start_experiment", experiment, step, {"share": share}, target, check=True)
 
 
 @experiments.command()
 @click.argument("experiment")
 @click.argument("share", type=click.FloatRange(0, 1))
 @add_store_options
-def share(experiment: str, share: float, database: str | None, config: Path | None, as_json: bool) -> None:
+def share(experiment: str, share: float, target: StoreTarget) -> None:
     """Give it this share of the conversations that begin from now on."""
     from circumspect.lab.trials import experiments as words
 
-    _change(
-        "set_share", experiment, lambda one, now: words.set_share(one, share, now), {"share": share}, database,
-        config, as_json,
-    )  # fmt: skip
+    _change("set_share", experiment, lambda one, now: words.set_share(one, share, now), {"share": share}, target)
 
 
 @experiments.command()
 @click.argument("experiment")
 @click.option("--why", default="", help="For those who look at it later.")
 @add_store_options
-def stop(experiment: str, why: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def stop(experiment: str, why: str, target: StoreTarget) -> None:
     """Switch back: everybody has what the tenant has, at once."""
     from circumspect.lab.trials import experiments as words
 
-    _change(
-        "stop_experiment", experiment, lambda one, now: words.stop(one, why, now), {"why": why}, database, config,
-        as_json,
-    )  # fmt: skip
+    _change("stop_experiment", experiment, lambda one, now: words.stop(one, why, now), {"why": why}, target)
 
 
 @experiments.command()
@@ -153,22 +138,20 @@ def stop(experiment: str, why: str, database: str | None, config: Path | None, a
 @click.option("--winner", required=True, help="The arm that is better.")
 @click.option("--roll-out", is_flag=True, help="Every conversation that begins from now on gets it.")
 @add_store_options
-def finish(
-    experiment: str, winner: str, roll_out: bool, database: str | None, config: Path | None, as_json: bool
-) -> None:
+def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) -> None:
     """Decide it."""
     from circumspect.lab.trials import experiments as words
 
-    _change(
-        "finish_experiment", experiment, lambda one, now: words.finish(one, winner, roll_out, now),
-        {"winner": winner, "roll_out": roll_out}, database, config, as_json,
-    )  # fmt: skip
+    def step(one: Experiment, now: float) -> Experiment:
+        return words.finish(one, winner, roll_out, now)
+
+    _change("finish_experiment", experiment, step, {"winner": winner, "roll_out": roll_out}, target)
 
 
 @experiments.command()
 @click.argument("experiment")
 @add_store_options
-def show(experiment: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def show(experiment: str, target: StoreTarget) -> None:
     """What its arms came to so far; of a shadow, how often it would have done the same."""
     from circumspect.clock import SystemClock
     from circumspect.lab.trials import conducting
@@ -185,14 +168,14 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
         rows = await store.tx(shadows.list_shadows, None, None, 20, experiment=id_, different=True)
         return one, sums, await store.tx(shadows.summary, one.tenant, id_), list(rows)
 
-    one, sums, summary, rows = with_store(body, database, config)
+    one, sums, summary, rows = target.with_store(body)
     head = f"{one.name} ({one.id}) of {one.tenant} is {_state(one)}."
     stopped = [f"stopped: {arm.name}: {arm.stopped}" for arm in one.arms if arm.stopped]
     if summary is not None:
         lines = [f"{row.turn}  {row.live.get('outcome')} -> {row.shadow.get('outcome')}  {_all(row)}" for row in rows]  # type: ignore[union-attr]
         told = f"{summary.turns} turns, {summary.same} the same, {summary.failed} failed, {one.dropped} left out"
         whole = ExperimentWhole.of(one, results=None, summary=summary)
-        say(as_json, whole, "\n".join((head, told, *lines)))
+        target.say(whole, "\n".join((head, told, *lines)))
         return
     report = conducting.make_report(one, sums)
     assert report is not None
@@ -205,7 +188,7 @@ def show(experiment: str, database: str | None, config: Path | None, as_json: bo
             f"{name}: {first.metric.name} {_format_difference(first.difference)} against control, {first.decision}"
         )
         text.append(f"  next: {steps[name].move}. {steps[name].why}")
-    say(as_json, ExperimentWhole.of(one, results=results, summary=None), "\n".join(text))
+    target.say(ExperimentWhole.of(one, results=results, summary=None), "\n".join(text))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -216,9 +199,7 @@ def _change(
     experiment: str,
     step: Callable[[Experiment, float], Experiment],
     detail: dict[str, Any],
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
+    target: StoreTarget,
     check: bool = False,
 ) -> None:
     from circumspect.lab.trials import conducting
@@ -232,8 +213,8 @@ def _change(
         written = conducting.make_log_writer(name, login(), services.ids.new("act"), now, detail)
         return await store.tx(conducting.change, None, id_, lambda one: step(one, now.timestamp()), written)
 
-    after = with_services(body, database, config)
-    say(as_json, ExperimentShown.of(after), f"{after.name} is {_state(after)}.")
+    after = target.with_services(body)
+    target.say(ExperimentShown.of(after), f"{after.name} is {_state(after)}.")
 
 
 async def _check(services: Services, experiment: Experiment) -> None:

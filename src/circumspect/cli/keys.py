@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.store_options import WHO, add_store_options, iso, need_packages, say, span, table, with_store
-from circumspect.clock import RandomIds
+from circumspect.cli.options import read_span
+from circumspect.cli.store_options import StoreTarget, add_store_options, iso, need_packages, table, write_log
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from circumspect.server.stores.access import KeyRow, KeyScope
-    from circumspect.stores import SqlStore
 
 SCOPES = ("chat", "read", "manage", "admin", "widget")
 
@@ -38,17 +36,9 @@ def keys() -> None:
     help="chat (talk; the default), read (the tenant's internals and usage), manage (escalations and approvals), "
     "admin (configuration); or widget alone, for a key that stands in web pages. Can be given several times.",
 )
-@click.option("--expires", metavar="TIME", callback=span, help="Ends after so long: 90d, 24h. Without it, never.")
+@click.option("--expires", metavar="TIME", callback=read_span, help="Ends after so long: 90d, 24h. Without it, never.")
 @add_store_options
-def create(
-    tenant: str,
-    name: str,
-    scopes: tuple[KeyScope, ...],
-    expires: float | None,
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
-) -> None:
+def create(tenant: str, name: str, scopes: tuple[KeyScope, ...], expires: float | None, target: StoreTarget) -> None:
     """Make a key and print it, this once.
 
     \b
@@ -70,48 +60,35 @@ def create(
         access.add_key(connection, row, hash_token(key))
         _log(connection, row, "key.created", now)
 
-    async def body(store: SqlStore) -> None:
-        await store.tx(add_and_log)
-
-    with_store(body, database, config)
-    if not as_json:
+    target.tx(add_and_log)
+    if not target.as_json:
         click.echo("Keep it now; it is not shown again.", err=True)
-    say(as_json, {"key": key, **KeyListed.of(row, state=row.state(now)).to_json()}, key)
+    target.say({"key": key, **KeyListed.of(row, state=row.state(now)).to_json()}, key)
 
 
 @keys.command("list")
 @click.option("--tenant", help="Only this tenant's.")
 @add_store_options
-def list_(tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+def list_(tenant: str | None, target: StoreTarget) -> None:
     """Every key: whose, what it may do, when it was last used (to the minute) and whether it still works."""
     from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
     from circumspect.values import TenantId
 
-    async def body(store: SqlStore) -> list[KeyRow]:
-        return list(await store.tx(access.list_keys, None if tenant is None else (TenantId(tenant),)))
-
-    found, now = with_store(body, database, config), time()
+    found, now = target.tx(access.list_keys, None if tenant is None else (TenantId(tenant),)), time()
     rows = [
-        (
-            row.id,
-            row.tenant,
-            row.name,
-            ",".join(row.scopes),
-            row.state(now),
-            iso(row.expires_at) or "never",
-            iso(row.used_at) or "never",
-        )
+        (row.id, row.tenant, row.name, ",".join(row.scopes), row.state(now), iso(row.expires_at) or "never",
+         iso(row.used_at) or "never")
         for row in found
-    ]
+    ]  # fmt: skip
     text = table(rows, ("ID", "TENANT", "NAME", "SCOPES", "STATE", "EXPIRES", "USED")) if rows else "There are no keys."
-    say(as_json, [KeyListed.of(row, state=row.state(now)) for row in found], text)
+    target.say([KeyListed.of(row, state=row.state(now)) for row in found], text)
 
 
 @keys.command()
 @click.argument("key_id", metavar="ID")
 @add_store_options
-def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def revoke(key_id: str, target: StoreTarget) -> None:
     """End a key. Servers that are running refuse it within five seconds."""
     from circumspect.server.schemas.keys import KeyListed
     from circumspect.server.stores import access
@@ -124,13 +101,10 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
             _log(connection, row, "key.revoked", now)
         return row
 
-    async def body(store: SqlStore) -> KeyRow | None:
-        return await store.tx(revoke_and_log)
-
-    row = with_store(body, database, config)
+    row = target.tx(revoke_and_log)
     if row is None:
         raise _no_such_key()
-    say(as_json, KeyListed.of(row, state=row.state(now)), f"The key {row.id} of {row.tenant} is revoked.")
+    target.say(KeyListed.of(row, state=row.state(now)), f"The key {row.id} of {row.tenant} is revoked.")
 
 
 @keys.command()
@@ -140,11 +114,11 @@ def revoke(key_id: str, database: str | None, config: Path | None, as_json: bool
     metavar="TIME",
     default="24h",
     show_default=True,
-    callback=span,
+    callback=read_span,
     help="How long the old one still works.",
 )
 @add_store_options
-def rotate(key_id: str, overlap: float, database: str | None, config: Path | None, as_json: bool) -> None:
+def rotate(key_id: str, overlap: float, target: StoreTarget) -> None:
     """Make a new key with the same scopes and print it, this once; the old one ends after the overlap."""
     from circumspect.server.credentials import hash_token, new_key
     from circumspect.server.schemas.keys import KeyListed
@@ -161,17 +135,14 @@ def rotate(key_id: str, overlap: float, database: str | None, config: Path | Non
             _log(connection, both[1], "key.rotated", now, old=both[0].id)
         return both
 
-    async def body(store: SqlStore) -> tuple[KeyRow, KeyRow] | None:
-        return await store.tx(rotate_and_log)
-
-    both = with_store(body, database, config)
+    both = target.tx(rotate_and_log)
     if both is None:
         raise _no_such_key()
     old, new = both
-    if not as_json:
+    if not target.as_json:
         click.echo(f"The old key {old.id} works until {iso(old.expires_at)}. Keep the new one now:", err=True)
     made, ended = (KeyListed.of(row, state=row.state(now)).to_json() for row in (new, old))
-    say(as_json, {"key": key, **made, "old": ended}, key)
+    target.say({"key": key, **made, "old": ended}, key)
 
 
 def _id(text: str) -> str:
@@ -184,15 +155,5 @@ def _no_such_key() -> ConfigError:
 
 
 def _log(connection: sa.Connection, row: KeyRow, action: str, now: float, **detail: str) -> None:
-    from circumspect.stores.action_log import log_action
-
-    log_action(
-        connection,
-        id=RandomIds().new("log"),
-        at=now,
-        operator=WHO,
-        action=action,
-        tenant=row.tenant,
-        subject=row.id,
-        detail={"scopes": list(row.scopes), **detail},
-    )
+    what = {"scopes": list(row.scopes), **detail}
+    write_log(connection, action, now, tenant=row.tenant, subject=row.id, detail=what)

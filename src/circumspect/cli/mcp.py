@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from circumspect.cli.store_options import login
-from circumspect.errors import ConfigError
+from circumspect.cli.options import config_option, database_option
+from circumspect.cli.store_options import login, not_installed
 
 
 @click.command()
 @click.option("--tenant", required=True, help="Whose tools: an id from `circumspect tenants list`.")
 @click.option("--client", help="Who calls, for the record, and which pending calls are theirs. [default: your login]")
-@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@database_option
+@config_option
 def mcp(tenant: str, client: str | None, database: str | None, config: Path | None) -> None:
     """Be an MCP server whose tools are the tenant's tools behind its policy.
 
@@ -28,9 +28,7 @@ def mcp(tenant: str, client: str | None, database: str | None, config: Path | No
 
         import circumspect.server.gateway  # noqa: F401
     except ModuleNotFoundError as missing:
-        raise ConfigError(
-            f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
-        ) from None
+        raise not_installed(missing) from None
     asyncio.run(_serve(tenant, client or login(), database, config))
 
 

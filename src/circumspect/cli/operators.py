@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from circumspect.cli.store_options import WHO, add_store_options, iso, need_packages, say, table, with_store
+from circumspect.cli.store_options import StoreTarget, add_store_options, iso, need_packages, table, write_log
 from circumspect.clock import RandomIds
 from circumspect.errors import ConfigError
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from circumspect.server.stores.access import OperatorRole, OperatorRow
-    from circumspect.stores import SqlStore
 
+T = TypeVar("T")
 ROLES = ("operator", "reviewer", "admin")
 _STDIN = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, without asking.")
 
@@ -45,15 +44,7 @@ def operators() -> None:
 )
 @_STDIN
 @add_store_options
-def add(
-    name: str,
-    role: OperatorRole,
-    tenants: tuple[str, ...],
-    password_stdin: bool,
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
-) -> None:
+def add(name: str, role: OperatorRole, tenants: tuple[str, ...], password_stdin: bool, target: StoreTarget) -> None:
     """Add an operator. The password is asked for, twice, or read from standard input.
 
     \b
@@ -74,96 +65,78 @@ def add(
 
     def add_and_log(connection: sa.Connection) -> None:
         access.add_operator(connection, row, hashed)
-        _log(connection, row, "operator.added", now, role=role)
+        write_log(connection, "operator.added", now, subject=row.id, detail={"name": name, "role": role})
 
-    async def body(store: SqlStore) -> None:
-        await store.tx(add_and_log)
-
-    with_store(body, database, config)
-    say(as_json, _describe_operator(row, now), f"{name} may sign in as {role}.")
+    target.tx(add_and_log)
+    target.say(_describe_operator(row, now), f"{name} may sign in as {role}.")
 
 
 @operators.command("list")
 @add_store_options
-def list_(database: str | None, config: Path | None, as_json: bool) -> None:
+def list_(target: StoreTarget) -> None:
     """Every operator: role, tenants, and whether they may sign in."""
     from circumspect.server.stores import access
 
-    async def body(store: SqlStore) -> list[OperatorRow]:
-        return list(await store.tx(access.list_operators))
-
-    found, now = with_store(body, database, config), time()
+    found, now = target.tx(access.list_operators), time()
     rows = [
         (row.name, row.role, _state(row, now), "all" if row.tenants is None else ",".join(row.tenants), row.id)
         for row in found
     ]
     text = table(rows, ("NAME", "ROLE", "STATE", "TENANTS", "ID")) if rows else "There are no operators."
-    say(as_json, [_describe_operator(row, now) for row in found], text)
+    target.say([_describe_operator(row, now) for row in found], text)
 
 
 @operators.command()
 @click.argument("name")
 @add_store_options
-def disable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def disable(name: str, target: StoreTarget) -> None:
     """Sign an operator out everywhere, and let them in no more."""
     from circumspect.server.stores import access
 
-    row = _change_operator(
-        name, "operator.disabled", lambda one, id_: access.set_disabled(one, id_, time()), database, config
-    )
-    say(as_json, _describe_operator(row, time()), f"{name} may not sign in any more.")
+    row = _change_operator(name, "operator.disabled", access.set_disabled, time(), target=target)
+    target.say(_describe_operator(row, time()), f"{name} may not sign in any more.")
 
 
 @operators.command()
 @click.argument("name")
 @add_store_options
-def enable(name: str, database: str | None, config: Path | None, as_json: bool) -> None:
+def enable(name: str, target: StoreTarget) -> None:
     """Let a disabled operator in again."""
     from circumspect.server.stores import access
 
-    row = _change_operator(
-        name, "operator.enabled", lambda one, id_: access.set_disabled(one, id_, None), database, config
-    )
-    say(as_json, _describe_operator(row, time()), f"{name} may sign in again.")
+    row = _change_operator(name, "operator.enabled", access.set_disabled, None, target=target)
+    target.say(_describe_operator(row, time()), f"{name} may sign in again.")
 
 
 @operators.command()
 @click.argument("name")
 @_STDIN
 @add_store_options
-def passwd(name: str, password_stdin: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+def passwd(name: str, password_stdin: bool, target: StoreTarget) -> None:
     """Set an operator's password. Signs them out everywhere and ends a lock."""
     from circumspect.server.credentials import hash_password
     from circumspect.server.stores import access
 
     hashed = hash_password(_password(password_stdin))
-    row = _change_operator(
-        name, "operator.password", lambda one, id_: access.set_password(one, id_, hashed), database, config
-    )
-    say(as_json, _describe_operator(row, time()), f"The password of {name} is changed.")
+    row = _change_operator(name, "operator.password", access.set_password, hashed, target=target)
+    target.say(_describe_operator(row, time()), f"The password of {name} is changed.")
 
 
 def _change_operator(
-    name: str,
-    action: str,
-    change: Callable[[sa.Connection, str], None],
-    database: str | None,
-    config: Path | None,
+    name: str, action: str, change: Callable[[sa.Connection, str, T], None], value: T, *, target: StoreTarget
 ) -> OperatorRow:
+    """The operator after `change(connection, id, value)`, which is logged as `action`."""
     from circumspect.server.stores import access
 
     def change_and_log(connection: sa.Connection) -> OperatorRow | None:
         row = access.operator_named(connection, name)
         if row is None:
             return None
-        change(connection, row.id)
-        _log(connection, row, action, time())
+        change(connection, row.id, value)
+        write_log(connection, action, time(), subject=row.id, detail={"name": row.name})
         return access.operator_named(connection, name)
 
-    async def body(store: SqlStore) -> OperatorRow | None:
-        return await store.tx(change_and_log)
-
-    row = with_store(body, database, config)
+    row = target.tx(change_and_log)
     if row is None:
         raise ConfigError(f"There is no operator '{name}'.", fix="`circumspect operators list` shows them.")
     return row
@@ -192,17 +165,3 @@ def _describe_operator(row: OperatorRow, now: float) -> dict[str, Any]:
         "state": _state(row, now),
         "created_at": iso(row.created_at),
     }
-
-
-def _log(connection: sa.Connection, row: OperatorRow, action: str, now: float, **detail: str) -> None:
-    from circumspect.stores.action_log import log_action
-
-    log_action(
-        connection,
-        id=RandomIds().new("log"),
-        at=now,
-        operator=WHO,
-        action=action,
-        subject=row.id,
-        detail={"name": row.name, **detail},
-    )

@@ -16,8 +16,14 @@ import click
 from circumspect.cli.batch_options import Division, add_division_options, hold_engine
 from circumspect.cli.input_files import read_from, read_text
 from circumspect.cli.optimise_forget import forget
-from circumspect.cli.time_options import moment
-from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.cli.options import (
+    FILE,
+    FOLDER,
+    NEW_FOLDER,
+    since_option,
+)
+from circumspect.cli.store_options import StoreTarget, add_store_options, login, unknown_tenant
+from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -29,8 +35,6 @@ if TYPE_CHECKING:
     from circumspect.lab.optimise.run import OptimisationProgress
     from circumspect.lab.optimise.watch import Due, StoredScores
 
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 BETTER, NO_BETTER = 0, 1
 NOTE = "It holds the cases as they were sent: personal data. Look through them before you commit or share them."
 
@@ -74,14 +78,12 @@ optimise.add_command(forget)
 @click.option(
     "--write",
     "made",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_FOLDER,
     metavar="DIR",
     help="With --from-store: where the dataset goes, a new folder.",
 )
-@click.option("--since", callback=moment, metavar="ISO-TIME", help="With --from-store: only what was said since then.")
-@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@since_option("With --from-store: only what was said since then.")
+@add_store_options
 @add_division_options(keeps=False)
 def review(
     folder: Path | None,
@@ -105,9 +107,7 @@ def review(
     from_store: bool,
     made: Path | None,
     since: datetime | None,
-    database: str | None,
-    config: Path | None,
-    as_json: bool,
+    target: StoreTarget,
     division: Division,
 ) -> None:
     """Improve a prompt of the reviewer with GEPA.
@@ -131,8 +131,8 @@ def review(
     if from_store:
         if tenant is None or made is None or folder is not None:
             raise click.UsageError("--from-store needs --tenant NAME and --write DIR, and no --dataset.")
-        found = read_from(_database(database, config), lambda connection: _gather_labels(connection, tenant, since))
-        _write(found, tenant, made, as_json)
+        found = read_from(target.load_settings().database, lambda connection: _gather_labels(connection, tenant, since))
+        _write(found, tenant, made, target)
         return
     if made is not None or since is not None:
         raise click.UsageError("--write and --since go with --from-store.")
@@ -154,9 +154,9 @@ def review(
     dataset = read_dataset(folder)
     check(plan, dataset)
     if watch:
-        verdict, saw = _look(dataset, metric, below, last, at_least, tenant, _database(database, config))
+        verdict, saw = _look(dataset, metric, below, last, at_least, tenant, target.load_settings().database)
         if not verdict.due:
-            _say(as_json, {"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
+            target.say({"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
             return
         click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
     named = _pick_model_name(model)
@@ -164,17 +164,19 @@ def review(
     writer = open_model(_pick_model_name(reflection_model)) if reflection_model else reviewer
     path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
     if watch and (path / "report.json").exists():
-        _say(as_json, {"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
+        target.say({"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
         return
     click.echo(f"Run directory: {path}", err=True)
     try:
-        with _Shown(budget, as_json) as shown, _elsewhere(division, named) as others:
+        with _Shown(budget, target.as_json) as shown, _elsewhere(division, named) as others:
             report = run(plan, dataset, reviewer, writer, path, elsewhere=others, watch=shown.update)
     except KeyboardInterrupt:
         click.echo(f"\nStopped. What is done is in {path}; the same command goes on.", err=True)
         raise
-    kept = _store(report, tenant, _database(database, config)) if tenant and report.has_improved else False
-    _tell(report, tenant if kept else None, as_json)
+    kept = tenant if report.has_improved else None
+    if kept:
+        _store(report, kept, target)
+    _tell(report, kept, target)
     sys.exit(BETTER if report.has_improved else NO_BETTER)
 
 
@@ -202,12 +204,6 @@ def _elsewhere(division: Division, model: str) -> Iterator[ReviewWorkers | None]
         yield ReviewWorkers(engine, model)
 
 
-def _database(database: str | None, config: Path | None) -> str:
-    from circumspect.server.config import load_settings
-
-    return load_settings(config, database=database).database
-
-
 # --- from the store -------------------------------------------------------------------------------------------------
 
 
@@ -218,11 +214,11 @@ def _gather_labels(connection: sa.Connection, tenant: str, since: datetime | Non
 
     found = gather(connection, tenant, since.timestamp() if since else None)
     if not found.judged and not found.left_out and admin.get_tenant(connection, TenantId(tenant)) is None:
-        raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="See: circumspect tenants list.")
+        raise unknown_tenant(tenant, " in this database")
     return found
 
 
-def _write(found: JudgedVerdicts, tenant: str, folder: Path, as_json: bool) -> None:
+def _write(found: JudgedVerdicts, tenant: str, folder: Path, target: StoreTarget) -> None:
     from circumspect.lab.optimise.from_store import write
 
     told, left_out = found.to_json(), [f"{count} left out: {why}." for why, count in found.left_out.items()]
@@ -240,7 +236,7 @@ def _write(found: JudgedVerdicts, tenant: str, folder: Path, as_json: bool) -> N
     ]
     if found.widened_count:
         lines.append(f"{found.widened_count} had several documents, and will be read against all that are there.")
-    _say(as_json, {**told, "dataset": str(folder)}, "\n".join(lines))
+    target.say({**told, "dataset": str(folder)}, "\n".join(lines))
     click.echo(NOTE, err=True)
 
 
@@ -277,35 +273,23 @@ def _of(saw: StoredScores) -> str:
 # --- what came of it ------------------------------------------------------------------------------------------------
 
 
-def _store(report: OptimisationReport, tenant: str, database: str) -> bool:
+def _store(report: OptimisationReport, tenant: str, target: StoreTarget) -> None:
     """As a version that an experiment can name. Nothing uses it until one does."""
-    import asyncio
-
-    from circumspect.cli.store_options import login
-    from circumspect.stores import SqlStore, prompts
+    from circumspect.stores import prompts
     from circumspect.values import TenantId
 
     winner, held = report.winner.prompt, report.winner_held
     note = f"optimised; held out {report.start_held.score:.3f} -> {held.score:.3f} on {held.examples} criteria"
-
-    async def put() -> None:
-        store = await SqlStore.open(database)
-        try:
-            await store.tx(
-                prompts.put, TenantId(tenant), winner.id, winner.name, winner.text, at=datetime.now(UTC),
-                parent=report.start.prompt.id, note=note, created_by=login(),
-            )  # fmt: skip
-        finally:
-            await store.close()
-
-    asyncio.run(put())
-    return True
+    target.tx(
+        prompts.put, TenantId(tenant), winner.id, winner.name, winner.text, at=datetime.now(UTC),
+        parent=report.start.prompt.id, note=note, created_by=login(),
+    )  # fmt: skip
 
 
-def _tell(report: OptimisationReport, tenant: str | None, as_json: bool) -> None:
+def _tell(report: OptimisationReport, tenant: str | None, target: StoreTarget) -> None:
     following = _following(report, tenant)
-    if as_json:
-        _say(True, {**report.to_json(), "stored_for": tenant, "next": following if report.has_improved else None}, "")
+    if target.as_json:
+        target.say({**report.to_json(), "stored_for": tenant, "next": following if report.has_improved else None}, "")
         return
     for line in report.lines():
         click.echo(line)
@@ -333,14 +317,6 @@ def _following(report: OptimisationReport, tenant: str | None) -> list[str]:
     name = winner.id.replace("@", "-")
     create = ["circumspect", "experiments", "create", name, "--tenant", whose, "--unit", "case", "--arm", arm]
     return [shlex.join(one) for one in ([] if tenant else [add]) + [create]]
-
-
-def _say(as_json: bool, value: Any, text: str) -> None:
-    if as_json:
-        import orjson
-
-        text = orjson.dumps(value).decode()
-    click.echo(text)
 
 
 class _Shown:

@@ -8,30 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from circumspect.cli.input_files import read_from
+from circumspect.cli.options import FOLDER
+from circumspect.cli.store_options import StoreTarget, add_store_options
 from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @click.option("--case", "cases", multiple=True, metavar="ID", help="The case that was deleted; may be given again.")
 @click.option("--tenant", help="Whose cases. Without --case: all that its database no longer has.")
-@click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_store_options
 def forget(
-    folders: tuple[Path, ...],
-    cases: tuple[str, ...],
-    tenant: str | None,
-    database: str | None,
-    config: Path | None,
-    yes: bool,
-    as_json: bool,
+    folders: tuple[Path, ...], cases: tuple[str, ...], tenant: str | None, yes: bool, target: StoreTarget
 ) -> None:
     """Delete what folders hold of cases that were deleted.
 
@@ -50,31 +42,25 @@ def forget(
     held = [one for one in holdings(folders) if tenant is None or one.tenant == tenant]
     wanted = frozenset(cases)
     if tenant is not None and not cases:
-        wanted = _find_deleted(tenant, frozenset().union(*(one.cases for one in held)), database, config)
+        wanted = _find_deleted(tenant, frozenset().union(*(one.cases for one in held)), target)
     found = [one for one in held if one.cases & wanted]
     for one in found:
         count = f"{one.path}: {len(one.cases & wanted)} of {len(one.cases)} cases."
         fate = "The rest stays." if one.kind == "dataset" else "The run goes; what came of it stays."
-        click.echo(f"{count} {fate}", err=as_json)
+        click.echo(f"{count} {fate}", err=target.as_json)
     if found and not yes:
-        click.confirm("Delete this?", abort=True, err=as_json)
+        click.confirm("Delete this?", abort=True, err=target.as_json)
     for one in found:
         forget_in(one, wanted)
     read = [str(file) for one in found if one.has_learnt_from(wanted) for file in one.results]
-    if as_json:
-        import orjson
-
-        told = {"looked_at": len(held), "changed": [str(one.path) for one in found], "read_these": read}
-        click.echo(orjson.dumps(told).decode())
-        return
-    click.echo(f"{len(found)} of {len(held)} folders held any of them.")
-    for file in read:
-        click.echo(f"Read {file}: it was written by a model that had seen such a case, and may repeat it.")
+    lines = [f"{len(found)} of {len(held)} folders held any of them."]
+    lines += [f"Read {file}: it was written by a model that had seen such a case, and may repeat it." for file in read]
+    told = {"looked_at": len(held), "changed": [str(one.path) for one in found], "read_these": read}
+    target.say(told, "\n".join(lines))
 
 
-def _find_deleted(tenant: str, cases: frozenset[str], database: str | None, config: Path | None) -> frozenset[str]:
+def _find_deleted(tenant: str, cases: frozenset[str], target: StoreTarget) -> frozenset[str]:
     from circumspect.lab.optimise.forgetting import find_deleted
-    from circumspect.server.config import load_settings
     from circumspect.stores import admin
     from circumspect.values import TenantId
 
@@ -85,4 +71,4 @@ def _find_deleted(tenant: str, cases: frozenset[str], database: str | None, conf
             raise UnknownTenant(f"There is no tenant '{tenant}' in this database.", fix="Name another with --database.")
         return found
 
-    return read_from(load_settings(config, database=database).database, look)
+    return read_from(target.load_settings().database, look)

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from circumspect.cli.options import FILE, NEW_FILE, PATH, json_option
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.values import ToolSpec
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TOOLS = click.option(
     "--tools", "tools_path", type=FILE, help="OpenAI tool definitions (JSON) to hold the file against."
 )
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()
@@ -30,7 +29,7 @@ def policy() -> None:
 @policy.command()
 @click.argument("path", type=FILE)
 @TOOLS
-@AS_JSON
+@json_option
 def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
     """Is the file sound? Every finding with its line and what to do. Exit code 1 when it would be refused."""
     from circumspect.policy.load import check as checked
@@ -59,7 +58,7 @@ def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
 @click.option("--policy", "path", type=FILE, default="policy.yaml", show_default=True, help="The policy file.")
 @click.option("--tenant", help="With this tenant's overrides.")
 @TOOLS
-@AS_JSON
+@json_option
 def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, as_json: bool) -> None:
     """What will happen to a call of TOOL, in plain language."""
     from circumspect.policy.explain import explain as explained
@@ -76,7 +75,7 @@ def explain(tool: str, path: Path, tenant: str | None, tools_path: Path | None, 
 @policy.command()
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
-@AS_JSON
+@json_option
 def diff(old: Path, new: Path, as_json: bool) -> None:
     """What changed between two files, in words; what was loosened is marked."""
     from circumspect.policy.diff import changes
@@ -102,8 +101,8 @@ def schema() -> None:
 
 
 @policy.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of standard output.")
+@click.argument("paths", nargs=-1, required=True, type=PATH)
+@click.option("--out", type=NEW_FILE, help="Write here instead of standard output.")
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
     from circumspect.audit.draft_policy import draft

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.input_files import read_text
-from circumspect.cli.store_options import add_store_options, login, need_packages, say, table, with_store
-from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.cli.options import FILE
+from circumspect.cli.store_options import StoreTarget, add_store_options, login, need_packages, table, unknown_tenant
+from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import sqlalchemy as sa
+
     from circumspect.prompts import Prompt
-    from circumspect.stores import SqlStore
-    from circumspect.stores.prompts import PromptRow, Use
+    from circumspect.stores.prompts import PromptRow
+    from circumspect.values import TenantId
 
 tenant_option = click.option("--tenant", help="Whose versions; without it only those that come with the package.")
 
@@ -38,7 +41,7 @@ def prompts() -> None:
 @click.argument("name", required=False)
 @tenant_option
 @add_store_options
-def list_(name: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool) -> None:
+def list_(name: str | None, tenant: str | None, target: StoreTarget) -> None:
     """All prompts, or the versions of one."""
     from circumspect.prompts import FIXED, list_prompt_names, load_default_prompt
     from circumspect.server.schemas.prompts import PromptShown
@@ -51,14 +54,12 @@ def list_(name: str | None, tenant: str | None, database: str | None, config: Pa
         if one not in FIXED and name in (None, one)
     ]
     if tenant is not None:
-        found += [
-            PromptShown.of_prompt(row) for row in with_store(lambda store: _rows(store, tenant, name), database, config)
-        ]
+        found += [PromptShown.of_prompt(row) for row in target.tx(_list_versions, tenant, name)]
     lines = [
         (one.id, one.created_at.isoformat(timespec="seconds") if one.created_at else "with the package", one.note)
         for one in found
     ]
-    say(as_json, found, table(lines, ("id", "since", "note")))
+    target.say(found, table(lines, ("id", "since", "note")))
 
 
 @prompts.command()
@@ -66,17 +67,16 @@ def list_(name: str | None, tenant: str | None, database: str | None, config: Pa
 @tenant_option
 @click.option("--uses", is_flag=True, help="Also the newest turns that used it.")
 @add_store_options
-def show(prompt: str, tenant: str | None, uses: bool, database: str | None, config: Path | None, as_json: bool) -> None:
+def show(prompt: str, tenant: str | None, uses: bool, target: StoreTarget) -> None:
     """The text of a version, by its id; by name, what comes with the package."""
     from circumspect.server.schemas.prompts import UseShown
+    from circumspect.stores import prompts as rows
 
-    one = _text(prompt, tenant, database, config)
-    turns: Sequence[Use] = ()
-    if uses:
-        turns = with_store(lambda store: _uses(store, _require_tenant(tenant), one.id), database, config)
+    one = _text(prompt, tenant, target)
+    turns = target.tx(rows.uses, _require_tenant(tenant), one.id) if uses else ()
     lines = [f"{use.turn}  {use.conversation}  {use.outcome}" for use in turns]
     text = "\n".join((one.text, "", f"{len(turns)} turns used it:", *lines)) if uses else one.text
-    say(as_json, {"id": one.id, "name": one.name, "text": one.text, "uses": [UseShown.of(use) for use in turns]}, text)
+    target.say({"id": one.id, "name": one.name, "text": one.text, "uses": [UseShown.of(use) for use in turns]}, text)
 
 
 @prompts.command()
@@ -84,28 +84,24 @@ def show(prompt: str, tenant: str | None, uses: bool, database: str | None, conf
 @click.argument("against", required=False)
 @tenant_option
 @add_store_options
-def diff(
-    prompt: str, against: str | None, tenant: str | None, database: str | None, config: Path | None, as_json: bool
-) -> None:
+def diff(prompt: str, against: str | None, tenant: str | None, target: StoreTarget) -> None:
     """What a version changes, against another or against what comes with the package."""
     from circumspect.prompts import load_default_prompt
     from circumspect.server.schemas.prompts import DiffShown
 
-    new = _text(prompt, tenant, database, config)
-    old = _text(against, tenant, database, config) if against else load_default_prompt(new.name)
+    new = _text(prompt, tenant, target)
+    old = _text(against, tenant, target) if against else load_default_prompt(new.name)
     found = DiffShown.between(old, new)
-    say(as_json, found, "\n".join(found.lines) or "They are the same.")
+    target.say(found, "\n".join(found.lines) or "They are the same.")
 
 
 @prompts.command()
 @click.argument("name")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--tenant", required=True, help="Who may use it.")
 @click.option("--note", default="", help="What it is for.")
 @add_store_options
-def add(
-    name: str, file: Path, tenant: str, note: str, database: str | None, config: Path | None, as_json: bool
-) -> None:
+def add(name: str, file: Path, tenant: str, note: str, target: StoreTarget) -> None:
     """Add a version. Nothing uses it before an experiment chooses it."""
     from circumspect.clock import RandomIds, SystemClock
     from circumspect.prompts import load_default_prompt, make_prompt_version
@@ -130,23 +126,18 @@ def add(
         )  # fmt: skip
         return row
 
-    async def put(store: SqlStore) -> PromptRow:
-        return await store.tx(body)
-
-    row = with_store(put, database, config)
+    row = target.tx(body)
     overlay = f'{{"prompts": {{"{name}": "{row.id}"}}}}'
-    say(
-        as_json,
-        PromptShown.of_prompt(row),
-        f"{row.id} is there. Try it: circumspect experiments create … --arm 'new={overlay}'",
-    )
+    after = f"{row.id} is there. Try it: circumspect experiments create … --arm 'new={overlay}'"
+    target.say(PromptShown.of_prompt(row), after)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def _text(id_: str, tenant: str | None, database: str | None, config: Path | None) -> Prompt:
+def _text(id_: str, tenant: str | None, target: StoreTarget) -> Prompt:
     from circumspect.prompts import Prompt, list_prompt_names, load_default_prompt
+    from circumspect.stores import prompts as rows
 
     name = id_.rpartition("@")[0] or id_
     if name not in list_prompt_names():
@@ -154,7 +145,7 @@ def _text(id_: str, tenant: str | None, database: str | None, config: Path | Non
     ours = load_default_prompt(name)
     if id_ in (name, ours.id):
         return ours
-    row = with_store(lambda store: _row(store, _require_tenant(tenant), id_), database, config)
+    row = target.tx(rows.get, _require_tenant(tenant), id_)
     if row is None:
         raise ConfigError(f"'{tenant}' has no version {id_}.", fix="`circumspect prompts list --tenant …` shows them.")
     return Prompt(row.name, row.text)
@@ -164,30 +155,19 @@ def _unknown(name: str) -> ConfigError:
     return ConfigError(f"There is no prompt '{name}'.", fix="`circumspect prompts list` shows them.")
 
 
-def _require_tenant(tenant: str | None) -> str:
+def _require_tenant(tenant: str | None) -> TenantId:
+    from circumspect.values import TenantId
+
     if tenant is None:
         raise ConfigError("Versions belong to a tenant.", fix="Say whose: --tenant NAME.")
-    return tenant
+    return TenantId(tenant)
 
 
-async def _rows(store: SqlStore, tenant: str, name: str | None) -> Sequence[PromptRow]:
+def _list_versions(connection: sa.Connection, tenant: str, name: str | None) -> Sequence[PromptRow]:
+    from circumspect.stores import admin
     from circumspect.stores import prompts as rows
     from circumspect.values import TenantId
 
-    if await store.get_tenant(TenantId(tenant)) is None:
-        raise UnknownTenant(f"There is no tenant '{tenant}'.", fix="`circumspect tenants list` shows who is there.")
-    return await store.tx(rows.list_prompts, TenantId(tenant), name)
-
-
-async def _row(store: SqlStore, tenant: str, id_: str) -> PromptRow | None:
-    from circumspect.stores import prompts as rows
-    from circumspect.values import TenantId
-
-    return await store.tx(rows.get, TenantId(tenant), id_)
-
-
-async def _uses(store: SqlStore, tenant: str, id_: str) -> Sequence[Use]:
-    from circumspect.stores import prompts as rows
-    from circumspect.values import TenantId
-
-    return await store.tx(rows.uses, TenantId(tenant), id_)
+    if admin.get_tenant(connection, TenantId(tenant)) is None:
+        raise unknown_tenant(tenant)
+    return rows.list_prompts(connection, TenantId(tenant), name)

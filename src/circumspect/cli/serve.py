@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.options import config_option
+from circumspect.cli.store_options import not_installed
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ KEEP_ALIVE_SECONDS = 75
     type=click.FloatRange(1, 3600),
     help="How long an answer of a model is waited for, all tries included.  [default: 60]",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml.")
+@config_option
 @click.pass_context
 def serve(context: click.Context, /, config: Path | None, **options: Any) -> None:
     """Serve the HTTP API. Every setting also comes from the environment and from circumspect.toml.
@@ -68,9 +70,7 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
         from circumspect.server.config import load_settings
         from circumspect.server.request_log import configure_logs
     except ModuleNotFoundError as missing:
-        raise ConfigError(
-            f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
-        ) from None
+        raise not_installed(missing) from None
     # Python tools of tenants are looked for where the command is run, as `python -m` would.
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

@@ -1,65 +1,99 @@
-"""What commands on the server's own tables share: which database, opening it, and saying what was done."""
+"""What commands on the server's own tables share: which database, working on it, and printing what was done."""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from circumspect.errors import ConfigError
+from circumspect.cli.options import config_option, database_option, json_option
+from circumspect.errors import ConfigError, UnknownTenant
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from circumspect.server.config import Settings
     from circumspect.server.services import Services
     from circumspect.stores import SqlStore
 
+P = ParamSpec("P")
 T = TypeVar("T")
 WHO = "command line"
 """In the operators' log."""
 
-_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+@dataclass(frozen=True)
+class StoreTarget:
+    """The database that a command works on, and how it prints what came of it."""
+
+    database: str | None
+    config: Path | None
+    as_json: bool
+
+    def load_settings(self) -> Settings:
+        from circumspect.server.config import load_settings
+
+        return load_settings(self.config, database=self.database)
+
+    def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the body returns, run in one transaction."""
+
+        async def run(store: SqlStore) -> T:
+            return await store.tx(body, *args, **kwargs)
+
+        return self.with_store(run)
+
+    def with_store(self, body: Callable[[SqlStore], Awaitable[T]]) -> T:
+        """Open the database, run, close."""
+        from circumspect.stores import SqlStore
+
+        async def run() -> T:
+            store = await SqlStore.open(self.load_settings().database)
+            try:
+                return await body(store)
+            finally:
+                await store.close()
+
+        return asyncio.run(run())
+
+    def with_services(self, body: Callable[[Services], Awaitable[T]]) -> T:
+        """The same with everything that a server has."""
+        from circumspect.server.services import open_services
+
+        async def run() -> T:
+            async with open_services(self.load_settings()) as services:
+                return await body(services)
+
+        return asyncio.run(run())
+
+    def say(self, value: Any, text: str) -> None:
+        print_result(self.as_json, value, text)
 
 
 def add_store_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that they all have."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml."),
-        click.option("--database", help="SQLite file or postgresql:// URL instead of the one in the settings."),
-    ):
-        command = option(command)
-    return command
+    """Adds the options that they all have; the command gets them as `target`."""
+
+    @wraps(command)
+    def call_command(*args: Any, database: str | None, config: Path | None, as_json: bool, **others: Any) -> None:
+        command(*args, target=StoreTarget(database, config, as_json), **others)
+
+    return database_option(config_option(json_option(call_command)))
 
 
-def with_store(body: Callable[[SqlStore], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    """Open the database that the settings name, run, close."""
-    from circumspect.server.config import load_settings
-    from circumspect.stores import SqlStore
+def print_result(as_json: bool, value: Any, text: str) -> None:
+    """The value for programs, what it holds of the API's answers as the API writes them; or the text for people."""
+    if as_json:
+        import orjson
 
-    async def run() -> T:
-        store = await SqlStore.open(load_settings(config, database=database).database)
-        try:
-            return await body(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
-
-
-def with_services(body: Callable[[Services], Awaitable[T]], database: str | None, config: Path | None) -> T:
-    """Run with all that a worker of the server has, over the database that the settings name."""
-    from circumspect.server.config import load_settings
-    from circumspect.server.services import open_services
-
-    async def run() -> T:
-        async with open_services(load_settings(config, database=database)) as services:
-            return await body(services)
-
-    return asyncio.run(run())
+        text = orjson.dumps(value, default=lambda answer: answer.to_json()).decode()
+    click.echo(text)
 
 
 def login() -> str:
@@ -76,19 +110,32 @@ def need_packages() -> None:
         import circumspect.server.config
         import circumspect.server.credentials  # noqa: F401
     except ModuleNotFoundError as missing:
-        raise ConfigError(
-            f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'"
-        ) from None
+        raise not_installed(missing) from None
 
 
-def span(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """`90d`, `24h`, `30m`, in seconds; a callback of click options."""
-    if value is None:
-        return None
-    number, unit = value[:-1], value[-1:]
-    if unit not in _SPANS or not number.isascii() or not number.isdigit() or int(number) > 100_000:
-        raise click.BadParameter(f"'{value}' is not a length of time such as 90d, 24h or 30m.")
-    return float(int(number) * _SPANS[unit])
+def not_installed(missing: ModuleNotFoundError) -> ConfigError:
+    return ConfigError(f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'")
+
+
+def unknown_tenant(tenant: str, where: str = "") -> UnknownTenant:
+    return UnknownTenant(f"There is no tenant '{tenant}'{where}.", fix="`circumspect tenants list` shows who is there.")
+
+
+def write_log(
+    connection: sa.Connection,
+    action: str,
+    at: float,
+    *,
+    subject: str,
+    detail: dict[str, Any],
+    tenant: str | None = None,
+) -> None:
+    """A line in the operators' log."""
+    from circumspect.clock import RandomIds
+    from circumspect.stores.action_log import log_action
+
+    id_ = RandomIds().new("log")
+    log_action(connection, id=id_, at=at, operator=WHO, action=action, tenant=tenant, subject=subject, detail=detail)
 
 
 def iso(at: float | None) -> str | None:
@@ -99,12 +146,3 @@ def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows))
     return "\n".join(line.rstrip() for line in lines)
-
-
-def say(as_json: bool, value: object, text: str) -> None:
-    """Print the text, or the value as JSON: what it holds of the API's answers as the API writes them."""
-    if as_json:
-        import orjson
-
-        text = orjson.dumps(value, default=lambda answer: answer.to_json()).decode()
-    click.echo(text)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from circumspect.cli.input_files import read_from
-from circumspect.cli.time_options import moment
-from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option, since_option
+from circumspect.cli.store_options import unknown_tenant
+from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
     from circumspect.lab.learning.fixtures import FixtureResult
     from circumspect.lab.learning.overrides import Counted, Written
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NOTE = "They hold what people said to the agent: personal data. Look through them before you commit or share them."
 
 
 @click.command()
-@click.argument("path", required=False, type=click.Path(exists=True, path_type=Path), metavar="[DIR]")
+@click.argument("path", required=False, type=PATH, metavar="[DIR]")
 @click.option("--policy", "policy_path", type=FILE, help="This policy instead of the one that each fixture names.")
 @click.option(
     "--split",
@@ -40,18 +40,12 @@ NOTE = "They hold what people said to the agent: personal data. Look through the
 @click.option(
     "--write",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_FOLDER,
     metavar="DIR",
     help="With --from-store: where the fixtures go. Files that are there already are left as they are.",
 )
-@click.option("--since", callback=moment, metavar="ISO-TIME", help="With --from-store: only what was said since then.")
-@click.option(
-    "--database",
-    envvar="CIRCUMSPECT_DATABASE",
-    default="sqlite:///.circumspect/circumspect.db",
-    show_default=True,
-    help="With --from-store: SQLite file or postgresql:// URL. Nothing is written to it.",
-)
+@since_option("With --from-store: only what was said since then.")
+@default_database_option("With --from-store: SQLite file or postgresql:// URL. Nothing is written to it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line for each fixture, then a summary line.")
 def test(
     path: Path | None,
@@ -160,7 +154,7 @@ def _read(connection: sa.Connection, name: str, since: datetime | None) -> _Foun
     tenant = TenantId(name)
     specs, known = admin.get_tools(connection, tenant), admin.get_tenant(connection, tenant)
     if known is None and not specs:
-        raise UnknownTenant(f"There is no tenant '{name}' in this database.", fix="See: circumspect tenants list.")
+        raise unknown_tenant(name, " in this database")
     counted = Counted()
     found = [one for story in stories(connection, tenant, since) for one in fixtures_of(story, counted, since)]
     policy = policies.current(connection, tenant)

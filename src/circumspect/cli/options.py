@@ -1,0 +1,65 @@
+"""Pieces of command lines that several commands share: kinds of paths, options, callbacks that read values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+PATH = click.Path(exists=True, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
+_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+config_option = click.option(
+    "--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml."
+)
+database_option = click.option(
+    "--database", help="SQLite file or postgresql:// URL instead of the one in the settings."
+)
+
+
+def default_database_option(about: str) -> Callable[[CommandFunction], CommandFunction]:
+    """For commands that need no settings: --database with the usual file as its default. `about`: what it is for."""
+    return click.option(
+        "--database",
+        envvar="CIRCUMSPECT_DATABASE",
+        default="sqlite:///.circumspect/circumspect.db",
+        show_default=True,
+        help=about,
+    )
+
+
+def since_option(about: str) -> Callable[[CommandFunction], CommandFunction]:
+    return click.option("--since", callback=read_moment, metavar="ISO-TIME", help=about)
+
+
+def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """An ISO date or time; without a zone it is UTC."""
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{value}' is not an ISO time such as 2026-03-31 or 2026-03-31T14:30:00+00:00."
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def read_span(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """`90d`, `24h`, `30m`, in seconds."""
+    if value is None:
+        return None
+    number, unit = value[:-1], value[-1:]
+    if unit not in _SPANS or not number.isascii() or not number.isdigit() or int(number) > 100_000:
+        raise click.BadParameter(f"'{value}' is not a length of time such as 90d, 24h or 30m.")
+    return float(int(number) * _SPANS[unit])
