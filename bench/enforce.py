@@ -65,6 +65,7 @@ async def run(rounds: int = 30) -> Section:
 
 
 def _cases() -> dict[str, Callable[[], Enforced]]:
+    from circumspect.journal import Journal
     from circumspect.policy.keys.tool_policy import ToolPolicy
     from circumspect.policy.policy_file import Policy
     from circumspect.policy.rules import RULES
@@ -78,7 +79,6 @@ def _cases() -> dict[str, Callable[[], Enforced]]:
         Incoming,
         Intent,
         IntentId,
-        Journal,
         JsonObject,
         Opened,
         Profile,

@@ -26,8 +26,9 @@ from typing import Any
 import yaml
 
 from bench.report import Table, lines
+from circumspect.journal import Journal
 from circumspect.language.detection import detect
-from circumspect.values import ConversationId, Incoming, Journal, Message, Opened, Screened, TenantId, TurnId
+from circumspect.values import ConversationId, Incoming, Message, Opened, Screened, TenantId, TurnId
 from circumspect.web.model_pair import ModelPair, open_pair
 from circumspect.web.page import Element, Page
 from circumspect.web.reasoning.reason import reason

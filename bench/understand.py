@@ -32,6 +32,7 @@ from circumspect.business import business_tools
 from circumspect.business.settings import BusinessConfig
 from circumspect.demo.offline import OfflineModel
 from circumspect.guardian import RuleGuardian
+from circumspect.journal import Journal
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, open_embedder
 from circumspect.lab.trials.consistency import PlannedAnswer, by_meaning, by_words
@@ -51,7 +52,6 @@ from circumspect.values import (
     ChatMessage,
     ConversationId,
     Incoming,
-    Journal,
     Language,
     Message,
     ModelReply,

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from circumspect.errors import ModelError, StoreError
+from circumspect.journal import Journal, NoticeEvent, Remark
 from circumspect.policy.facts import Facts
 from circumspect.policy.understanding.synthetic import reveals_notes
 from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
@@ -51,7 +52,6 @@ from circumspect.values import (
     Gathered,
     Incoming,
     Intent,
-    Journal,
     OutsideCall,
     PersonDecision,
     Preparation,
@@ -85,7 +85,7 @@ async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | No
                 reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
                 reply = voice.end_with(reply) if voice else reply
             except asyncio.CancelledError:
-                notes.write("notice", "interrupted", ReasonCode.TURN_INTERRUPTED)
+                notes.write(NoticeEvent("interrupted"), ReasonCode.TURN_INTERRUPTED)
                 await asyncio.shield(turn.record(Reply("failed", "")))
                 raise
             return await turn.record(reply)
@@ -100,15 +100,15 @@ async def _reply_whatever_breaks(turn: _Turn) -> Reply:
         return await _reply(turn)
     except ModelError as problem:
         notes.add_usage(problem.usage)
-        notes.write("notice", problem.code, ReasonCode.MODEL_FAILED, meta={"problem": problem.problem})
+        notes.write(NoticeEvent(problem.code, problem=problem.problem), ReasonCode.MODEL_FAILED)
         log.warning("model failed", extra={**identity, "problem": problem.code})
         return endings.report_failure(desk, "failed-model", notes.ran)
     except StoreError as problem:
-        notes.write("notice", problem.code, ReasonCode.STORE_FAILED)
+        notes.write(NoticeEvent(problem.code), ReasonCode.STORE_FAILED)
         return endings.report_failure(desk, "failed-store", notes.ran)
     except Exception as problem:
         log.exception("turn failed", extra=identity)
-        notes.write("notice", type(problem).__name__, ReasonCode.INTERNAL_ERROR)
+        notes.write(NoticeEvent(type(problem).__name__), ReasonCode.INTERNAL_ERROR)
         return endings.report_failure(desk, "failed-internal", notes.ran)
 
 
@@ -116,7 +116,7 @@ async def _reply(turn: _Turn) -> Reply:
     """A person has the conversation, nothing can be read, a call from outside, a yes or no, or an ordinary message."""
     errand = turn.incoming.errand
     if turn.screened.opened.paused_by and not isinstance(errand, PersonDecision):
-        turn.notes.write("notice", turn.screened.opened.paused_by, ReasonCode.WITH_A_PERSON)
+        turn.notes.write(NoticeEvent(turn.screened.opened.paused_by), ReasonCode.WITH_A_PERSON)
         return endings.with_a_person(turn.desk)
     if turn.screened.stop:
         return endings.reject_message(turn.desk, turn.screened.stop)
@@ -190,7 +190,7 @@ async def _work_out(turn: _Turn) -> Reply:
         turn.voice.say_first(understood.response)
     reply = await _draft_until_answered(turn, turn.gather(understood, found))
     if not reply.intent and understood.analysis and reveals_notes(reply.text, understood.analysis):
-        turn.notes.write("notice", "the reply repeats internal notes", ReasonCode.NOTES_GIVEN_AWAY)
+        turn.notes.write(NoticeEvent("the reply repeats internal notes"), ReasonCode.NOTES_GIVEN_AWAY)
         reply = endings.withhold_reply(turn.notes.ran, turn.desk)
     return reply if turn.voice else endings.prepend(reply, understood.response)
 
@@ -203,7 +203,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
         drafted = await turn.draft(gathered)
         if drafted.wants_context:
             if gathered.full:
-                notes.write("context", "asked again with everything at hand", ReasonCode.CONTEXT_LOOP_DETECTED)
+                notes.write(Remark("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED)
                 return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
             gathered = turn.add_context(gathered, drafted.wants_context)
             continue
@@ -238,7 +238,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             gathered = with_result(gathered, enforced.call, describe_result(ended))
         if handed:
             return endings.hand_to_client(handed, drafted.reply)
-    notes.write("notice", "the turn used up its steps", ReasonCode.TOO_MANY_STEPS)
+    notes.write(NoticeEvent("the turn used up its steps"), ReasonCode.TOO_MANY_STEPS)
     return endings.escalate(desk, ReasonCode.TOO_MANY_STEPS, summary, acted=bool(notes.ran))
 
 

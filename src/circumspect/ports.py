@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from circumspect.journal import Journal
 from circumspect.values import (
     ConversationId,
     Draft,
@@ -19,7 +20,6 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
-    Journal,
     JournalEntry,
     Json,
     Language,

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from circumspect.journal import Journal
 from circumspect.policy.keys.call_limit import length
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.ports import Store
-from circumspect.values import Execution, History, Journal, Message, PastCall, Screened, ToolSpec, TurnId, Utterance
+from circumspect.values import Execution, History, Message, PastCall, Screened, ToolSpec, TurnId, Utterance
 
 REACH = 400
 """How many messages back a conversation is read."""

@@ -596,6 +596,7 @@ class Deny:
 
 
 Verdict = Allow | Confirm | Ask | Escalate | Deny
+VerdictKind = Literal["allow", "confirm", "ask", "escalate", "deny"]
 SEVERITY: Mapping[str, int] = {"allow": 0, "confirm": 1, "ask": 2, "escalate": 3, "deny": 4}
 
 
@@ -770,40 +771,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line of the journal: what a step saw or decided. Becomes an internal message."""
+    """One line of the journal as it is stored, as an internal message. `journal.read_event` makes an event of it."""
 
     kind: EntryKind
     content: str
     reason: ReasonCode | None = None
     meta: JsonObject = field(default_factory=dict)
-
-
-class Journal:
-    """The journal of one turn. Steps append; nothing is ever taken back."""
-
-    def __init__(self, watch: Callable[[JournalEntry], None] | None = None) -> None:
-        self.watch = watch
-        self.entries: list[JournalEntry] = []
-        self.calls: list[ModelUsage] = []
-        self.reasons: dict[ReasonCode, None] = {}
-        self.ran: list[Execution] = []
-        self.critiques = 0
-        self.context_rounds = 0
-
-    def write(self, kind: EntryKind, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
-        entry = JournalEntry(kind, content, reasons[0] if reasons else None, meta or {})
-        self.entries.append(entry)
-        if self.watch:
-            self.watch(entry)
-        self.reasons.update(dict.fromkeys(reasons))
-
-    def add_usage(self, usage: ModelUsage | None) -> None:
-        """A model call was paid for, whether or not it led to anything."""
-        if usage is not None:
-            self.calls.append(usage)
-
-    def usage(self, mode: Mode) -> Usage:
-        return Usage(mode, tuple(self.calls), self.critiques, self.context_rounds)
 
 
 class TimeFormat:

@@ -11,6 +11,7 @@ from typing import Any
 from circumspect.demo.offline import OfflineModel
 from circumspect.errors import StoreError
 from circumspect.guardian import Guardian, RuleGuardian
+from circumspect.journal import Journal
 from circumspect.knowledge.tree import TextSpan
 from circumspect.models.scripted import ScriptedModel
 from circumspect.policy.parsing.answers import classify
@@ -22,7 +23,6 @@ from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,
-    Journal,
     Language,
     Message,
     Opened,

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from circumspect.journal import ExecutionEvent, Journal, Remark
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Journal, Json, ToolSpec
+from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
@@ -38,7 +39,7 @@ async def act(
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
     else:
         if not await store.begin_call(started, token):
-            notes.write("tool", started.call.tool, ReasonCode.PENDING_INTENT_MISSING)
+            notes.write(Remark(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
         await store.finish_call(ended)
@@ -61,19 +62,16 @@ async def _run_or_delegate(
 
 def write_down(ended: Execution, notes: Journal) -> None:
     reasons = (ended.reason,) if ended.reason else ()
-    notes.write(
-        "tool",
+    event = ExecutionEvent(
         f"{ended.call.tool}: {ended.state}",
-        *reasons,
-        meta={
-            "execution": ended.id,
-            "tool": ended.call.tool,
-            "arguments": ended.call.arguments,
-            "state": ended.state,
-            "result": ended.result,
-            "error": ended.error,
-        },
+        execution=ended.id,
+        tool=ended.call.tool,
+        arguments=ended.call.arguments,
+        state=ended.state,
+        result=ended.result,
+        error=ended.error,
     )
+    notes.write(event, *reasons)
     notes.ran.append(ended)
 
 

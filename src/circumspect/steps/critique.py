@@ -7,6 +7,7 @@ once more and then handed to a person.
 from __future__ import annotations
 
 from circumspect.errors import ModelError
+from circumspect.journal import CritiqueEvent, Journal, Remark, UnreadableCritiqueEvent
 from circumspect.policy.parsing import critique_text
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -19,7 +20,6 @@ from circumspect.values import (
     Enforced,
     Escalate,
     Gathered,
-    Journal,
     JsonObject,
     ModelRequest,
     RuleFinding,
@@ -48,21 +48,18 @@ async def critique(
     notes.critiques += 1
     opinion = await _opinion(_request(enforced, gathered, tools), notes, model)
     if opinion is None:
-        notes.write("critique", "no readable opinion", ReasonCode.CRITIQUE_FAILED)
+        notes.write(Remark("no readable opinion", "critique"), ReasonCode.CRITIQUE_FAILED)
         return enforced.tighten(RuleFinding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
     finding = _finding(opinion)
     reasons = (finding.reason,) if finding.reason else ()
-    notes.write(
-        "critique",
+    event = CritiqueEvent(
         opinion.reasoning,
-        *reasons,
-        meta={
-            "decision": opinion.decision,
-            "message": opinion.message,
-            "tool": enforced.call.tool,
-            "prompt": prompt("critique").id,
-        },
+        decision=opinion.decision,
+        message=opinion.message,
+        tool=enforced.call.tool,
+        prompt=prompt("critique").id,
     )
+    notes.write(event, *reasons)
     return enforced.tighten(finding)
 
 
@@ -72,12 +69,12 @@ async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> Criti
             reply = await model.complete(request)
         except ModelError as problem:
             notes.add_usage(problem.usage)
-            notes.write("critique", f"the model failed: {problem.code}")
+            notes.write(Remark(f"the model failed: {problem.code}", "critique"))
             continue
         notes.add_usage(reply.usage)
         if opinion := critique_text.read(reply.text):
             return opinion
-        notes.write("critique", "an opinion that could not be read", meta={"text": reply.text[:2000]})
+        notes.write(UnreadableCritiqueEvent("an opinion that could not be read", text=reply.text[:2000]))
     return None
 
 

@@ -9,21 +9,12 @@ import logging
 from collections.abc import Callable
 
 from circumspect.errors import ModelGarbled, ModelRefused
+from circumspect.journal import AssessmentEvent, DraftEvent, Journal, NoticeEvent, record_calls
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
-from circumspect.values import (
-    Assessment,
-    Draft,
-    Gathered,
-    Journal,
-    JsonObject,
-    ModelReply,
-    ModelRequest,
-    Profile,
-    ToolCall,
-)
+from circumspect.values import Assessment, Draft, Gathered, ModelReply, ModelRequest, Profile, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +48,9 @@ async def draft(
     if reply.finish == "filtered" and not reply.text.strip():
         raise ModelRefused("The provider's filter kept the answer back.", fix="Ask in other words, or another model.")
     if reply.finish == "length":
-        notes.write("notice", "the model's reply was cut off at its length limit")
+        notes.write(NoticeEvent("the model's reply was cut off at its length limit"))
     if profile.mode == "standard":
-        notes.write("model", reply.text, meta={"prompt": words.id, "calls": _as_json(reply.calls)})
+        notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(reply.calls)))
         return Draft(assessments.read(reply.text)[0], reply.calls)
     return _parse_assessed_reply(reply, words.id, notes)
 
@@ -86,22 +77,19 @@ def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> 
     visible, assessment = assessments.read(reply.text)
     if assessment.reasons:
         log.warning("assessment", extra={"problem": [str(reason) for reason in assessment.reasons]})
-    notes.write(
-        "assessment",
+    event = AssessmentEvent(
         reply.text,
-        *assessment.reasons,
-        meta={
-            "prompt": prompt_id,
-            "confidence": assessment.confidence,
-            "tool_call": assessment.tool_call,
-            "tool_params": assessment.tool_params,
-            "missing_params": list(assessment.missing_params),
-            "is_destructive": assessment.is_destructive,
-            "needs_confirmation": assessment.needs_confirmation,
-            "needs_more_context": list(assessment.needs_more_context),
-            "native_calls": _as_json(reply.calls),
-        },
+        prompt=prompt_id,
+        confidence=assessment.confidence,
+        tool_call=assessment.tool_call,
+        tool_params=assessment.tool_params,
+        missing_params=assessment.missing_params,
+        is_destructive=assessment.is_destructive,
+        needs_confirmation=assessment.needs_confirmation,
+        needs_more_context=assessment.needs_more_context,
+        native_calls=record_calls(reply.calls),
     )
+    notes.write(event, *assessment.reasons)
     proposed = _extract_calls(assessment)
     if not reply.calls:
         return Draft(visible, proposed, assessment)
@@ -113,7 +101,3 @@ def _extract_calls(assessment: Assessment) -> tuple[ToolCall, ...]:
     if assessment.tool_call is None:
         return ()
     return (ToolCall(assessment.tool_call, assessment.tool_params),)
-
-
-def _as_json(calls: tuple[ToolCall, ...]) -> list[JsonObject]:
-    return [{"tool": call.tool, "arguments": call.arguments} for call in calls]

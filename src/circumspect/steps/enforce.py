@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from circumspect.journal import FindingRecord, Journal, RulingEvent
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
@@ -30,8 +31,6 @@ from circumspect.values import (
     Execution,
     History,
     Intent,
-    Journal,
-    JsonObject,
     Mode,
     Profile,
     RuleFinding,
@@ -135,29 +134,24 @@ def write_down(enforced: Enforced, facts: Facts, notes: Journal) -> None:
     """The verdict and who spoke, for the journal. What was decided about a scene says where: without it, it cannot be
     decided again."""
     verdict = enforced.verdict
-    missing: JsonObject = {"missing": [*verdict.missing, *verdict.named]} if isinstance(verdict, Ask) else {}
-    page: JsonObject = {"page": facts.scene.address} if facts.scene else {}
-    notes.write(
-        "policy",
-        f"{enforced.call.tool}: {enforced.verdict.kind}",
-        *enforced.reasons,
-        meta={
-            "tool": enforced.call.tool,
-            "arguments": enforced.call.arguments,
-            "verdict": enforced.verdict.kind,
-            "effect": enforced.effect,
-            "confidence": enforced.confidence,
-            "problem": enforced.verdict.problem if isinstance(enforced.verdict, Deny) else "",
-            "policy": enforced.policy_version,
-            "at": facts.now.isoformat(),
-            **page,
-            **missing,
-            "findings": [
-                {"rule": one.rule, "verdict": one.verdict.kind, "reason": one.reason and str(one.reason)}
-                for one in enforced.findings
-            ],
-        },
+    event = RulingEvent(
+        f"{enforced.call.tool}: {verdict.kind}",
+        tool=enforced.call.tool,
+        arguments=enforced.call.arguments,
+        verdict=verdict.kind,
+        effect=enforced.effect,
+        confidence=enforced.confidence,
+        problem=verdict.problem if isinstance(verdict, Deny) else "",
+        policy=enforced.policy_version,
+        at=facts.now.isoformat(),
+        page=facts.scene.address if facts.scene else None,
+        missing=(*verdict.missing, *verdict.named) if isinstance(verdict, Ask) else None,
+        findings=tuple(
+            FindingRecord(one.rule, one.verdict.kind, str(one.reason) if one.reason else None)
+            for one in enforced.findings
+        ),
     )
+    notes.write(event, *enforced.reasons)
 
 
 def is_hard_stop(enforced: Enforced) -> bool:

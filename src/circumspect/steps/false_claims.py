@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from circumspect.journal import Journal, NoticeEvent
 from circumspect.policy.grounding.claims import find_unsupported_claims
 from circumspect.ports import SceneGuide, Store
 from circumspect.reasons import ReasonCode
 from circumspect.recall import recall, recall_from_turn
-from circumspect.values import Journal, PastCall, Screened, ToolSpec
+from circumspect.values import PastCall, Screened, ToolSpec
 
 
 async def find_false_claim(
@@ -32,5 +33,5 @@ async def find_false_claim(
     history = await recall(screened, "", None, tools, notes, store)
     claims = find(history.past_calls)
     if claims:
-        notes.write("notice", claims[0], ReasonCode.UNSUPPORTED_CLAIM)
+        notes.write(NoticeEvent(claims[0]), ReasonCode.UNSUPPORTED_CLAIM)
     return claims[0] if claims else ""

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from circumspect.journal import ContextEvent, ContextKeyEvent, Journal
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, ChatMessage, Gathered, Journal, Profile, Screened, ToolCall, ToolSpec
+from circumspect.values import Block, Business, ChatMessage, Gathered, Profile, Screened, ToolCall, ToolSpec
 from circumspect.wording import compact
 
 NOTHING = "(there is nothing under this key)"
@@ -68,7 +69,7 @@ def add_context(
     have = {block.key for block in gathered.blocks}
     blocks = [_fetch_block(key, business, tools, notes) for key in dict.fromkeys(keys) if key not in have]
     notes.context_rounds += 1
-    notes.write("context", ", ".join(keys), meta={"round": gathered.rounds + 1, "keys": list(keys)})
+    notes.write(ContextEvent(", ".join(keys), round=gathered.rounds + 1, keys=tuple(keys)))
     return replace(gathered, blocks=(*gathered.blocks, *blocks), rounds=gathered.rounds + 1)
 
 
@@ -77,7 +78,7 @@ def _add_all_context(gathered: Gathered, business: Business, tools: Mapping[str,
     have = {block.key for block in gathered.blocks}
     schemas = [Block(f"tool_schema:{name}", _schema(spec)) for name, spec in tools.items()]
     added = [block for block in (*_all_blocks(business), *schemas) if block.key not in have]
-    notes.write("context", "everything", meta={"round": gathered.rounds + 1, "keys": [block.key for block in added]})
+    notes.write(ContextEvent("everything", round=gathered.rounds + 1, keys=tuple(block.key for block in added)))
     return replace(gathered, blocks=(*gathered.blocks, *added), rounds=gathered.rounds + 1, full=True)
 
 
@@ -143,7 +144,7 @@ def _fetch_block(key: str, business: Business, tools: Mapping[str, ToolSpec], no
         known = {f"policies.{name}" for name in POLICIES} | contents.keys()
         text = contents.get(key, "") if key in known else None
     if text is None:
-        notes.write("context", key, ReasonCode.CONTEXT_KEY_UNKNOWN, meta={"key": key})
+        notes.write(ContextKeyEvent(key, key=key), ReasonCode.CONTEXT_KEY_UNKNOWN)
     elif not text:
-        notes.write("context", key, ReasonCode.CONTEXT_KEY_EMPTY, meta={"key": key})
+        notes.write(ContextKeyEvent(key, key=key), ReasonCode.CONTEXT_KEY_EMPTY)
     return Block(key, text or NOTHING)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from circumspect.errors import ModelError
+from circumspect.journal import Journal, ModelCallEvent, Remark
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import ChatMessage, Execution, Journal, ModelRequest, Screened, ToolCall
+from circumspect.values import ChatMessage, Execution, ModelRequest, Screened, ToolCall
 
 
 async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Journal, model: Model) -> str:
@@ -32,8 +33,8 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
         reply = await model.complete(request)
     except ModelError as problem:
         notes.add_usage(problem.usage)
-        notes.write("model", f"could not phrase: {problem.code}", ReasonCode.MODEL_FAILED)
+        notes.write(Remark(f"could not phrase: {problem.code}", "model"), ReasonCode.MODEL_FAILED)
         return ""
     notes.add_usage(reply.usage)
-    notes.write("model", reply.text, meta={"prompt": words.id})
+    notes.write(ModelCallEvent(reply.text, prompt=words.id))
     return assessments.read(reply.text)[0]

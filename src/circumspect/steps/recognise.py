@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from circumspect import running
+from circumspect.journal import Journal, LookEvent, Remark
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.understanding.customer import CustomerLookup, facts_in, find_obstacle
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.values import Journal, Json, Screened, ToolSpec
+from circumspect.values import Screened, ToolSpec
 
 PATIENCE = 5.0
 """Seconds. An answer without these facts is better than one that comes late."""
@@ -36,15 +37,15 @@ async def recognise(
     look = customer.look(person)
     why = find_obstacle(look, spec, policy)
     if why or spec is None:
-        notes.write("understanding", f"the customer was not looked up: {why}")
+        notes.write(Remark(f"the customer was not looked up: {why}", "understanding"))
         return {}
     seen = await running.look(look, incoming, tools, clock, ids, min(spec.timeout, PATIENCE), again=False)
-    asked: dict[str, Json] = {"tool": look.tool, "arguments": look.arguments, "error": seen.error}
     if seen.state != "succeeded":
         told = f"{look.tool}: went on without what is known about the customer"
-        notes.write("tool", told, ReasonCode.TOOL_FAILED, meta=asked)
+        notes.write(LookEvent(told, tool=look.tool, arguments=look.arguments, error=seen.error), ReasonCode.TOOL_FAILED)
         return {}
     known = facts_in(seen.result, customer, person)
     told = f"{look.tool}: known about the customer: {', '.join(known) or 'nothing'}"
-    notes.write("tool", told, meta={**asked, "result": customer.result(known)})
+    result = customer.result(known)
+    notes.write(LookEvent(told, tool=look.tool, arguments=look.arguments, error=seen.error, result=result))
     return known

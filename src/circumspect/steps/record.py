@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 
 from circumspect.errors import StoreError
+from circumspect.journal import Journal
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
-from circumspect.values import Journal, Mode, Reply, Screened, TurnResult
+from circumspect.values import Mode, Reply, Screened, TurnResult
 
 log = logging.getLogger("circumspect.turn")
 
@@ -48,7 +49,7 @@ async def record(
         await store.close_turn(closing)
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
-        notes.write("notice", "not recorded", ReasonCode.STORE_FAILED)
+        notes.write(NoticeEvent("not recorded"), ReasonCode.STORE_FAILED)
         promises = reply.intent or reply.escalation or reply.dropped
         said = failed if promises else reply
         result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)

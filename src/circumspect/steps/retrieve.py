@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from circumspect.errors import CircumspectError
+from circumspect.journal import Journal, NoticeEvent
 from circumspect.knowledge.conflicts import Conflict, find_conflicts
 from circumspect.knowledge.tree import TextSpan
 from circumspect.policy.understanding import synthetic
@@ -29,11 +30,12 @@ from circumspect.policy.understanding.confidence import (
     source_quality,
     tool_success_rate,
 )
+from circumspect.policy.understanding.journal_events import ConflictEvent, ConflictSideRecord, RetrievalEvent
 from circumspect.policy.understanding.understood import CitedPassage, RetrievalResult, Understanding, Understood
 from circumspect.ports import CandidatePassage, PassageSearch
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, Execution, Journal, Json, ToolSpec
+from circumspect.values import Block, Business, Execution, ToolSpec
 
 MOST_QUERIES = 5
 _CLOSE = 0.5
@@ -203,23 +205,24 @@ def _judge_sources(
     """The verdict, and everything behind it in the journal."""
     understood, conflicts = case.understood, _conflicts(sources)
     for conflict in conflicts:
-        notes.write("understanding", _describe_conflict(conflict), ReasonCode.SOURCES_CONFLICT, meta=_as_json(conflict))
+        notes.write(_conflict_event(conflict), ReasonCode.SOURCES_CONFLICT)
     found = RetrievalResult("answer", None, sources, searches=rounds, saved=not needed and penalty == 1.0)
     if understood.decision:
         found = replace(found, confidence=_confidence(case, sources, needed=needed, penalty=penalty))
     found = _apply_bands(found, case, conflicts)
     if found.verdict == "escalate":
         found = replace(found, summary=_summary(understood, conflicts, sources))
-    meta: dict[str, Json] = {
-        "searches": rounds,
-        "saved": found.saved,
-        "queries": list(understood.queries),
-        "sources": [one.to_json() for one in sources],
-        "confidence": found.confidence.to_json() if found.confidence else None,
-        "verdict": found.verdict,
-    }
     told = found.confidence.explain() if found.confidence else f"{len(sources)} passages"
-    notes.write("understanding", f"{found.verdict}, {told}", *((found.reason,) if found.reason else ()), meta=meta)
+    event = RetrievalEvent(
+        f"{found.verdict}, {told}",
+        searches=rounds,
+        saved=found.saved,
+        queries=understood.queries,
+        sources=tuple(one.to_record() for one in sources),
+        confidence=found.confidence.to_record() if found.confidence else None,
+        verdict=found.verdict,
+    )
+    notes.write(event, *((found.reason,) if found.reason else ()))
     return found
 
 
@@ -239,7 +242,7 @@ def _apply_bands(found: RetrievalResult, case: _Case, conflicts: Sequence[Confli
 
 def _judge_after_failure(case: _Case, problem: CircumspectError, notes: Journal, rounds: int) -> RetrievalResult:
     """Nothing could be searched. A critical question is for a person; any other is answered from what is at hand."""
-    notes.write("notice", problem.code, ReasonCode.RETRIEVAL_FAILED, meta={"critical": case.is_critical})
+    notes.write(NoticeEvent(problem.code, critical=case.is_critical), ReasonCode.RETRIEVAL_FAILED)
     if case.is_critical:
         summary = _summary(case.understood, (), ())
         return RetrievalResult("escalate", searches=rounds, reason=ReasonCode.RETRIEVAL_FAILED, summary=summary)
@@ -266,18 +269,12 @@ def _describe_conflict(conflict: Conflict) -> str:
     return f"{conflict.subject}: “{left.quote}” ({left.document}) against “{right.quote}” ({right.document})"
 
 
-def _as_json(conflict: Conflict) -> dict[str, Json]:
-    sides: list[Json] = [
-        {
-            "document": side.document,
-            "section": side.section,
-            "span": [side.span.start, side.span.end],
-            "quote": side.quote,
-            "value": side.value,
-        }
+def _conflict_event(conflict: Conflict) -> ConflictEvent:
+    sides = tuple(
+        ConflictSideRecord(side.document, side.section, (side.span.start, side.span.end), side.quote, side.value)
         for side in (conflict.left, conflict.right)
-    ]
-    return {"conflict": conflict.kind, "subject": conflict.subject, "sides": sides}
+    )
+    return ConflictEvent(_describe_conflict(conflict), conflict=conflict.kind, subject=conflict.subject, sides=sides)
 
 
 def _summary(understood: Understood, conflicts: Sequence[Conflict], sources: Sequence[CitedPassage]) -> str:

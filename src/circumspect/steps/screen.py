@@ -6,10 +6,11 @@ that is pending? Nothing here has effects.
 
 from __future__ import annotations
 
+from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
 from circumspect.policy.parsing.answers import classify
 from circumspect.reasons import ReasonCode
-from circumspect.values import Incoming, Journal, Language, Opened, Profile, Screened
+from circumspect.values import Incoming, Language, Opened, Profile, Screened
 from circumspect.wording import render_value
 
 
@@ -23,7 +24,7 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     elif len(incoming.text) > profile.message_limit:
         stop = ReasonCode.MESSAGE_TOO_LONG
     if stop:
-        notes.write("notice", stop.value.lower(), stop)
+        notes.write(NoticeEvent(stop.value.lower()), stop)
         return Screened(incoming, opened, language, "other", stop)
     pending = opened.intent if opened.intent and opened.intent.state == "pending" else None
     if profile.mode == "standard" and not pending:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
+from circumspect.journal import IntentEvent, Journal
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.values import Execution, Intent, Journal, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
+from circumspect.values import Execution, Intent, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 
@@ -24,7 +25,7 @@ def settle(
     decision, reason = _decide(screened, tools, policy, now)
     intent = screened.opened.intent
     if reason:
-        notes.write("intent", decision, reason, meta={"intent": intent.id if intent else None})
+        notes.write(IntentEvent(decision, intent=intent.id if intent else None), reason)
     return decision, reason
 
 

@@ -16,10 +16,12 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
+from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, Remark, read_event
 from circumspect.language.pack import pack
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
 from circumspect.policy.understanding.decision import NextStepDecision, by_code, properties, read_decision
+from circumspect.policy.understanding.journal_events import AnalysisMessageEvent, RetrievalEvent, ScreeningEvent
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.topics import list_demands, topics
 from circumspect.policy.understanding.understood import Understanding, Understood
@@ -31,8 +33,6 @@ from circumspect.values import (
     Business,
     ChatMessage,
     Gathered,
-    Journal,
-    JsonObject,
     Message,
     ModelReply,
     ModelRequest,
@@ -87,7 +87,7 @@ async def understand(
     reply = await _fill_in_form(request, notes, model)
     analysis = read_analysis(reply)
     if analysis is None:
-        notes.write("understanding", "the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
+        notes.write(Remark("the analysis cannot be read", "understanding"), ReasonCode.ANALYSIS_UNREADABLE)
     routed = route(analysis, counted, screening.spam, settings.routing)
     decision = None
     if settings.decide:
@@ -102,9 +102,9 @@ async def _fill_in_form(request: ModelRequest, notes: Journal, model: Model) -> 
         reply = await model.complete(request)
     except ModelGarbled as problem:
         reply = ModelReply("", problem.usage or ModelUsage(model.name))
-        notes.write("notice", problem.problem)
+        notes.write(NoticeEvent(problem.problem))
     notes.add_usage(reply.usage)
-    notes.write("model", reply.text, meta={"prompt": request.prompt_id, "purpose": request.purpose})
+    notes.write(ModelCallEvent(reply.text, prompt=request.prompt_id, purpose=request.purpose))
     return reply
 
 
@@ -128,17 +128,18 @@ async def _screening(
     except GuardianUnavailable as problem:
         notes.add_usage(problem.usage)
         outcome = "handed over" if settings.fail_closed else "went on without it"
-        notes.write("notice", f"the guardian is down: {outcome}", ReasonCode.GUARDIAN_UNAVAILABLE)
+        notes.write(NoticeEvent(f"the guardian is down: {outcome}"), ReasonCode.GUARDIAN_UNAVAILABLE)
         return None if settings.fail_closed else Screening(source="none")
     notes.add_usage(found.usage)
     if found.categories or found.scores:
-        meta: JsonObject = {
-            "categories": list(found.categories),
-            "flagged": found.flagged,
-            "scores": dict(found.scores),
-            "source": found.source,
-        }
-        notes.write("understanding", "screened by the guardian", meta=meta)
+        event = ScreeningEvent(
+            "screened by the guardian",
+            categories=found.categories,
+            flagged=found.flagged,
+            scores=found.scores,
+            source=found.source,
+        )
+        notes.write(event)
     return found
 
 
@@ -214,9 +215,9 @@ def list_sources(messages: Iterable[Message]) -> tuple[str, ...]:
     """Titles of documents, read off internal messages as `retrieve` wrote them."""
     titles: dict[str, None] = {}
     for message in messages:
-        sources = message.meta.get("sources")
-        if message.kind == "understanding" and isinstance(sources, list | tuple):
-            titles |= {str(one.get("title", "")): None for one in sources if isinstance(one, Mapping)}
+        event = read_event(message)
+        if isinstance(event, RetrievalEvent):
+            titles |= {one.title: None for one in event.sources}
     return tuple(filter(None, titles))
 
 
@@ -257,12 +258,12 @@ def _finish_understanding(
         message = synthetic.analysis_message(analysis, understood.categories, screened.language, business.name, action)
         if settings and not understood.ends:
             context = _context(analysis, message, synthetic_message=settings.synthetic)
-        notes.write("understanding", message, meta={"synthetic": True, "to": "model"})
+        notes.write(AnalysisMessageEvent(message))
     understood = replace(understood, reason=reason, response=response, context=context)
     overridden = (ReasonCode.ROUTE_OVERRIDDEN,) if understood.routed.overridden else ()
     reasons = ((reason,) if reason else ()) + overridden
     way = f", {understood.decision.way}: {understood.decision.why}" if understood.decision else ""
-    notes.write("understanding", f"{action}{way}", *reasons, meta=understood.to_json())
+    notes.write(understood.to_event(f"{action}{way}"), *reasons)
     return understood
 
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from circumspect.demo.offline import OfflineModel
+from circumspect.journal import Journal
 from circumspect.models.scripted import Plain, ScriptedModel
 from circumspect.values import (
     ConversationId,
     Incoming,
-    Journal,
     Language,
     Message,
     ModelRequest,

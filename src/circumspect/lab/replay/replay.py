@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circumspect.clock import FixedClock
+from circumspect.journal import Journal
 from circumspect.lab.replay.past_calls import ExecutionLookup, find_no_executions
 from circumspect.lab.replay.recorded_turns import SECOND_OPINION, Ruling
 from circumspect.policy.facts import Facts
@@ -24,7 +25,7 @@ from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
 from circumspect.setup import TurnSetup
 from circumspect.steps.enforce import rule_on
-from circumspect.values import Business, Enforced, Journal, Mode, Tenant, ToolSpec, Verdict
+from circumspect.values import Business, Enforced, Mode, Tenant, ToolSpec, Verdict
 
 _NOTED = frozenset(("confidence_is_capped", "the_model_is_sure", SECOND_OPINION))
 """Names in the journal that are not a rule's."""

@@ -19,7 +19,8 @@ from typing import Literal, Protocol
 
 from circumspect.language.sentences import find_ends
 from circumspect.language.word_lists import as_matchable, patterns, pick_languages
-from circumspect.values import Execution, Json, JsonObject, Language
+from circumspect.policy.understanding.journal_events import ConfidenceRecord, FactorRecord
+from circumspect.values import Execution, JsonObject, Language
 
 Band = Literal["high", "medium", "low"]
 
@@ -85,22 +86,12 @@ class Confidence:
         base = sum(factor.contribution for factor in self.factors)
         return round(base * (CONFLICT if self.conflict else 1.0) * self.penalty, 4)
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "value": self.value,
-            "conflict": self.conflict,
-            "penalty": self.penalty,
-            "factors": [
-                {
-                    "name": factor.name,
-                    "value": round(factor.value, 4),
-                    "weight": factor.weight,
-                    "contribution": round(factor.contribution, 4),
-                    "why": factor.why,
-                }
-                for factor in self.factors
-            ],
-        }
+    def to_record(self) -> ConfidenceRecord:
+        factors = (
+            FactorRecord(one.name, round(one.value, 4), one.weight, round(one.contribution, 4), one.why)
+            for one in self.factors
+        )
+        return ConfidenceRecord(self.value, self.conflict, self.penalty, tuple(factors))
 
     def explain(self) -> str:
         """One line for a person: what made it so, the weightiest loss first."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions, extract_fields, text_of
+from circumspect.policy.understanding.journal_events import DecisionRecord
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, JsonObject, ModelReply
 
@@ -46,15 +47,8 @@ class NextStepDecision:
     reason: ReasonCode | None = None
     """Set where code decided."""
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "decision": self.way,
-            "confidence": self.confidence,
-            "why": self.why,
-            "tools": list(self.tools),
-            "retrieve": self.retrieve,
-            "question": self.question,
-        }
+    def to_record(self) -> DecisionRecord:
+        return DecisionRecord(self.way, self.confidence, self.why, self.tools, self.retrieve, self.question)
 
 
 def properties(business: str, tools: Collection[str]) -> dict[str, JsonObject]:

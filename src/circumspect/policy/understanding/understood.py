@@ -14,9 +14,10 @@ from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
 from circumspect.policy.understanding.confidence import Bands, Confidence
 from circumspect.policy.understanding.customer import CustomerLookup
 from circumspect.policy.understanding.decision import NextStepDecision
+from circumspect.policy.understanding.journal_events import SourceRecord, TopicRecord, UnderstoodEvent
 from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, ChatMessage, ConversationId, Json, Screened, TenantId, stable_share
+from circumspect.values import Block, ChatMessage, ConversationId, Screened, TenantId, stable_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +94,18 @@ class Understood:
         own = self.decision.query if self.decision else ""
         return (self.analysis.subqueries if self.analysis else ()) or ((own,) if own else ())
 
-    def to_json(self) -> dict[str, Json]:
-        """For the record, the debug view and metrics."""
-        return {
-            "action": self.routed.action,
-            "overridden": self.routed.overridden,
-            "analysis": self.analysis.to_json() if self.analysis else None,
-            "decision": self.decision.to_json() if self.decision else None,
-            "categories": list(self.categories),
-            "topics": [{"name": one.name, "stance": one.stance} for one in self.topics],
-            "ends": self.ends,
-        }
+    def to_event(self, told: str) -> UnderstoodEvent:
+        """For the journal: `told` is what a person reads of it."""
+        return UnderstoodEvent(
+            told,
+            action=self.routed.action,
+            overridden=self.routed.overridden,
+            analysis=self.analysis,
+            decision=self.decision.to_record() if self.decision else None,
+            categories=self.categories,
+            topics=tuple(TopicRecord(one.name, one.stance) for one in self.topics),
+            ends=self.ends,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +122,10 @@ class CitedPassage:
     text: str
     score: float
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "number": self.number,
-            "document": self.document,
-            "title": self.title,
-            "section": self.section,
-            "page": self.page,
-            "span": list(self.span),
-            "score": round(self.score, 4),
-        }
+    def to_record(self) -> SourceRecord:
+        return SourceRecord(
+            self.number, self.document, self.title, self.section, self.page, self.span, round(self.score, 4)
+        )
 
 
 @dataclass(frozen=True, slots=True)

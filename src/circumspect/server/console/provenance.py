@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from circumspect.journal import Journal
 from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import Ruling, rulings
 from circumspect.language.folding import fold
@@ -17,7 +18,7 @@ from circumspect.policy.grounding.tracing import Traced, trace
 from circumspect.policy.policy_file import Policy
 from circumspect.recall import recall
 from circumspect.steps.enforce import look_at
-from circumspect.values import History, Journal, PastCall, ToolSpec, Utterance
+from circumspect.values import History, PastCall, ToolSpec, Utterance
 
 AROUND = 60
 """Characters of the source shown on either side."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from circumspect.journal import ClientOutcomeEvent, Journal
 from circumspect.policy.grounding.claims import find_unsupported_on_page
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     ClientResults,
     Draft,
     Incoming,
-    Journal,
     Language,
     PastCall,
     Preparation,
@@ -45,7 +45,7 @@ class PageGuide:
         for one in errand.returned if isinstance(errand, ClientResults) else incoming.returned:
             told = one.result.get("happened", "") if isinstance(one.result, Mapping) else ""
             reasons = (ReasonCode.VERIFICATION_FAILED,) if one.error else ()
-            notes.write("context", str(told), *reasons, meta={"execution": one.execution, "verified": one.result})
+            notes.write(ClientOutcomeEvent(str(told), execution=one.execution, verified=one.result), *reasons)
 
     async def before_draft(self, screened: Screened, knowledge: str, notes: Journal) -> Preparation:
         incoming = screened.incoming

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from circumspect.journal import Event, Journal, NoticeEvent
 from circumspect.reasons import ReasonCode
-from circumspect.values import Journal, JsonObject, ModelReply, ModelRequest, Screened
+from circumspect.values import ModelReply, ModelRequest, Screened
 from circumspect.web.reasoning.model_requests import ReasoningContext
 from circumspect.web.reasoning.reasoned import Effort, Hop, Reasoning, Switch
+from circumspect.web.reasoning.reasoning_events import SwitchEvent
 from circumspect.web.reasoning.routing import Where
 from circumspect.web.search.results import Hits, WebResult
 
@@ -73,15 +75,15 @@ class ReasoningCase:
     def most(self) -> int:
         return max(0, min(self.settings.searches, MOST_SEARCHES))
 
-    def write(self, content: str, *reasons: ReasonCode, meta: JsonObject | None = None) -> None:
+    def write(self, event: Event, *reasons: ReasonCode) -> None:
         self.reasons |= dict.fromkeys(reasons)
-        self.notes.write("understanding", content, *reasons, meta=meta)
+        self.notes.write(event, *reasons)
 
     def write_failure(self, content: str, reason: ReasonCode) -> None:
         self.reasons[reason] = None
-        self.notes.write("notice", content, reason)
+        self.notes.write(NoticeEvent(content), reason)
 
     def switch(self, before: Where, after: Where, confidence: float, reason: ReasonCode) -> None:
         made = Switch(before, after, confidence, reason)
         self.switches.append(made)
-        self.write(f"{before} → {after}", reason, meta={"switch": made.to_json()})
+        self.write(SwitchEvent(f"{before} → {after}", switch=made), reason)

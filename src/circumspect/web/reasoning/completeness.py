@@ -12,6 +12,7 @@ from circumspect.web.reasoning.model_calls import ask_smart_model
 from circumspect.web.reasoning.model_requests import completeness_request
 from circumspect.web.reasoning.reason_forms import read_completeness
 from circumspect.web.reasoning.reasoned import Completeness, ContextAnalysis, Missing, merge_missing
+from circumspect.web.reasoning.reasoning_events import CompletenessEvent
 from circumspect.web.reasoning.routing import ACTS, Where
 from circumspect.wording import label
 
@@ -65,5 +66,5 @@ async def _check_completeness(case: ReasoningCase, analysis: ContextAnalysis) ->
     if found:
         verdict = "complete" if found.can_proceed else "incomplete"
         told = f"{verdict} ({found.confidence:.2f}): {found.reasoning}"
-        case.write(told, *found.warnings, meta={"completeness": found.to_json()})
+        case.write(CompletenessEvent(told, completeness=found), *found.warnings)
     return found

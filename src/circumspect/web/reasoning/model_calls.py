@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from circumspect.errors import ModelError
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, ModelReply, ModelRequest
+from circumspect.values import ModelReply, ModelRequest
 from circumspect.web.reasoning.case import ReasoningCase, ReasoningReply
 from circumspect.web.reasoning.model_requests import summary_request, titles
 from circumspect.web.reasoning.reasoned import Effort
+from circumspect.web.reasoning.reasoning_events import ReasoningCallEvent
 
 
 async def ask_smart_model(case: ReasoningCase, request: ModelRequest, otherwise: ReasonCode) -> ModelReply | None:
@@ -47,15 +48,16 @@ def _record_effort(
     case: ReasoningCase, request: ModelRequest, answer: ReasoningReply, effort: Effort, role: str
 ) -> Effort:
     usage = answer.reply.usage
-    meta: dict[str, Json] = {
-        "prompt": request.prompt_id,
-        "purpose": request.purpose,
-        "role": role,
-        "model": usage.model,
-        "seconds": round(usage.seconds, 4),
-        "fallbacks": answer.fallbacks,
-        "degraded": answer.degraded,
-    }
+    event = ReasoningCallEvent(
+        answer.reply.text,
+        prompt=request.prompt_id,
+        purpose=request.purpose,
+        role=role,
+        model=usage.model,
+        seconds=round(usage.seconds, 4),
+        fallbacks=answer.fallbacks,
+        degraded=answer.degraded,
+    )
     case.notes.add_usage(usage)
-    case.notes.write("model", answer.reply.text, meta=meta)
+    case.notes.write(event)
     return Effort(effort.calls + 1, effort.seconds + usage.seconds, effort.fallbacks + answer.fallbacks)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from circumspect.journal import Journal
 from circumspect.language.pack import pack
 from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
-from circumspect.values import Journal, Screened
+from circumspect.values import Screened
 from circumspect.web.page import Page
 from circumspect.web.reasoning.case import Models, ReasoningCase, SiteSearch
 from circumspect.web.reasoning.completeness import End
@@ -29,6 +30,7 @@ from circumspect.web.reasoning.model_requests import analysis_request, findings,
 from circumspect.web.reasoning.page_check import keep_seen_values
 from circumspect.web.reasoning.reason_forms import read_analysis
 from circumspect.web.reasoning.reasoned import ContextAnalysis, Reasoned, Reasoning
+from circumspect.web.reasoning.reasoning_events import ContextAnalysisEvent, describe_reasoned
 from circumspect.web.reasoning.routes import choose_route, follow_route
 from circumspect.web.reasoning.routing import ACTS
 
@@ -65,11 +67,8 @@ async def _analyse(case: ReasoningCase) -> ContextAnalysis:
         case.write_failure("the analysis cannot be read", ReasonCode.ANALYSIS_UNREADABLE)
     if analysis is None:
         return ContextAnalysis("WEB_SEARCH", ACTS, search_query=case.text[:_QUERY])
-    case.write(
-        f"{analysis.source} ({analysis.confidence:.2f}): {analysis.reasoning}",
-        *analysis.warnings,
-        meta={"analysis": analysis.to_json()},
-    )
+    told = f"{analysis.source} ({analysis.confidence:.2f}): {analysis.reasoning}"
+    case.write(ContextAnalysisEvent(told, analysis=analysis), *analysis.warnings)
     if implies_destruction(case.text) or asks_outright(case.text):
         analysis = replace(analysis, changes_something=True)
     return analysis
@@ -101,5 +100,5 @@ def _conclude_reasoning(case: ReasoningCase, analysis: ContextAnalysis, end: End
     )
     way = "asks" if end.asks else "goes on"
     told = f"{way}: {end.source} ({end.confidence:.2f}), {len(case.hops)} searches"
-    case.notes.write("understanding", told, *case.reasons, meta=reasoned.to_json())
+    case.notes.write(describe_reasoned(told, reasoned), *case.reasons)
     return reasoned

@@ -52,9 +52,6 @@ class ReasoningEvidence:
     quality: Quality = "low"
     gaps: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        return {"sources": list(self.sources), "quality": self.quality, "gaps": list(self.gaps)}
-
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -81,9 +78,6 @@ class KnownValue:
     field: str
     value: str
 
-    def to_json(self) -> dict[str, Json]:
-        return {"field": self.field, "value": self.value}
-
 
 @dataclass(frozen=True, slots=True)
 class ContextAnalysis:
@@ -108,20 +102,6 @@ class ContextAnalysis:
     def external(self) -> tuple[Missing, ...]:
         return tuple(one for one in self.missing if not one.is_private)
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "source": self.source,
-            "confidence": self.confidence,
-            "missing": [one.to_json() for one in self.missing],
-            "known": [one.to_json() for one in self.known],
-            "search_query": self.search_query,
-            "user_question": self.user_question,
-            "reasoning": self.reasoning,
-            "evidence": self.evidence.to_json(),
-            "changes_something": self.changes_something,
-            "warnings": [str(one) for one in self.warnings],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class SearchJudgement:
@@ -136,18 +116,6 @@ class SearchJudgement:
     evidence: ReasoningEvidence = field(default_factory=ReasoningEvidence)
     warnings: tuple[ReasonCode, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "solved": self.solved,
-            "confidence": self.confidence,
-            "should_retry": self.should_retry,
-            "refined_query": self.refined_query,
-            "should_ask_user": self.should_ask_user,
-            "reasoning": self.reasoning,
-            "evidence": self.evidence.to_json(),
-            "warnings": [str(one) for one in self.warnings],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
@@ -161,16 +129,13 @@ class Completeness:
     evidence: ReasoningEvidence = field(default_factory=ReasoningEvidence)
     warnings: tuple[ReasonCode, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "can_proceed": self.can_proceed,
-            "confidence": self.confidence,
-            "missing_information": list(self.missing_information),
-            "user_question": self.user_question,
-            "reasoning": self.reasoning,
-            "evidence": self.evidence.to_json(),
-            "warnings": [str(one) for one in self.warnings],
-        }
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """A search result, as the journal keeps it."""
+
+    title: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,34 +149,19 @@ class Hop:
     widened: bool = False
     cached: bool = False
     failed: bool = False
-    results: tuple[tuple[str, str], ...] = ()
-    """Title and address of each."""
+    results: tuple[FoundPage, ...] = ()
     judgement: SearchJudgement | None = None
     """None where nobody could judge."""
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "query": self.query,
-            "domain": self.domain,
-            "widened": self.widened,
-            "cached": self.cached,
-            "failed": self.failed,
-            "results": [{"title": title, "url": url} for title, url in self.results],
-            "judgement": self.judgement.to_json() if self.judgement else None,
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
     """The information is looked for elsewhere than before, by the word of code."""
 
-    before: Where
-    after: Where
+    before: Where = field(metadata={"stored_as": "from"})
+    after: Where = field(metadata={"stored_as": "to"})
     confidence: float
     reason: ReasonCode
-
-    def to_json(self) -> dict[str, Json]:
-        return {"from": self.before, "to": self.after, "confidence": self.confidence, "reason": str(self.reason)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,30 +224,6 @@ class Reasoned:
             "user_question": self.question,
             "missing_information": [one.field for one in self.missing],
             "context": self.context,
-        }
-
-    def to_json(self) -> dict[str, Json]:
-        """For the journal and for metrics."""
-        return {
-            "reasoned": True,
-            "source": self.source,
-            "confidence": self.confidence,
-            "ends": self.ends,
-            "question": self.question,
-            "thought": self.thought,
-            "missing": [one.to_json() for one in self.missing],
-            "analysis": self.analysis.to_json(),
-            "hops": [one.to_json() for one in self.hops],
-            "switches": [one.to_json() for one in self.switches],
-            "completeness": self.completeness.to_json() if self.completeness else None,
-            "findings": self.findings,
-            "summary": self.summary,
-            "searches": len(self.hops),
-            "saved": not self.hops and self.ends is None,
-            "degraded": self.degraded,
-            "unverified": self.unverified,
-            "changes_something": self.changes_something,
-            "models": {"smart": self.smart.to_json(), "fast": self.fast.to_json()},
         }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from circumspect.errors import CircumspectError
+from circumspect.journal import Remark
 from circumspect.reasons import ReasonCode
 from circumspect.web.reasoning.case import ReasoningCase
 from circumspect.web.reasoning.model_calls import ask_smart_model
 from circumspect.web.reasoning.model_requests import judgement_request
 from circumspect.web.reasoning.reason_forms import read_judgement
-from circumspect.web.reasoning.reasoned import ContextAnalysis, Hop, SearchJudgement
+from circumspect.web.reasoning.reasoned import ContextAnalysis, FoundPage, Hop, SearchJudgement
+from circumspect.web.reasoning.reasoning_events import HopEvent
 from circumspect.web.reasoning.search_queries import normalise_query, remove_private_data
 from circumspect.web.search.results import Hits
 
@@ -19,7 +21,7 @@ async def search_and_refine(case: ReasoningCase, analysis: ContextAnalysis, most
     while query and len(case.hops) < most:
         key = normalise_query(query)
         if key in case.asked:
-            case.write("the same search is not made twice", ReasonCode.SEARCH_REPEATED)
+            case.write(Remark("the same search is not made twice", "understanding"), ReasonCode.SEARCH_REPEATED)
             break
         case.asked.add(key)
         hits = await _find_hits(case, query)
@@ -68,7 +70,7 @@ def _note_hop(case: ReasoningCase, query: str, hits: Hits, judgement: SearchJudg
         domain=hits.domain or "",
         widened=hits.widened,
         cached=hits.cached,
-        results=tuple((one.title, one.url) for one in hits.results),
+        results=tuple(FoundPage(one.title, one.url) for one in hits.results),
         judgement=judgement,
     )
     case.hops.append(hop)
@@ -77,4 +79,4 @@ def _note_hop(case: ReasoningCase, query: str, hits: Hits, judgement: SearchJudg
     widened = (ReasonCode.SEARCH_WIDENED,) if hits.widened else ()
     warnings = judgement.warnings if judgement else ()
     verdict = "not judged" if judgement is None else "solved" if is_solved(case, judgement) else "not solved"
-    case.write(f"searched: {len(hits.results)} results, {verdict}", *widened, *warnings, meta={"hop": hop.to_json()})
+    case.write(HopEvent(f"searched: {len(hits.results)} results, {verdict}", hop=hop), *widened, *warnings)
