@@ -18,9 +18,11 @@ import circumspect.demo.samples
 from circumspect import Agent
 from circumspect.business import BusinessConfig, CalDav, business_tools
 from circumspect.clock import FixedClock
+from circumspect.journal import ExecutionEvent, LookEvent, read_event
 from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.models.scripted import ScriptedModel
+from circumspect.policy.understanding.journal_events import ConflictEvent, RetrievalEvent, UnderstoodEvent
 from circumspect.values import Business, ConversationId, Execution, JournalEntry, ModelRequest, TurnResult
 
 BUSINESS = Business(
@@ -114,26 +116,28 @@ def inside(turn: TurnResult) -> list[str]:
 
 
 def _told(entry: JournalEntry) -> list[str]:
-    meta: Any = entry.meta
-    if entry.kind == "tool":
-        given = {name: value for name, value in meta["arguments"].items() if value}
-        return [f"called: {entry.content} {json.dumps(given, ensure_ascii=False)} {meta['error']}".rstrip()]
-    if entry.kind != "understanding" or meta.get("synthetic"):
-        return []
-    if "conflict" in meta:
-        return [f"conflict: {side['document']} says {side['value']}: “{side['quote']}”" for side in meta["sides"]]
-    if "decision" in meta:
-        return [f"decided: {entry.content}"]
-    if "confidence" not in meta:
-        return []
-    lines = [f"source [{one['number']}]: {one['document']}, score {one['score']:.2f}" for one in meta["sources"][:2]]
-    if meta["saved"]:
+    match read_event(entry):
+        case ExecutionEvent() | LookEvent() as event:
+            given = {name: value for name, value in event.arguments.items() if value}
+            return [f"called: {event.content} {json.dumps(given, ensure_ascii=False)} {event.error}".rstrip()]
+        case ConflictEvent(sides=sides):
+            return [f"conflict: {side.document} says {side.value}: “{side.quote}”" for side in sides]
+        case UnderstoodEvent(content=content):
+            return [f"decided: {content}"]
+        case RetrievalEvent() as event:
+            return _told_of_search(event)
+    return []
+
+
+def _told_of_search(event: RetrievalEvent) -> list[str]:
+    lines = [f"source [{one.number}]: {one.document}, score {one.score:.2f}" for one in event.sources[:2]]
+    if event.saved:
         lines.append("searched: nothing, nothing had to be")
-    if meta["confidence"]:
-        lines.append(f"confidence: {meta['confidence']['value']:.2f}")
+    if event.confidence:
+        lines.append(f"confidence: {event.confidence.value:.2f}")
         lines += [
-            f"  {one['name']} {one['value']:.2f}, {one['contribution']:.2f} of {one['weight']}: {one['why']}"
-            for one in meta["confidence"]["factors"]
+            f"  {one.name} {one.value:.2f}, {one.contribution:.2f} of {one.weight}: {one.why}"
+            for one in event.confidence.factors
         ]
     return lines
 

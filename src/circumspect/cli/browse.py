@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from circumspect.setup import TurnSetup
     from circumspect.web.browser.chromium import Chromium
     from circumspect.web.browsing.drive import DriveStep
+    from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 
 @click.command()
@@ -185,8 +186,9 @@ class Terminal:
             mark = Text("   ✓ " if good else "   ✗ ", style="green" if good else "red")
             console.print(mark + Text(f"{made.verified.happened} ({made.verified.confidence:.0%})"))
         if made.reasoned:
-            source, sure, why = (made.reasoned.get(name) or "" for name in ("source", "confidence", "thought"))
-            console.print(Text(f"   {source} ({sure}): {why}".rstrip(": "), style="dim"))
+            found = made.reasoned
+            told = f"   {found.source} ({found.confidence or ''}): {found.thought}".rstrip(": ")
+            console.print(Text(told, style="dim"))
             for line in searches(made.reasoned):
                 console.print(Text(f"   {line}", style="dim"))
         if made.action:
@@ -231,15 +233,14 @@ class Terminal:
             self._console.print(f"Report: {self._report.folder / 'report.html'}", style="dim", markup=False)
 
 
-def searches(reasoned: Mapping[str, Any]) -> Iterator[str]:
+def searches(reasoned: ReasonedEvent) -> Iterator[str]:
     """Each search and each change of source, a line each."""
-    for hop in reasoned.get("hops") or ():
-        judged = hop.get("judgement") or {}
-        outcome = "failed" if hop.get("failed") else "solved" if judged.get("solved") else "not solved"
-        where = f" on {hop['domain']}" if hop.get("domain") and not hop.get("widened") else ""
-        yield f"searched “{hop.get('query')}”{where}: {len(hop.get('results') or ())} results, {outcome}"
-    for one in reasoned.get("switches") or ():
-        yield f"{one.get('from')} → {one.get('to')} ({one.get('confidence')}): {one.get('reason')}"
+    for hop in reasoned.hops:
+        outcome = "failed" if hop.failed else "solved" if hop.judgement and hop.judgement.solved else "not solved"
+        where = f" on {hop.domain}" if hop.domain and not hop.widened else ""
+        yield f"searched “{hop.query}”{where}: {len(hop.results)} results, {outcome}"
+    for one in reasoned.switches:
+        yield f"{one.before} → {one.after} ({one.confidence}): {one.reason}"
 
 
 async def _prompt_line(prompt: str, *, hidden: bool = False) -> str:

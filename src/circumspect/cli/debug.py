@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.panel import Panel
 from rich.text import Text
 
+from circumspect.journal import (
+    AssessmentEvent,
+    CritiqueEvent,
+    Event,
+    ExecutionEvent,
+    LookEvent,
+    RulingEvent,
+    read_event,
+)
 from circumspect.language import catalogue
-from circumspect.values import JournalEntry, Json, TurnResult
+from circumspect.policy.understanding.journal_events import (
+    AnalysisMessageEvent,
+    ConfidenceRecord,
+    ConflictEvent,
+    ConflictSideRecord,
+    DecisionRecord,
+    RetrievalEvent,
+    ScreeningEvent,
+    UnderstoodEvent,
+)
+from circumspect.values import JournalEntry, TurnResult
 from circumspect.wording import compact
 
 if TYPE_CHECKING:
@@ -61,105 +79,91 @@ def show(turn: TurnResult, console: Console) -> None:
 
 
 def _line(entry: JournalEntry) -> str:
-    meta = entry.meta
-    match entry.kind:
-        case "assessment":
+    match read_event(entry):
+        case AssessmentEvent() as event:
             shown = {
-                name: meta[name]
-                for name in ("confidence", "tool_call", "tool_params", "missing_params", "needs_more_context")
-                if meta.get(name)
+                "confidence": event.confidence,
+                "tool_call": event.tool_call,
+                "tool_params": event.tool_params,
+                "missing_params": event.missing_params,
+                "needs_more_context": event.needs_more_context,
             }
-            return compact(shown)
-        case "policy":
-            findings = meta.get("findings")
-            rules = (
-                [str(one["rule"]) for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
-            )
-            confidence = meta.get("confidence")
+            return compact({name: value for name, value in shown.items() if value})
+        case RulingEvent() as event:
             return (
-                f"{entry.content}"
-                + (f" (confidence {confidence})" if confidence is not None else "")
-                + (f": {', '.join(rules)}" if rules else "")
+                f"{event.content}"
+                + (f" (confidence {event.confidence})" if event.confidence is not None else "")
+                + (f": {', '.join(one.rule for one in event.findings)}" if event.findings else "")
             )
-        case "critique":
-            return f"{meta.get('decision', '')} {entry.content}".strip()
-        case "tool":
-            outcome = meta.get("result") or meta.get("error")
-            return f"{entry.content} {compact(meta.get('arguments'))} -> {compact(outcome)}"
-        case "understanding":
-            return f"\n{' ' * WIDTH}".join(_describe_understanding(entry))
-        case _:
-            return _short(entry.content)
+        case CritiqueEvent() as event:
+            return f"{event.decision} {event.content}".strip()
+        case ExecutionEvent() | LookEvent() as event:
+            return f"{event.content} {compact(event.arguments)} -> {compact(event.result or event.error)}"
+        case Event(kind="understanding") as event:
+            return f"\n{' ' * WIDTH}".join(_describe_understanding(event))
+        case event:
+            return _short(event.content)
 
 
 def _short(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-def _describe_understanding(entry: JournalEntry) -> list[str]:
+def _describe_understanding(event: Event) -> list[str]:
     """What is behind an entry about understanding, one thing a line."""
-    meta = entry.meta
-    match meta:
-        case {"synthetic": True}:
-            return [f"for the model only: {_short(entry.content)}"]
-        case {"action": str(action)}:
-            return [*_describe_routing(action, meta), *_describe_decision(meta.get("decision"))]
-        case {"sides": [*sides]}:
-            return ["the sources contradict each other", *(_side(one) for one in sides if isinstance(one, Mapping))]
-        case {"verdict": str(verdict)}:
-            return [*_describe_lookup(verdict, meta), *_confidence(meta.get("confidence"))]
-        case {"categories": [*categories]}:
-            found = ", ".join(map(str, categories)) or "nothing"
-            return [f"{_short(entry.content)}: {found}{'' if meta.get('flagged') else ' (not flagged)'}"]
+    match event:
+        case AnalysisMessageEvent():
+            return [f"for the model only: {_short(event.content)}"]
+        case UnderstoodEvent():
+            return [*_describe_routing(event), *_describe_decision(event.decision)]
+        case ConflictEvent(sides=sides):
+            return ["the sources contradict each other", *map(_describe_side, sides)]
+        case RetrievalEvent():
+            return [*_describe_lookup(event), *_describe_confidence(event.confidence)]
+        case ScreeningEvent(categories=categories, flagged=flagged):
+            found = ", ".join(categories) or "nothing"
+            return [f"{_short(event.content)}: {found}{'' if flagged else ' (not flagged)'}"]
         case _:
-            return [_short(entry.content)]
+            return [_short(event.content)]
 
 
-def _describe_routing(action: str, meta: Mapping[str, Json]) -> list[str]:
-    analysis = meta.get("analysis")
-    lines = [f"action {action}" + (" (not the model's choice)" if meta.get("overridden") else "")]
-    if isinstance(analysis, Mapping):
-        lines.append(f"intent: {analysis['user_intent']}")
-        lines.append(f"clear {analysis['intent_confidence']}, spam {analysis['spam_score']}")
+def _describe_routing(event: UnderstoodEvent) -> list[str]:
+    lines = [f"action {event.action}" + (" (not the model's choice)" if event.overridden else "")]
+    if event.analysis:
+        lines.append(f"intent: {event.analysis.user_intent}")
+        lines.append(f"clear {event.analysis.intent_confidence}, spam {event.analysis.spam_score}")
     return lines
 
 
-def _describe_decision(decision: Json) -> list[str]:
-    if not isinstance(decision, Mapping):
+def _describe_decision(made: DecisionRecord | None) -> list[str]:
+    if made is None:
         return []
-    tools = decision.get("tools")
-    with_tools = f" with {', '.join(map(str, tools))}" if isinstance(tools, Sequence) and tools else ""
-    return [f"decision {decision['decision']}{with_tools}: {decision['why']}"]
+    with_tools = f" with {', '.join(made.tools)}" if made.tools else ""
+    return [f"decision {made.decision}{with_tools}: {made.why}"]
 
 
-def _side(side: Mapping[str, Json]) -> str:
-    return f"  {side['document']} says {side['value']}: “{_short(str(side['quote']))}”"
+def _describe_side(side: ConflictSideRecord) -> str:
+    return f"  {side.document} says {side.value}: “{_short(side.quote)}”"
 
 
-def _describe_lookup(verdict: str, meta: Mapping[str, Json]) -> list[str]:
-    sources = meta.get("sources")
-    searched = "no search was needed: one saved" if meta.get("saved") else f"{meta.get('searches')} round(s) of search"
-    lines = [f"{verdict}, {searched}"]
-    for one in sources if isinstance(sources, Sequence) else ():
-        if isinstance(one, Mapping):
-            page = f", page {one['page']}" if one.get("page") else ""
-            lines.append(f"  source [{one['number']}] {one['document']} § {one['section']}{page}, score {one['score']}")
+def _describe_lookup(event: RetrievalEvent) -> list[str]:
+    searched = "no search was needed: one saved" if event.saved else f"{event.searches} round(s) of search"
+    lines = [f"{event.verdict}, {searched}"]
+    for one in event.sources:
+        page = f", page {one.page}" if one.page else ""
+        lines.append(f"  source [{one.number}] {one.document} § {one.section}{page}, score {one.score}")
     return lines
 
 
-def _confidence(confidence: Json) -> list[str]:
+def _describe_confidence(confidence: ConfidenceRecord | None) -> list[str]:
     """Each factor with what it gave of what it could have given; complexity is one that counts against."""
-    if not isinstance(confidence, Mapping):
+    if confidence is None:
         return []
-    penalty = confidence.get("penalty")
     less = [
-        *(["halved: the sources contradict each other"] if confidence.get("conflict") else []),
-        *([f"times {penalty}: the search failed"] if penalty != 1.0 else []),
+        *(["halved: the sources contradict each other"] if confidence.conflict else []),
+        *([f"times {confidence.penalty}: the search failed"] if confidence.penalty != 1.0 else []),
     ]
-    lines = [f"confidence {confidence['value']}" + (f" ({'; '.join(less)})" if less else "")]
-    factors = confidence.get("factors")
-    for one in factors if isinstance(factors, Sequence) else ():
-        if isinstance(one, Mapping):
-            given = f"{one['contribution']} of {one['weight']}"
-            lines.append(f"  {one['name']} {one['value']} gives {given}: {one['why']}")
+    lines = [f"confidence {confidence.value}" + (f" ({'; '.join(less)})" if less else "")]
+    for one in confidence.factors:
+        lines.append(f"  {one.name} {one.value} gives {one.contribution} of {one.weight}: {one.why}")
     return lines

@@ -19,6 +19,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
+from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, read_event
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
@@ -151,13 +152,14 @@ class Gateway:
         """What a turn came to, for a model of somebody else's."""
         if result.pending is not None:
             return await self._ask_user(result.pending, context, setup)
-        ran = next((entry.meta for entry in reversed(result.entries) if entry.kind == "tool" and entry.meta), None)
-        if ran is not None and "state" in ran:
-            return _outcome(str(ran["state"]), ran.get("result"), str(ran.get("error") or ""))
+        events = [read_event(entry) for entry in reversed(result.entries)]
+        ran = next((event for event in events if isinstance(event, ExecutionEvent | LookEvent)), None)
+        if isinstance(ran, ExecutionEvent):
+            return _outcome(ran.state, ran.result, ran.error)
         if result.outcome == "answered":
             return _text(prompt("gateway-declined").text, status="declined", wrong=True)
-        ruled = next((entry.meta for entry in reversed(result.entries) if entry.kind == "policy"), {})
-        problem = str(ruled.get("problem") or result.reply)
+        ruled = next((event for event in events if isinstance(event, RulingEvent)), None)
+        problem = (ruled.problem if ruled else "") or result.reply
         reasons = ", ".join(str(code) for code in result.reason_codes)
         return _text(prompt("gateway-held").render(problem=problem, reasons=reasons), status="held", wrong=True)
 

@@ -19,9 +19,11 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from circumspect.journal import ExecutionEvent, read_event
 from circumspect.reasons import ReasonCode
 from circumspect.stores.tables import UNREPORTED, WAITING, escalations, outbox, tool_executions
 from circumspect.values import TurnResult
+from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, which nobody reads
 
@@ -82,23 +84,24 @@ class Metrics:
             self.tokens.labels(tenant, call.model, "output").inc(call.output_tokens)
             self.cost.labels(tenant, call.model).inc(call.cost_usd)
         for entry in result.entries:
-            if entry.kind == "tool" and "state" in entry.meta:
-                self.executions.labels(tenant, str(entry.meta["tool"]), str(entry.meta["state"])).inc()
-            elif entry.meta.get("reasoned"):
-                self._count_reasoning(tenant, entry.meta)
+            match read_event(entry):
+                case ExecutionEvent(tool=tool, state=state):
+                    self.executions.labels(tenant, tool, state).inc()
+                case ReasonedEvent() as made:
+                    self._count_reasoning(tenant, made)
 
-    def _count_reasoning(self, tenant: str, made: Mapping[str, Any]) -> None:
-        self.sources.labels(str(made["source"])).observe(float(made["confidence"]))
-        for one in made["switches"]:
-            self.switches.labels(str(one["from"]), str(one["to"])).inc()
-        for hop in made["hops"]:
-            self.searches.labels(tenant, "cached" if hop["cached"] else "made").inc()
-        if made["saved"]:
+    def _count_reasoning(self, tenant: str, made: ReasonedEvent) -> None:
+        self.sources.labels(made.source).observe(made.confidence)
+        for one in made.switches:
+            self.switches.labels(one.before, one.after).inc()
+        for hop in made.hops:
+            self.searches.labels(tenant, "cached" if hop.cached else "made").inc()
+        if made.saved:
             self.searches.labels(tenant, "saved").inc()
-        for role, effort in made["models"].items():
-            if effort["calls"]:
-                self.thinking.labels(role).observe(effort["seconds"])
-                self.fallbacks.labels(role).inc(effort["fallbacks"])
+        for role, effort in (("smart", made.models.smart), ("fast", made.models.fast)):
+            if effort.calls:
+                self.thinking.labels(role).observe(effort.seconds)
+                self.fallbacks.labels(role).inc(effort.fallbacks)
 
     def page_action(self, tenant: str, success: bool) -> None:
         self.verified.labels(tenant, "yes" if success else "no").inc()

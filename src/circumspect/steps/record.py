@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from circumspect.errors import StoreError
-from circumspect.journal import Journal
+from circumspect.journal import Journal, NoticeEvent
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
 from circumspect.values import Mode, Reply, Screened, TurnResult

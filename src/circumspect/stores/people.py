@@ -16,6 +16,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from circumspect.errors import StoreError
+from circumspect.journal import PersonReplyEvent
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
 from circumspect.stores.ledger import notify
@@ -349,7 +350,7 @@ def person_says(
         "role": "assistant",
         "kind": "message",
         "content": clean(text),
-        "meta": dumps({"by": "person", "operator": by}),
+        "meta": dumps(PersonReplyEvent(text, operator=by).to_json()),
         "at": epoch(now),
     }
     insert(connection, messages, row)

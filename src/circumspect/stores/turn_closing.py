@@ -12,6 +12,7 @@ from datetime import UTC
 
 import sqlalchemy as sa
 
+from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
 from circumspect.stores import action_log, codec
 from circumspect.stores.codec import clean, dumps, epoch
@@ -190,9 +191,9 @@ def _build_message_rows(closing: Closing, seq: int) -> Iterator[SqlValues]:
         yield _row(seq, "internal", entry.kind, entry.content, entry.reason, entry.meta)
         seq += 1
     if result.reply:
-        meta = {"outcome": result.outcome, "reason_codes": [str(code) for code in result.reason_codes]}
-        first = result.reason_codes[0] if result.reason_codes else None
-        yield _row(seq, "assistant", "message", result.reply, first, meta)
+        codes = tuple(str(code) for code in result.reason_codes)
+        said = ReplyEvent(result.reply, outcome=result.outcome, reason_codes=codes)
+        yield _row(seq, "assistant", said.kind, said.content, result.reason_codes[0] if codes else None, said.to_json())
 
 
 def _row(seq: int, role: str, kind: str, content: str, reason: str | None, meta: JsonObject) -> SqlValues:

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import ConversationBusy, NotYourConversation
+from circumspect.journal import UserMessageEvent
 from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
@@ -134,6 +135,7 @@ def open_turn(
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
+    said = None if incoming.principal == "user" else UserMessageEvent(incoming.text, principal=incoming.principal)
     values: SqlValues = {
         **turn,
         "own": own,
@@ -142,7 +144,7 @@ def open_turn(
         "role": "internal" if incoming.errand else "user",
         "kind": "intent" if incoming.errand else "message",
         "content": clean(incoming.note),
-        "meta": None if incoming.principal == "user" else dumps({"principal": incoming.principal}),
+        "meta": None if said is None else dumps(said.to_json()),
         "earlier": None if earlier is None else earlier.id,
     }
     for statement in _BEGIN if earlier is None else _RUN_AGAIN:
@@ -154,14 +156,14 @@ def open_turn(
         take_back(connection, incoming.tenant, incoming.conversation, returned, now)
     if isinstance(errand, PersonDecision):
         intent = errand.intent
-    said = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
+    rows = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
     asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
     unsettled = connection.execute(_UNSETTLED, turn).all() if calls else ()
     return Opened(
         token=token,
         mode=mode,
         language=language,
-        history=tuple([_message(row) for row in reversed(said)]),
+        history=tuple([_message(row) for row in reversed(rows)]),
         next_seq=next_seq,
         intent=None if asked is None else codec.intent(asked),
         unsettled=tuple(codec.execution(row) for row in unsettled),

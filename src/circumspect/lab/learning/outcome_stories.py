@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.journal import AssessmentEvent, read_event
 from circumspect.lab.replay.past_calls import Record
 from circumspect.lab.replay.recorded_turns import Ruling, rulings
 from circumspect.lab.replay.stored_turns import PAGE, Stretch, read
+from circumspect.policy.understanding.journal_events import ConfidenceRecord, RetrievalEvent, UnderstoodEvent
 from circumspect.reasons import ReasonCode
 from circumspect.stores import labels as stored_labels
 from circumspect.stores.codec import epoch, reason
@@ -141,25 +142,25 @@ def _read_answer_confidence(journal: Sequence[Message]) -> float | None:
     """Ours where one was computed; else what the model stated of its last draft."""
     stated = None
     for entry in journal:
-        found = entry.meta.get("confidence")
-        if entry.kind == "understanding" and isinstance(found, Mapping):
-            return _number(found.get("value"))
-        if entry.kind == "assessment" and entry.reason is not ReasonCode.ASSESSMENT_UNPARSABLE:
-            stated = _number(found)
+        match read_event(entry):
+            case RetrievalEvent(confidence=ConfidenceRecord(value=value)):
+                return _within_scale(value)
+            case AssessmentEvent(confidence=value) if entry.reason is not ReasonCode.ASSESSMENT_UNPARSABLE:
+                stated = _within_scale(value)
     return stated
 
 
 def _read_ending_confidence(journal: Sequence[Message]) -> float | None:
     """The model's confidence in asking or handing over, where that was its decision."""
     for entry in journal:
-        decision = entry.meta.get("decision")
-        if entry.kind == "understanding" and isinstance(decision, Mapping) and entry.reason not in _BY_CODE:
-            return _number(decision.get("confidence")) if entry.meta.get("ends") else None
+        event = read_event(entry)
+        if isinstance(event, UnderstoodEvent) and event.decision and entry.reason not in _BY_CODE:
+            return _within_scale(event.decision.confidence) if event.ends else None
     return None
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 else None
+def _within_scale(confidence: float) -> float | None:
+    return confidence if 0 <= confidence <= 1 else None
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

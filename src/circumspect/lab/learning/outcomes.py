@@ -21,6 +21,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from circumspect.journal import IntentEvent, PersonReplyEvent, read_event
 from circumspect.lab.learning.calibration import Observation
 from circumspect.lab.learning.outcome_stories import (
     JournalDecision,
@@ -155,7 +156,8 @@ def _read_answers(story: LabelledConversation) -> Iterator[DecisionLabel]:
     """What was said to a question about a call: by the user, or by a colleague."""
     for entry in story.record.messages:
         said = _SAID.get(entry.reason) if entry.kind == "intent" and entry.reason else None
-        ruling = story.find_intent_ruling(str(entry.meta.get("intent"))) if said else None
+        event = read_event(entry) if said else None
+        ruling = story.find_intent_ruling(event.intent) if isinstance(event, IntentEvent) and event.intent else None
         if said is None or ruling is None:
             continue
         kind, by = said
@@ -180,7 +182,8 @@ def _read_resolutions(story: LabelledConversation) -> Iterator[DecisionLabel]:
         said = [
             message.content
             for message in story.record.messages
-            if message.meta.get("by") == "person" and one.created_at <= epoch(message.at) <= one.resolved_at
+            if one.created_at <= epoch(message.at) <= one.resolved_at
+            and isinstance(read_event(message), PersonReplyEvent)
         ]
         if one.reason is ReasonCode.WITH_A_PERSON:
             if not said:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from circumspect.journal import ClientOutcomeEvent, ExecutionEvent, read_event
 from circumspect.lab.learning.fixtures import file_name
 from circumspect.lab.learning.outcome_stories import LabelledConversation
 from circumspect.lab.learning.outcomes import DecisionLabel, labels_of
@@ -102,11 +103,12 @@ def _who(by: str) -> str:
 def messages_until(record: Record, seq: int) -> list[dict[str, Any]]:
     """What was said and done before that entry of the journal, as chat messages."""
     by_id = {str(one.id): one for one in record.executions}
-    noted = {str(one.meta["execution"]) for one in record.messages if one.meta.get("execution")}
+    events = [read_event(message) for message in record.messages]
+    noted = {event.execution for event in events if isinstance(event, ExecutionEvent | ClientOutcomeEvent)}
     # Calls of before the conversation came to us have no entry of their own.
     imported = [one for one in record.executions if str(one.id) not in noted]
     found: list[dict[str, Any]] = []
-    for message in record.messages:
+    for message, event in zip(record.messages, events, strict=True):
         if message.seq >= seq:
             break
         while imported and imported[0].started_at < message.at:
@@ -114,7 +116,7 @@ def messages_until(record: Record, seq: int) -> list[dict[str, Any]]:
         if message.role != "internal":
             if message.content:
                 found.append({"role": message.role, "content": message.content})
-        elif message.kind == "tool" and (ran := by_id.get(str(message.meta.get("execution")))):
+        elif isinstance(event, ExecutionEvent) and (ran := by_id.get(event.execution)):
             found += _ran(ran)
     return found
 

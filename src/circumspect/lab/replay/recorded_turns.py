@@ -11,6 +11,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
+from circumspect.journal import (
+    AssessmentEvent,
+    ClientOutcomeEvent,
+    CritiqueEvent,
+    DraftEvent,
+    Event,
+    ExecutionEvent,
+    FindingRecord,
+    IntentEvent,
+    Remark,
+    RulingEvent,
+    UserMessageEvent,
+    read_event,
+)
 from circumspect.lab.replay.past_calls import Past, Record, as_of
 from circumspect.policy.rules import no_earlier_outcome_is_unknown
 from circumspect.profiles import PROFILES
@@ -28,8 +42,6 @@ from circumspect.values import (
     Execution,
     Incoming,
     Intent,
-    Json,
-    JsonObject,
     Message,
     Mode,
     Opened,
@@ -40,11 +52,12 @@ from circumspect.values import (
     ToolCall,
     TurnId,
     Verdict,
+    VerdictKind,
     strictest,
 )
 
 SECOND_OPINION = "a_second_opinion_agrees"
-_VERDICTS: Mapping[str, Verdict] = {one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny())}
+_VERDICTS: Mapping[VerdictKind, Verdict] = {one.kind: one for one in (Allow(), Confirm(), Ask(), Escalate(), Deny())}
 _OPINIONS: Mapping[str, RuleFinding] = {
     "PROCEED": RuleFinding(SECOND_OPINION, Allow()),
     "ASK_USER": RuleFinding(SECOND_OPINION, Confirm(), ReasonCode.CRITIQUE_ASKED),
@@ -149,7 +162,8 @@ class _Conversation:
 
     def before(self, turn: TurnId, entries: Sequence[Message]) -> tuple[Execution, ...]:
         """The calls that had begun when a turn was opened: all but its own."""
-        own = {entry.meta["execution"] for entry in entries if entry.meta.get("execution")}
+        events = map(read_event, entries)
+        own = {event.execution for event in events if isinstance(event, ExecutionEvent | ClientOutcomeEvent)}
         broken_off = any(entry.reason is ReasonCode.TURN_INTERRUPTED for entry in entries)
         return tuple(
             one
@@ -191,24 +205,26 @@ class _Journal:
     def rulings(self) -> list[Ruling]:
         found: list[Ruling] = []
         for entry in self.entries:
-            match entry.kind:
-                case "policy":
-                    found.append(self._ruling(entry))
-                case "critique" if found:
-                    found[-1] = _with_opinion(found[-1], entry)
-                case "assessment":
-                    self.mode, self.drafted, self.confirmed = "adaptive", _read_draft(entry), None
-                case "model" if "calls" in entry.meta:
-                    self.mode, self.drafted = "standard", Draft("", _calls(entry.meta["calls"]))
-                case "intent" if entry.content in ("run", "ask_again"):
-                    self._read_answer(entry)
-                case "tool" if entry.meta.get("execution"):
-                    self._add_execution(str(entry.meta["execution"]))
+            match read_event(entry):
+                case RulingEvent() as event:
+                    found.append(self._ruling(entry, event))
+                case Remark(about="policy"):
+                    found.append(self._unreadable_ruling(entry))
+                case Event(kind="critique") as event if found:
+                    found[-1] = _with_opinion(found[-1], entry, event)
+                case AssessmentEvent() as event:
+                    self.mode, self.drafted, self.confirmed = "adaptive", _read_draft(entry, event), None
+                case DraftEvent(calls=calls):
+                    self.mode, self.drafted = "standard", Draft("", tuple(one.call for one in calls))
+                case IntentEvent(content="run" | "ask_again") as event:
+                    self._read_answer(event)
+                case ExecutionEvent(execution=execution):
+                    self._add_execution(execution)
         return found
 
-    def _read_answer(self, entry: Message) -> None:
-        self.mode, self.asked_again = "adaptive", entry.content == "ask_again"
-        stored = self.conversation.intents.get(str(entry.meta.get("intent")))
+    def _read_answer(self, event: IntentEvent) -> None:
+        self.mode, self.asked_again = "adaptive", event.content == "ask_again"
+        stored = self.conversation.intents.get(event.intent or "")
         if stored is None:
             self.problem = "What the user said yes to is not stored."
         else:
@@ -221,37 +237,44 @@ class _Journal:
         else:
             self.ran.append(stored)
 
-    def _ruling(self, entry: Message) -> Ruling:
-        meta, record = entry.meta, self.conversation.record
-        call, verdict = _call(meta), _VERDICTS.get(str(meta.get("verdict")))
-        findings = _findings(meta.get("findings"))
-        problem = self.problem
-        if verdict and findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
+    def _ruling(self, entry: Message, event: RulingEvent) -> Ruling:
+        verdict, findings, problem = _VERDICTS[event.verdict], tuple(map(_finding, event.findings)), self.problem
+        if findings and (whole := strictest([one.verdict for one in findings])).kind == verdict.kind:
             verdict = whole
-        if verdict is None or not call.tool or findings is None:
-            problem = "What was decided cannot be read."
-        elif meta.get("page"):
+        if event.page:
             problem = "It was decided about a web page, and the page is not stored."
         elif self.mode is None:
             problem = "The journal does not say what the model proposed."
-        ruling = Ruling(
+        ruling = replace(
+            self._unreadable_ruling(entry),
+            call=ToolCall(event.tool, event.arguments),
+            verdict=verdict,
+            findings=findings,
+            effect=event.effect,
+            policy_version=event.policy,
+            problem=problem,
+        )
+        if problem or self.mode is None or self.asked is None:
+            return ruling
+        return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(event.at)))
+
+    def _unreadable_ruling(self, entry: Message) -> Ruling:
+        record = self.conversation.record
+        return Ruling(
             tenant=record.tenant,
             conversation=record.conversation,
             turn=self.turn,
             seq=entry.seq,
             at=entry.at,
-            call=call,
-            verdict=verdict or Deny(),
-            findings=findings or (),
-            effect=str(meta.get("effect", "")),
-            policy_version=str(meta.get("policy", "")),
+            call=ToolCall(""),
+            verdict=Deny(),
+            findings=(),
+            effect="",
+            policy_version="",
             confirmed=self.confirmed,
             asked_again=self.confirmed is not None and self.asked_again,
-            problem=problem,
+            problem="What was decided cannot be read.",
         )
-        if problem or self.mode is None or self.asked is None:
-            return ruling
-        return replace(ruling, moment=self._moment(ruling, self.asked, self.mode, _time(meta.get("at"))))
 
     def _moment(self, ruling: Ruling, asked: Message, seems: Mode, noted: datetime | None) -> RulingMoment:
         conversation = self.conversation
@@ -283,7 +306,7 @@ class _Journal:
             turn=asked.turn,
             text=asked.content,
             at=asked.at,
-            principal=str(asked.meta.get("principal", "user")),
+            principal=said.principal if isinstance(said := read_event(asked), UserMessageEvent) else "user",
         )
         return RulingMoment(
             screened=Screened(incoming, opened, language, "confirm" if ruling.confirmed else "other"),
@@ -299,66 +322,42 @@ class _Journal:
 # --- the journal's entries ------------------------------------------------------------------------------------------
 
 
-def _read_draft(entry: Message) -> Draft:
+def _read_draft(entry: Message, event: AssessmentEvent) -> Draft:
     """The draft as it was read then: it is the policy that is on trial, not the reader."""
-    meta = entry.meta
-    tool, params, confidence = meta.get("tool_call"), meta.get("tool_params"), meta.get("confidence")
     assessment = Assessment(
-        confidence=float(confidence) if isinstance(confidence, int | float) else 0.1,
-        tool_call=str(tool) if tool is not None else None,
-        tool_params=params if isinstance(params, Mapping) else {},
-        missing_params=_names(meta.get("missing_params")),
-        is_destructive=meta.get("is_destructive") is not False,
-        needs_confirmation=meta.get("needs_confirmation") is not False,
-        needs_more_context=_names(meta.get("needs_more_context")),
+        confidence=event.confidence,
+        tool_call=event.tool_call,
+        tool_params=event.tool_params,
+        missing_params=event.missing_params,
+        is_destructive=event.is_destructive,
+        needs_confirmation=event.needs_confirmation,
+        needs_more_context=event.needs_more_context,
         reasons=(entry.reason,) if entry.reason else (),
     )
-    proposed = (ToolCall(assessment.tool_call, assessment.tool_params),) if assessment.tool_call is not None else ()
-    native = _calls(meta.get("native_calls"))
+    proposed = (ToolCall(event.tool_call, event.tool_params),) if event.tool_call is not None else ()
+    native = tuple(one.call for one in event.native_calls)
     if not native:
         return Draft("", proposed, assessment)
     same = [call.hash for call in native] == [call.hash for call in proposed]
     return Draft("", native, assessment, disagreement=not same)
 
 
-def _with_opinion(ruling: Ruling, entry: Message) -> Ruling:
-    opinion = _OPINIONS.get(str(entry.meta.get("decision")))
+def _with_opinion(ruling: Ruling, entry: Message, event: Event) -> Ruling:
+    opinion = _OPINIONS.get(event.decision) if isinstance(event, CritiqueEvent) else None
     if opinion is None and entry.reason is ReasonCode.CRITIQUE_FAILED:
         opinion = _NO_OPINION
     return replace(ruling, criticised=True, opinion=opinion)
 
 
-def _findings(written: Json) -> tuple[RuleFinding, ...] | None:
-    if not isinstance(written, list):
-        return None
-    found = []
-    for one in written:
-        verdict = _VERDICTS.get(str(one.get("verdict"))) if isinstance(one, Mapping) else None
-        if verdict is None:
-            return None
-        code = reason(str(one.get("reason")))
-        if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
-            verdict = Confirm(by="colleague")
-        found.append(RuleFinding(str(one.get("rule", "")), verdict, code))
-    return tuple(found)
+def _finding(written: FindingRecord) -> RuleFinding:
+    verdict, code = _VERDICTS[written.verdict], reason(written.reason)
+    if code is ReasonCode.APPROVAL_REQUIRED and isinstance(verdict, Confirm):
+        verdict = Confirm(by="colleague")
+    return RuleFinding(written.rule, verdict, code)
 
 
-def _calls(written: Json) -> tuple[ToolCall, ...]:
-    calls = [one for one in written if isinstance(one, Mapping)] if isinstance(written, list) else []
-    return tuple(_call(one) for one in calls)
-
-
-def _call(written: JsonObject) -> ToolCall:
-    arguments = written.get("arguments")
-    return ToolCall(str(written.get("tool", "")), arguments if isinstance(arguments, Mapping) else {})
-
-
-def _names(written: Json) -> tuple[str, ...]:
-    return tuple(str(name) for name in written) if isinstance(written, list) else ()
-
-
-def _time(written: Json) -> datetime | None:
+def _time(written: str | None) -> datetime | None:
     try:
-        return datetime.fromisoformat(written) if isinstance(written, str) else None
+        return datetime.fromisoformat(written) if written else None
     except ValueError:
         return None

@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from circumspect.journal import read_event
 from circumspect.knowledge.semantic import Embedder, cosine
+from circumspect.policy.understanding.journal_events import UnderstoodEvent
 from circumspect.values import TurnResult
 
 MOST_WORDS = 1_000
@@ -30,12 +32,9 @@ def find_planned_answer(result: TurnResult) -> PlannedAnswer | None:
     """None where nothing was planned, or where the turn ended in something else than an answer."""
     if result.outcome not in _COUNTED:
         return None
-    for entry in reversed(result.entries):
-        analysis = entry.meta.get("analysis") if entry.kind == "understanding" and entry.meta else None
-        if isinstance(analysis, dict):
-            steps = analysis.get("action_plan")
-            lines = [analysis.get("user_intent"), *(steps if isinstance(steps, list) else [])]
-            plan = " ".join(line for line in lines if isinstance(line, str) and line)
+    for event in map(read_event, reversed(result.entries)):
+        if isinstance(event, UnderstoodEvent) and event.analysis:
+            plan = " ".join(filter(None, (event.analysis.user_intent, *event.analysis.action_plan)))
             return PlannedAnswer(plan, result.reply) if plan and result.reply else None
     return None
 

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from circumspect.errors import ModelUnavailable, ToolError
+from circumspect.journal import ExecutionEvent, LookEvent, PromptEvent, RulingEvent, read_event
 from circumspect.lab.trials.variants import Variant
 from circumspect.lab.trials.watching_store import Passing
 from circumspect.pipeline import run_turn
@@ -134,9 +135,9 @@ def _describe_turn(result: TurnResult, seconds: float) -> dict[str, Any]:
 def _list_rulings(result: TurnResult) -> list[Json]:
     """Every call that was ruled on, and how."""
     return [
-        {name: entry.meta.get(name) for name in ("tool", "arguments", "verdict")}
-        for entry in result.entries
-        if entry.kind == "policy"
+        {"tool": event.tool, "arguments": event.arguments, "verdict": event.verdict}
+        for event in map(read_event, result.entries)
+        if isinstance(event, RulingEvent)
     ]
 
 
@@ -161,8 +162,8 @@ def _texts(value: Json) -> list[str]:
 
 def prompts_of(result: TurnResult) -> tuple[str, ...]:
     """The ids of all prompts that the turn's journal names."""
-    named = [str(entry.meta["prompt"]) for entry in result.entries if entry.meta.get("prompt")]
-    return tuple(sorted({id_ for one in named for id_ in one.split("+")}))
+    named = [event.prompt for event in map(read_event, result.entries) if isinstance(event, PromptEvent)]
+    return tuple(sorted({id_ for one in named if one for id_ in one.split("+")}))
 
 
 # --- ports without effects ------------------------------------------------------------------------------------------
@@ -286,11 +287,12 @@ class _Ran:
 def _read_calls(result: TurnResult) -> Iterator[_Ran]:
     """What the live turn's calls brought, from its journal."""
     for entry in result.entries:
-        meta, arguments = entry.meta, entry.meta.get("arguments")
-        if entry.kind == "tool" and "tool" in meta and isinstance(arguments, Mapping):
-            # A look that verifies has no state of its own: it failed where it says why.
-            state = meta.get("state") or ("failed" if meta.get("error") else "succeeded")
-            yield _Ran(str(meta["tool"]), arguments, str(state), meta.get("result"), str(meta.get("error") or ""))
+        match read_event(entry):
+            case ExecutionEvent(tool=tool, arguments=arguments, state=state, result=brought, error=error):
+                yield _Ran(tool, arguments, state, brought, error)
+            case LookEvent(tool=tool, arguments=arguments, result=brought, error=error):
+                # A look has no state of its own: it failed where it says why.
+                yield _Ran(tool, arguments, "failed" if error else "succeeded", brought, error)
 
 
 def _changes(result: TurnResult) -> Iterator[ToolCall]:

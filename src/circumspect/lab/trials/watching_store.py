@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from circumspect.journal import Journal, NoticeEvent
 from circumspect.ports import Closing, OutboxItem, Store
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -18,7 +19,6 @@ from circumspect.values import (
     Execution,
     Incoming,
     Intent,
-    JournalEntry,
     Message,
     Mode,
     Opened,
@@ -148,8 +148,9 @@ def _is_arm_failure(closing: Closing) -> bool:
 
 def _withdraw_turn(closing: Closing) -> Closing:
     """Its journal is kept and what it cost is counted, but nobody is billed for our experiment."""
-    entry = JournalEntry("notice", "the arm of an experiment failed; control answers", ReasonCode.TURN_INTERRUPTED)
-    result = replace(closing.result, reply="", pending=None, entries=(*closing.entries, entry))
+    notes = Journal()
+    notes.write(NoticeEvent("the arm of an experiment failed; control answers"), ReasonCode.TURN_INTERRUPTED)
+    result = replace(closing.result, reply="", pending=None, entries=(*closing.entries, *notes.entries))
     return replace(
         closing, result=result, entries=result.entries, denied=None, escalation=None, interrupted=True, multiplier=0.0
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.journal import ReplyEvent, read_event
 from circumspect.server.console.figures import HELD, match_tenants
 from circumspect.stores import codec
 from circumspect.stores.codec import clean, moment
@@ -61,12 +62,16 @@ class FoundConversation:
 
     @property
     def outcome(self) -> str:
-        return str(self.last.meta.get("outcome", "")) if self.last else ""
+        return self._reply.outcome if self._reply else ""
 
     @property
     def reasons(self) -> list[str]:
-        codes = self.last.meta.get("reason_codes") if self.last else None
-        return [str(code) for code in codes] if isinstance(codes, list) else []
+        return list(self._reply.reason_codes) if self._reply else []
+
+    @property
+    def _reply(self) -> ReplyEvent | None:
+        event = read_event(self.last) if self.last else None
+        return event if isinstance(event, ReplyEvent) else None
 
 
 def find(

@@ -12,14 +12,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.journal import CritiqueEvent, Event, PersonReplyEvent, RulingEvent, read_event
 from circumspect.lab.replay.past_calls import Record
 from circumspect.policy.rules import RULES
+from circumspect.policy.understanding.journal_events import AnalysisMessageEvent
 from circumspect.server.console.charts import Chart, WaterfallSpan, waterfall
 from circumspect.stores import admin, codec
 from circumspect.stores.people import StoredConversation
 from circumspect.stores.tables import VISIBLE, messages, turns
 from circumspect.values import Message, ToolSpec, TurnResult
 from circumspect.web.page_rules import PAGE_RULES
+from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
 PIECE = 60
 """Visible messages at a time."""
@@ -31,6 +34,8 @@ NOTED = ("confidence_is_capped", "the_model_is_sure", "a_second_opinion_agrees",
 SETTLED = ("run", "ask_again", "drop", "nothing", "edit")
 """What can become of a yes or a no."""
 _THOUGHT = ("assessment", "model", "critique")
+KNOWN_EVENTS: tuple[type[Event], ...] = (AnalysisMessageEvent, ReasonedEvent)
+"""Declared outside the journal, and told from others by the template: they can be read once they are imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class StoryItem:
     message: Message
     by: str
     """user, agent, person or step."""
+    event: Event
+    """What the message tells beside its words."""
     why: Mapping[str, Any] | None = None
     """Set on a reply whose turn held a call: the tool, the verdict and the reason that decided."""
     cost: Mapping[str, Any] | None = None
@@ -117,33 +124,37 @@ def _items(rows: Sequence[Message], results: Mapping[str, TurnResult], debug: bo
     held: dict[str, Message] = {}
     journal: dict[str, list[Message]] = {}
     for row in rows:
+        event = read_event(row)
         if row.role == "internal":
             journal.setdefault(row.turn, []).append(row)
             if row.kind == "policy":
                 held[row.turn] = row
             if debug:
-                items.append(StoryItem(row, "step"))
+                items.append(StoryItem(row, "step", event))
             continue
         if row.role == "user":
-            items.append(StoryItem(row, "user"))
+            items.append(StoryItem(row, "user", event))
             continue
-        by = "person" if row.meta.get("by") == "person" else "agent"
+        by = "person" if isinstance(event, PersonReplyEvent) else "agent"
         cost = _cost(results.get(row.turn), journal.get(row.turn, [])) if debug else None
-        items.append(StoryItem(row, by, _why(held.get(row.turn), journal.get(row.turn, [])), cost))
+        items.append(StoryItem(row, by, event, _why(held.get(row.turn), journal.get(row.turn, [])), cost))
     return items
 
 
 def _why(ruling: Message | None, journal: Sequence[Message]) -> Mapping[str, Any] | None:
     """The last ruling of the turn, if it held the call; else the second opinion, if that one did."""
-    if ruling is None:
+    event = read_event(ruling) if ruling else None
+    if ruling is None or not isinstance(event, RulingEvent):
         return None
-    verdict, reason = ruling.meta.get("verdict"), ruling.reason
+    verdict, reason = event.verdict, ruling.reason
     opinion = next((one for one in journal if one.kind == "critique" and one.seq > ruling.seq and one.reason), None)
     if verdict == "allow" and opinion is not None:
-        verdict, reason = "escalate" if opinion.meta.get("decision") != "ASK_USER" else "confirm", opinion.reason
+        said = read_event(opinion)
+        asks = isinstance(said, CritiqueEvent) and said.decision == "ASK_USER"
+        verdict, reason = "confirm" if asks else "escalate", opinion.reason
     if verdict == "allow" or reason is None:
         return None
-    return {"tool": ruling.meta.get("tool"), "verdict": verdict, "reason": reason}
+    return {"tool": event.tool, "verdict": verdict, "reason": reason}
 
 
 def _cost(result: TurnResult | None, journal: Sequence[Message]) -> Mapping[str, Any] | None:

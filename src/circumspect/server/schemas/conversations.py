@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
+from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.reasons import ReasonCode
 from circumspect.server.schemas.bodies import AnswerBody, Moment, PlainText, RequestBody, ResourceId
 from circumspect.values import EntryKind, Language, Message, Mode, Role
@@ -88,6 +89,6 @@ class MessageShown(AnswerBody):
             kind=row.kind,
             content=row.content,
             at=row.at,
-            by=said_by.get(row.role) or ("person" if row.meta.get("by") == "person" else "agent"),
+            by=said_by.get(row.role) or ("person" if isinstance(read_event(row), PersonReplyEvent) else "agent"),
             **private,
         )

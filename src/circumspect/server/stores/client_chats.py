@@ -9,6 +9,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from circumspect.errors import StoreError
+from circumspect.journal import ImportedMessageEvent
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import execution_row
 from circumspect.stores.people import change, row_of
@@ -57,7 +58,7 @@ def import_talk(
             "tenant": tenant,
             "conversation": conversation,
             "turn": turn,
-            "meta": dumps({"imported": True}),
+            "meta": dumps(ImportedMessageEvent("").to_json()),
             "at": epoch(now),
         }
         insert(connection, messages, *rows, common=common)

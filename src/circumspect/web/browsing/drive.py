@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from circumspect.journal import RulingEvent, read_event
 from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.values import Language, ToolCall
@@ -48,9 +49,9 @@ class DriveStep:
         """Id of the field that wants a password, where that is what the question is about."""
         if ReasonCode.PASSWORD_FIELD not in self.interaction.result.reason_codes:
             return ""
-        held = [one for one in self.interaction.result.entries if one.kind == "policy"]
-        arguments = held[-1].meta.get("arguments") if held else None
-        return str(arguments.get("element", "")) if isinstance(arguments, dict) else ""
+        events = map(read_event, self.interaction.result.entries)
+        held = [event for event in events if isinstance(event, RulingEvent)]
+        return str(held[-1].arguments.get("element", "")) if held else ""
 
 
 async def drive(

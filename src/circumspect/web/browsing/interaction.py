@@ -11,12 +11,13 @@ the snapshot before and the one after tell, and the model gets to hear it as the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
 from circumspect.errors import CircumspectError
+from circumspect.journal import RulingEvent, read_event
 from circumspect.language import catalogue
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
@@ -30,7 +31,6 @@ from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,
-    Json,
     Language,
     Message,
     PendingJson,
@@ -50,6 +50,7 @@ from circumspect.web.page import Expected, Page, Verified
 from circumspect.web.page_rules import RULES_FOR_PAGES
 from circumspect.web.reasoning.reason import SiteSearch
 from circumspect.web.reasoning.reasoned import Reasoning
+from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 from circumspect.wording import compact
 
 InteractionStatus: TypeAlias = Literal["next_action", "answer", "needs_user_input"]
@@ -131,23 +132,22 @@ class Interaction:
     action: NextAction | None = None
     verified: Verified | None = None
     """What the last action did."""
-    reasoned: Mapping[str, Json] = field(default_factory=dict)
+    reasoned: ReasonedEvent | None = None
     """Where the information came from, where that was thought about in this turn."""
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Names of what only the user can give: by what was thought, or by what the form requires."""
-        found = self.reasoned.get("missing")
-        fields = [one.get("field") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-        held = [one.meta["missing"] for one in self.result.entries if one.kind == "policy" and "missing" in one.meta]
-        asked = held[-1] if held and isinstance(held[-1], list) else []
-        return tuple(str(one) for one in (*fields, *asked))
+        fields = [one.field for one in self.reasoned.missing] if self.reasoned else []
+        events = map(read_event, self.result.entries)
+        held = [event.missing for event in events if isinstance(event, RulingEvent) and event.missing is not None]
+        return (*fields, *(held[-1] if held else ()))
 
     @property
     def thought(self) -> str:
         """Why, in a sentence."""
-        if told := self.reasoned.get("thought"):
-            return str(told)
+        if self.reasoned and self.reasoned.thought:
+            return self.reasoned.thought
         codes = self.result.reason_codes
         return catalogue.meaning(codes[0], self.result.language) if codes and not self.action else ""
 
@@ -164,11 +164,11 @@ class Interaction:
             "user_question": self.result.reply if asked else None,
             "missing_information": list(self.missing) if asked else [],
             "context": {
-                "search_performed": bool(reasoned.get("hops")),
-                "search_summary": reasoned.get("summary") or "",
-                "reasoning": reasoned.get("thought") or "",
-                "source": reasoned.get("source") or "",
-                "confidence": reasoned.get("confidence"),
+                "search_performed": bool(reasoned and reasoned.hops),
+                "search_summary": reasoned.summary if reasoned else "",
+                "reasoning": reasoned.thought if reasoned else "",
+                "source": reasoned.source if reasoned else "",
+                "confidence": reasoned.confidence if reasoned else None,
             },
             "verified": self.verified.to_json() if self.verified else None,
             "outcome": turn["outcome"],
@@ -260,7 +260,8 @@ class NothingToDo(CircumspectError):
 
 
 def make_interaction(arrived: PageTurn, result: TurnResult) -> Interaction:
-    told = next((one.meta for one in reversed(result.entries) if one.meta.get("reasoned")), {})
+    events = map(read_event, reversed(result.entries))
+    told = next((event for event in events if isinstance(event, ReasonedEvent)), None)
     if result.calls:
         call = result.calls[0]
         action = NextAction(call.id, call, expect(call, arrived.page))

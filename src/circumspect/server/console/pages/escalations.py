@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from fastapi import Form, Query, Request
 from starlette.responses import Response
 
+from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.conversation_story import StoryView, read_story
@@ -26,7 +27,7 @@ from circumspect.server.responses import IdPath, find_visible_tenants, page_afte
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.escalations import PersonsReply
-from circumspect.stores import people
+from circumspect.stores import codec, people
 from circumspect.stores.codec import clean
 from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation, TakenByAnother, VisibleTenants
 from circumspect.stores.tables import intents, messages, tool_executions
@@ -211,13 +212,14 @@ def _is_said(
     if after is None:
         return False
     row = people.get_escalation(connection, seen, id_)
-    query = sa.select(messages.c.meta).where(
+    query = sa.select(messages).where(
         messages.c.tenant == row.tenant,
         messages.c.conversation == row.conversation,
         messages.c.seq > after,
         messages.c.content == clean(content),
     )
-    return any(meta.get("by") == "person" and meta.get("operator") == name for meta in connection.scalars(query))
+    said = (read_event(codec.message(row)) for row in connection.execute(query))
+    return any(isinstance(event, PersonReplyEvent) and event.operator == name for event in said)
 
 
 _ACTS: Mapping[Did, Any] = {

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
+from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.server.access import services_of
 from circumspect.server.console.widget.visits import Visit, new_conversation, parse_conversation_id, visit
 from circumspect.server.problems import status_of
@@ -197,7 +198,7 @@ def _read_messages(
 
 
 def _describe_message(row: Message, ran: Any, judged: LabelRow | None) -> dict[str, Any]:
-    by = "user" if row.role == "user" else "person" if row.meta.get("by") == "person" else "agent"
+    by = "user" if row.role == "user" else "person" if isinstance(read_event(row), PersonReplyEvent) else "agent"
     told = {"seq": row.seq, "turn": row.turn, "by": by, "text": row.content, "at": row.at.isoformat()}
     if by == "user":
         return {**told, "key": ran.client_key if ran else None}
