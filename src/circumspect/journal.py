@@ -11,6 +11,7 @@ Wings and policies declare events of their own by subclassing `Event` beside the
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -122,14 +123,12 @@ class StoredEvent(Protocol):
 
 
 def read_event(stored: StoredEvent) -> Event:
-    """The event as it was written."""
+    """The event as it was written: the first of its kind whose mark is there and whose fields fit."""
     meta = stored.meta
     for event in _EVENTS.get(stored.kind, ()):
         if event.mark in meta or not event.mark:
-            try:
+            with contextlib.suppress(_Misfit):
                 return cast(Event, _decode(event, meta, stored.content))
-            except _Misfit:
-                break
     return Remark(stored.content, stored.kind, meta)
 
 

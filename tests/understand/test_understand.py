@@ -9,7 +9,9 @@ from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screene
 
 from circumspect.errors import ModelUnavailable
 from circumspect.guardian import GuardianUnavailable, Screening
+from circumspect.journal import Remark
 from circumspect.policy.understanding.analysis import Routing
+from circumspect.policy.understanding.journal_events import RetrievalEvent, SourceRecord
 from circumspect.policy.understanding.topics import ExtraTopic
 from circumspect.policy.understanding.understood import GUIDED, SERVICE, Understanding
 from circumspect.steps.understand import add_understanding, list_sources
@@ -257,12 +259,16 @@ async def test_synthetic_messages_are_marked_and_the_plan_is_kept_whole():
 
 
 def test_list_sources_are_read_off_the_journal():
-    def noted(meta):
-        return Message(1, TurnId("t"), "internal", "understanding", "", screened("x").incoming.at, meta=meta)
+    def noted(event):
+        at = screened("x").incoming.at
+        return Message(1, TurnId("t"), "internal", "understanding", event.content, at, meta=event.to_json())
 
+    found = tuple(SourceRecord(1, "d", title, "s", None, (0, 9), 0.5) for title in ("Prices", "Terms", "Prices"))
     messages = [
-        noted({"sources": [{"title": "Prices"}, {"title": "Terms"}, {"title": "Prices"}]}),
-        noted({}),
+        noted(
+            RetrievalEvent("", searches=1, saved=False, queries=(), sources=found, confidence=None, verdict="answer")
+        ),
+        noted(Remark("", "understanding")),
         says("user", "x"),
     ]
     assert list_sources(messages) == ("Prices", "Terms")

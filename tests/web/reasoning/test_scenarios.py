@@ -166,7 +166,8 @@ async def test_6_a_value_that_nobody_said_is_not_remembered():
 async def test_7_an_unsure_memory_is_searched_for():
     thinking = await reasoned(analyse=analysis("MEMORY", 0.69), evaluate=judgement(), verify=complete())
     assert thinking.switched == [("MEMORY", "WEB_SEARCH")]
-    assert thinking.reasoned.switches[0].to_json() == {
+    noted = next(entry.meta["switch"] for entry in thinking.notes.entries if "switch" in entry.meta)
+    assert noted == {
         "from": "MEMORY",
         "to": "WEB_SEARCH",
         "confidence": 0.69,
