@@ -1,0 +1,449 @@
+-- The whole schema, in PostgreSQL's words; 0006_schema.py has SQLite's for the few that differ.
+
+CREATE TABLE api_keys (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    scopes JSON NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    expires_at DOUBLE PRECISION,
+    revoked_at DOUBLE PRECISION,
+    used_at DOUBLE PRECISION,
+    CONSTRAINT pk_api_keys PRIMARY KEY (id),
+    CONSTRAINT uq_api_keys_hash UNIQUE (hash)
+);
+CREATE INDEX ix_api_keys_tenant ON api_keys (tenant);
+
+CREATE TABLE conversations (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    language TEXT,
+    next_seq INTEGER NOT NULL,
+    lease_token TEXT,
+    lease_until DOUBLE PRECISION NOT NULL,
+    turn TEXT,
+    intent TEXT,
+    calls BOOLEAN NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    updated_at DOUBLE PRECISION NOT NULL,
+    person TEXT,
+    paused_by TEXT,
+    thread TEXT,
+    CONSTRAINT pk_conversations PRIMARY KEY (tenant, id)
+);
+CREATE INDEX ix_conversations_person ON conversations (tenant, person) WHERE person IS NOT NULL;
+CREATE INDEX ix_conversations_tenant_updated_at ON conversations (tenant, updated_at);
+CREATE INDEX ix_conversations_thread ON conversations (tenant, thread) WHERE thread IS NOT NULL;
+
+CREATE TABLE experiments (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    state TEXT NOT NULL,
+    live BOOLEAN NOT NULL,
+    arms JSON NOT NULL,
+    shares JSON NOT NULL,
+    "plan" JSON NOT NULL,
+    winner TEXT,
+    note TEXT NOT NULL,
+    dropped INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    started_at DOUBLE PRECISION,
+    ended_at DOUBLE PRECISION,
+    CONSTRAINT pk_experiments PRIMARY KEY (tenant, id)
+);
+CREATE INDEX ix_experiments_tenant_created_at ON experiments (tenant, created_at);
+CREATE UNIQUE INDEX uq_experiments_live ON experiments (tenant, kind, unit) WHERE live;
+
+CREATE TABLE knowledge_documents (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    title TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    language TEXT NOT NULL,
+    text TEXT NOT NULL,
+    headings JSON NOT NULL,
+    pages JSON NOT NULL,
+    CONSTRAINT pk_knowledge_documents PRIMARY KEY (tenant, id)
+);
+
+CREATE TABLE labels (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn TEXT,
+    kind TEXT NOT NULL,
+    tool TEXT,
+    decision TEXT,
+    confidence DOUBLE PRECISION,
+    value JSON,
+    split TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_labels PRIMARY KEY (tenant, id)
+);
+CREATE INDEX ix_labels_tenant_conversation ON labels (tenant, conversation);
+CREATE INDEX ix_labels_tenant_kind_at ON labels (tenant, kind, at);
+
+CREATE TABLE operator_log (
+    id TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    operator TEXT NOT NULL,
+    action TEXT NOT NULL,
+    tenant TEXT,
+    subject TEXT NOT NULL,
+    detail JSON,
+    CONSTRAINT pk_operator_log PRIMARY KEY (id)
+);
+CREATE INDEX ix_operator_log_at ON operator_log (at);
+CREATE INDEX ix_operator_log_tenant_at ON operator_log (tenant, at);
+
+CREATE TABLE operators (
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    password TEXT NOT NULL,
+    role TEXT NOT NULL,
+    tenants JSON,
+    created_at DOUBLE PRECISION NOT NULL,
+    disabled_at DOUBLE PRECISION,
+    failures INTEGER NOT NULL,
+    locked_until DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_operators PRIMARY KEY (id),
+    CONSTRAINT uq_operators_name UNIQUE (name)
+);
+
+CREATE TABLE outbox (
+    id TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    payload JSON NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    token TEXT,
+    next_at DOUBLE PRECISION NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_outbox PRIMARY KEY (id)
+);
+CREATE INDEX ix_outbox_waiting ON outbox (next_at) WHERE state = 'pending';
+
+CREATE TABLE plans (
+    name TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    multiplier DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_plans PRIMARY KEY (name)
+);
+
+CREATE TABLE policies (
+    tenant TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    text TEXT NOT NULL,
+    note TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_policies PRIMARY KEY (tenant, version)
+);
+CREATE INDEX ix_policies_tenant_hash ON policies (tenant, hash);
+
+CREATE TABLE prompt_versions (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    parent TEXT,
+    note TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_prompt_versions PRIMARY KEY (tenant, id)
+);
+CREATE INDEX ix_prompt_versions_tenant_name_created_at ON prompt_versions (tenant, name, created_at);
+
+CREATE TABLE review_evaluations (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    case_id TEXT NOT NULL,
+    client_key TEXT,
+    state TEXT NOT NULL,
+    controller TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    request JSON NOT NULL,
+    error TEXT,
+    lease_token TEXT,
+    lease_until DOUBLE PRECISION,
+    created_at DOUBLE PRECISION NOT NULL,
+    finished_at DOUBLE PRECISION,
+    CONSTRAINT pk_review_evaluations PRIMARY KEY (tenant, id)
+);
+CREATE INDEX ix_review_evaluations_tenant_case_id ON review_evaluations (tenant, case_id);
+CREATE INDEX ix_review_evaluations_tenant_created_at ON review_evaluations (tenant, created_at);
+CREATE UNIQUE INDEX uq_review_evaluations_client_key ON review_evaluations (tenant, client_key) WHERE client_key IS NOT NULL;
+
+CREATE TABLE review_summaries (
+    tenant TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    summaries JSON NOT NULL,
+    CONSTRAINT pk_review_summaries PRIMARY KEY (tenant, "key")
+);
+
+CREATE TABLE secrets (
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sealed TEXT NOT NULL,
+    updated_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_secrets PRIMARY KEY (tenant, name)
+);
+
+CREATE TABLE tools (
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    spec JSON NOT NULL,
+    CONSTRAINT pk_tools PRIMARY KEY (tenant, name)
+);
+
+CREATE TABLE usage (
+    tenant TEXT NOT NULL,
+    period TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    model TEXT NOT NULL,
+    messages BIGINT NOT NULL,
+    critiques BIGINT NOT NULL,
+    context_fetches BIGINT NOT NULL,
+    escalations BIGINT NOT NULL,
+    model_calls BIGINT NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    cost DOUBLE PRECISION NOT NULL,
+    billed DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_usage PRIMARY KEY (tenant, period, mode, model)
+);
+
+CREATE TABLE escalations (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    execution TEXT,
+    reason_code TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    suggestion TEXT,
+    taken_by TEXT,
+    taken_at DOUBLE PRECISION,
+    resolved_by TEXT,
+    resolved_at DOUBLE PRECISION,
+    CONSTRAINT pk_escalations PRIMARY KEY (id),
+    CONSTRAINT fk_escalations_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_escalations_tenant_state_created_at ON escalations (tenant, state, created_at);
+
+CREATE TABLE exposures (
+    tenant TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    conversation TEXT,
+    case_id TEXT,
+    arm TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    fell_back BOOLEAN NOT NULL,
+    outcome TEXT NOT NULL,
+    denied BOOLEAN NOT NULL,
+    corrected BOOLEAN NOT NULL,
+    cost_usd DOUBLE PRECISION NOT NULL,
+    tokens INTEGER NOT NULL,
+    seconds DOUBLE PRECISION NOT NULL,
+    calls INTEGER NOT NULL,
+    prompts JSON,
+    at DOUBLE PRECISION NOT NULL,
+    consistency DOUBLE PRECISION,
+    similarity DOUBLE PRECISION,
+    CONSTRAINT pk_exposures PRIMARY KEY (tenant, experiment, turn),
+    CONSTRAINT fk_exposures_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_exposures_tenant_case_id ON exposures (tenant, case_id);
+CREATE INDEX ix_exposures_tenant_conversation ON exposures (tenant, conversation);
+CREATE INDEX ix_exposures_tenant_experiment_arm ON exposures (tenant, experiment, arm);
+
+CREATE TABLE intents (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    call JSON NOT NULL,
+    hash TEXT NOT NULL,
+    tool_version TEXT NOT NULL,
+    policy_version TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    question TEXT NOT NULL,
+    question_hash TEXT NOT NULL,
+    question_seq INTEGER NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    expires_at DOUBLE PRECISION NOT NULL,
+    settled_at DOUBLE PRECISION,
+    settled_by TEXT,
+    CONSTRAINT pk_intents PRIMARY KEY (id),
+    CONSTRAINT fk_intents_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_intents_tenant_conversation_created_at ON intents (tenant, conversation, created_at);
+CREATE INDEX ix_intents_waiting ON intents (tenant, kind, created_at) WHERE state = 'pending';
+
+CREATE TABLE knowledge_passages (
+    id SERIAL NOT NULL,
+    tenant TEXT NOT NULL,
+    document TEXT NOT NULL,
+    section TEXT NOT NULL,
+    path JSON NOT NULL,
+    page INTEGER,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    head TEXT NOT NULL,
+    body TEXT NOT NULL,
+    grams TEXT NOT NULL,
+    search TSVECTOR,
+    embedder TEXT,
+    vector BYTEA,
+    CONSTRAINT pk_knowledge_passages PRIMARY KEY (id),
+    CONSTRAINT fk_knowledge_passages_tenant_document_knowledge_documents FOREIGN KEY(tenant, document) REFERENCES knowledge_documents (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_knowledge_passages_search ON knowledge_passages USING gin (search);
+CREATE INDEX ix_knowledge_passages_tenant_document ON knowledge_passages (tenant, document);
+
+CREATE TABLE messages (
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    turn TEXT NOT NULL,
+    role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL,
+    reason_code TEXT,
+    meta JSON,
+    at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_messages PRIMARY KEY (tenant, conversation, seq),
+    CONSTRAINT fk_messages_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_messages_reason_code ON messages (reason_code, tenant, at) WHERE reason_code IS NOT NULL;
+CREATE INDEX ix_messages_visible ON messages (tenant, conversation, seq) WHERE role <> 'internal';
+
+CREATE TABLE operator_sessions (
+    hash TEXT NOT NULL,
+    operator TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    expires_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_operator_sessions PRIMARY KEY (hash),
+    CONSTRAINT fk_operator_sessions_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_operator_sessions_operator ON operator_sessions (operator);
+
+CREATE TABLE review_results (
+    tenant TEXT NOT NULL,
+    evaluation TEXT NOT NULL,
+    case_id TEXT NOT NULL,
+    criterion TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    case_hash TEXT NOT NULL,
+    status TEXT NOT NULL,
+    confidence DOUBLE PRECISION NOT NULL,
+    reason_code TEXT,
+    controller TEXT NOT NULL,
+    prompt_id TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost_usd DOUBLE PRECISION NOT NULL,
+    result JSON NOT NULL,
+    made_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_review_results PRIMARY KEY (tenant, evaluation, case_id, criterion),
+    CONSTRAINT fk_review_results_tenant_evaluation_review_evaluations FOREIGN KEY(tenant, evaluation) REFERENCES review_evaluations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_review_results_tenant_case_id ON review_results (tenant, case_id);
+
+CREATE TABLE shadows (
+    tenant TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    same BOOLEAN NOT NULL,
+    differences JSON NOT NULL,
+    live JSON NOT NULL,
+    shadow JSON NOT NULL,
+    error TEXT NOT NULL,
+    cost_usd DOUBLE PRECISION NOT NULL,
+    tokens INTEGER NOT NULL,
+    seconds DOUBLE PRECISION NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_shadows PRIMARY KEY (tenant, experiment, turn),
+    CONSTRAINT fk_shadows_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_shadows_tenant_conversation ON shadows (tenant, conversation);
+CREATE INDEX ix_shadows_tenant_experiment_at ON shadows (tenant, experiment, at);
+
+CREATE TABLE tenants (
+    id TEXT NOT NULL,
+    "plan" TEXT NOT NULL,
+    name TEXT NOT NULL,
+    language TEXT NOT NULL,
+    config JSON NOT NULL,
+    settings JSON,
+    revision INTEGER DEFAULT '0' NOT NULL,
+    CONSTRAINT pk_tenants PRIMARY KEY (id),
+    CONSTRAINT fk_tenants_plan_plans FOREIGN KEY("plan") REFERENCES plans (name)
+);
+
+CREATE TABLE turns (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    client_key TEXT,
+    status TEXT NOT NULL,
+    outcome TEXT,
+    mode TEXT NOT NULL,
+    language TEXT,
+    result JSON,
+    first_seq INTEGER NOT NULL,
+    started_at DOUBLE PRECISION NOT NULL,
+    finished_at DOUBLE PRECISION,
+    CONSTRAINT pk_turns PRIMARY KEY (id),
+    CONSTRAINT fk_turns_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_turns_tenant_started_at ON turns (tenant, started_at);
+CREATE UNIQUE INDEX uq_turns_client_key ON turns (tenant, client_key, conversation) WHERE client_key IS NOT NULL;
+
+CREATE TABLE tool_executions (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    arguments JSON NOT NULL,
+    call_id TEXT NOT NULL,
+    effect TEXT NOT NULL,
+    recovery TEXT NOT NULL,
+    state TEXT NOT NULL,
+    token TEXT NOT NULL,
+    lease_until DOUBLE PRECISION NOT NULL,
+    started_at DOUBLE PRECISION NOT NULL,
+    finished_at DOUBLE PRECISION,
+    intent TEXT,
+    result JSON,
+    error TEXT NOT NULL,
+    reason_code TEXT,
+    reported BOOLEAN NOT NULL,
+    CONSTRAINT pk_tool_executions PRIMARY KEY (id),
+    CONSTRAINT fk_tool_executions_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE,
+    CONSTRAINT uq_tool_executions_intent UNIQUE (intent),
+    CONSTRAINT fk_tool_executions_intent_intents FOREIGN KEY(intent) REFERENCES intents (id)
+);
+CREATE INDEX ix_tool_executions_reason_code ON tool_executions (reason_code, tenant) WHERE reason_code IS NOT NULL;
+CREATE INDEX ix_tool_executions_running ON tool_executions (lease_until) WHERE state = 'started';
+CREATE INDEX ix_tool_executions_tenant_conversation_started_at ON tool_executions (tenant, conversation, started_at);
+CREATE INDEX ix_tool_executions_tenant_tool_started_at ON tool_executions (tenant, tool, started_at);
+CREATE INDEX ix_tool_executions_unreported ON tool_executions (tenant, conversation) WHERE NOT reported;
