@@ -38,9 +38,6 @@ async def test_going_back_is_a_new_version_with_an_old_text(shop):
     for text in ("a", "b", "a"):
         await put(shop, text)
     assert [(one.version, one.text) for one in await shop.tx(policies.versions, SHOP)] == [(3, "a"), (2, "b"), (1, "a")]
-    assert (await shop.tx(policies.by_hash, SHOP, "hash of a")).version == 3
-    assert (await shop.tx(policies.by_hash, SHOP, "hash of b")).version == 2
-    assert await shop.tx(policies.by_hash, SHOP, "hash of c") is None
 
 
 async def test_versions_come_in_pages(shop):
@@ -87,7 +84,6 @@ async def test_no_tenant_sees_the_policies_of_another(shop):
     await put(shop, "a")
     other = TenantId("other")
     assert await shop.tx(policies.current, other) is None
-    assert await shop.tx(policies.by_hash, other, "hash of a") is None
     assert await shop.tx(policies.versions, other) == []
 
 

@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, Unknown, steps
-from circumspect.audit.transcript_files import Transcript, read
+from circumspect.audit.transcript_files import Transcript
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.grounding.tracing import names_a_destination
 from circumspect.policy.grounding.words import bag
@@ -144,11 +143,6 @@ def observe(transcripts: Iterable[Transcript]) -> tuple[Mapping[str, ToolSpec], 
         if tool and tool not in specs and all(one.isprintable() for one in tool):
             specs[tool] = ToolSpec(tool)
     return specs, seen
-
-
-def draft_policy(paths: Iterable[str | Path]) -> str:
-    """A first policy for the tools in some files of transcripts. What cannot be read is passed over."""
-    return draft(one for one in read(paths) if isinstance(one, Transcript))
 
 
 def draft(transcripts: Iterable[Transcript]) -> str:

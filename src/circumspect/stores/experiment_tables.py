@@ -139,5 +139,3 @@ labels = sa.Table(
 )
 """What a person said or did about a decision, and how things turned out. No reference to the conversation: outcomes may
 be brought in from elsewhere."""
-
-TABLES = (experiments, exposures, shadows, prompt_versions, labels)

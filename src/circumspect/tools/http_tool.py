@@ -34,8 +34,6 @@ __all__ = ["Auth", "Basic", "HttpRequest", "HttpTool", "HttpToolDefinition", "Na
 _NOT_DONE = frozenset((301, 307, 308))
 """Redirects that say "ask there instead". After the others a call that changes something may well have happened."""
 
-_MESSAGES = ("message", "detail", "error", "errors", "title")
-
 
 class HttpTool:
     """A tool behind a URL. Keeps the promises of `tools.toolset.Tool`."""

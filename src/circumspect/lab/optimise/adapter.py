@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from circumspect import prompts
 from circumspect.errors import CircumspectError, ConfigError, ModelError
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from gepa.core.adapter import EvaluationBatch
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 _AGAIN = "Check the model, then run the same command again: what is done is kept."
 _BROKEN = (ReasonCode.MODEL_FAILED, ReasonCode.INTERNAL_ERROR)
 

@@ -54,24 +54,6 @@ METRICS: Mapping[str, ExperimentMetric] = {
         ExperimentMetric("similarity", "mean", "higher"),
     )
 }
-MEANINGS: Mapping[str, str] = {
-    "answered": "an answer was given",
-    "acted": "something was done",
-    "asked": "the user was asked for something, or for a yes",
-    "escalated": "a person was called in",
-    "blocked": "a message was turned away",
-    "failed": "something of ours failed, or the arm did and control answered",
-    "denied": "a person said no to a call",
-    "corrected": "a person changed a call",
-    "wrong": "a person said no to a call or changed it",
-    "cost": "US dollars, all turns",
-    "tokens": "all turns",
-    "seconds": "a turn, on average",
-    "calls": "model calls, all turns",
-    "turns": "how many turns it took",
-    "consistency": "how far answers keep to their plans by their words (ROUGE-L), where something was planned",
-    "similarity": "the same by meaning (cosine of embeddings), where there is an embeddings endpoint",
-}
 QUIET_SECONDS = 1800.0
 _PLAN = ("metric", "method", "alpha", "horizon", "minimum", "effect", "guards", "quiet_seconds", "climb")
 _GUARD = ("metric", "worse_by", "bound", "alpha", "horizon", "minimum")

@@ -102,11 +102,6 @@ def versions(
     return [_read(row) for row in connection.execute(query)]
 
 
-def by_hash(connection: sa.Connection, tenant: TenantId, hash_: str) -> PolicyVersion | None:
-    """The newest text that says this: what `policy_version` of a stored intent or call refers to."""
-    return _first(connection, _of(tenant).where(policies.c.hash == hash_))
-
-
 def _of(tenant: TenantId) -> sa.Select[Any]:
     return sa.select(policies).where(policies.c.tenant == tenant).order_by(policies.c.version.desc())
 

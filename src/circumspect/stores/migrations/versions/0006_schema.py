@@ -39,12 +39,12 @@ _FTS = (
 
 
 def upgrade() -> None:
-    connection, schema, more = op.get_bind(), _SCHEMA, ()
-    if connection.dialect.name == "sqlite":
-        more = _FTS
+    connection, schema = op.get_bind(), _SCHEMA
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:
         for word, spelling in _IN_SQLITE.items():
             schema = schema.replace(word, spelling)
-    for statement in (*schema.strip().rstrip(";").split(";\n"), *more):
+    for statement in (*schema.strip().rstrip(";").split(";\n"), *(_FTS if sqlite else ())):
         connection.exec_driver_sql(statement)
     plans = sa.table("plans", sa.column("name"), sa.column("mode"), sa.column("multiplier"))
     op.bulk_insert(
