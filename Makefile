@@ -7,7 +7,10 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: what one has compiled is there for the next, whatever the surroundings say.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test fuzz check docs bench services lock clean
+# What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
+QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
+
+.PHONY: help run quick test fuzz check docs bench services lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +25,14 @@ $(STAMP): pyproject.toml constraints.txt
 
 run: $(STAMP)  ## serve the demo: console, API, sample shops (offline model, embedded database)
 	@$(BIN)/circumspect serve --demo
+
+quick: $(STAMP)  ## lint what changed since main, and test the core and its policy: within a minute
+	@changed=$$(git diff --name-only --diff-filter=d "$$(git merge-base HEAD main 2>/dev/null || echo HEAD)" -- '*.py'; \
+	  git ls-files --others --exclude-standard -- '*.py'); \
+	  echo "ruff:   $$(echo $$changed | wc -w) changed files"; \
+	  test -z "$$changed" || { $(BIN)/ruff check --quiet $$changed && $(BIN)/ruff format --quiet --check $$changed; }
+	@echo "pytest: $(QUICK)"
+	@$(BIN)/python -m pytest -n 2 -m 'not slow and not llm' $(QUICK)
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from circumspect.guardian.rules import RuleGuardian
+from circumspect.guardian.rule_guardian import RuleGuardian
 from circumspect.values import Language
 
 HELD_OUT = Path(__file__).parent.parent / "tests" / "guardian" / "held_out.txt"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from circumspect.guardian import CATEGORIES, RuleGuardian
 from circumspect.guardian.disguise import plain
-from circumspect.guardian.rules import evidence
+from circumspect.guardian.rule_guardian import evidence
 from circumspect.guardian.spam import signs, spam_score
 from circumspect.language.word_lists import patterns
 from circumspect.values import LANGUAGES

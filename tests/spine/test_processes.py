@@ -9,6 +9,8 @@ import sys
 import pytest
 from tests.patience import PATIENCE, wait_until
 
+pytestmark = pytest.mark.slow
+
 WORKER = '''
 import asyncio, json, os, sys, time
 from datetime import datetime, timedelta, UTC

@@ -1,8 +1,9 @@
 """One message of a foreign conversation, whoever wrote it down, as the few things that can happen in one.
 
 Read as they are: OpenAI chat messages, OpenAI Agents / Responses items, Anthropic content blocks, LangChain messages
-(`messages_to_dict`, `dumpd`, `model_dump`), tau-bench and tau2-bench messages. Out come `Words`, `Proposed` and
-`Returned`, in order; a message of no known kind raises `Unknown`, and the caller says so and goes on.
+(`messages_to_dict`, `dumpd`, `model_dump`), tau-bench and tau2-bench messages. Out come `TranscriptText`,
+`TranscriptCall` and `TranscriptResult`, in order; a message of no known kind raises `Unknown`, and the caller says so
+and goes on.
 """
 
 from __future__ import annotations

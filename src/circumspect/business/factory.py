@@ -22,9 +22,9 @@ from circumspect.business.calendar import (
     unknown_booking,
     zone_of,
 )
+from circumspect.business.call_phrases import phrases_of
 from circumspect.business.crm import Crm, Lead, LeadStatus
 from circumspect.business.mail import ADDRESS, Mailer, MailSender, Outbox, SmtpMailer, compose
-from circumspect.business.phrases import phrases_of
 from circumspect.business.settings import BusinessConfig
 from circumspect.errors import ToolError
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool

@@ -2,7 +2,7 @@
 
 from circumspect.guardian.opening import open_guardian
 from circumspect.guardian.port import CATEGORIES, Guardian, GuardianUnavailable, HarmCategory, Screening
-from circumspect.guardian.rules import RuleGuardian
+from circumspect.guardian.rule_guardian import RuleGuardian
 from circumspect.guardian.together import Together
 
 __all__ = [

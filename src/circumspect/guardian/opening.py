@@ -13,7 +13,7 @@ from circumspect.guardian.llama_guard import LlamaGuard
 from circumspect.guardian.moderation import Moderation
 from circumspect.guardian.port import CATEGORIES, Guardian, HarmCategory
 from circumspect.guardian.remote import Remote
-from circumspect.guardian.rules import RuleGuardian
+from circumspect.guardian.rule_guardian import RuleGuardian
 from circumspect.guardian.together import Together
 
 _OPENAI = "https://api.openai.com/v1"

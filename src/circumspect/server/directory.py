@@ -1,4 +1,4 @@
-"""Directory: a tenant's id -> its `Setup`, built from what is stored and kept until that changes.
+"""Directory: a tenant's id -> its `TurnSetup`, built from what is stored and kept until that changes.
 
     directory = Directory(store, settings, vault, clock, ids)
     setup = await directory.setup(tenant)

@@ -1,4 +1,5 @@
-"""Pages: a tenant's id -> its `Setup` for acting on web pages, made from its own and kept as long as that is current.
+"""Pages: a tenant's id -> its `TurnSetup` for acting on web pages, made from its own and kept as long as that is
+current.
 
 The models and the search that a tenant's `browser` section names are opened when the first page comes; without such a
 section the tenant's own model thinks and its own documents are searched.

@@ -1,5 +1,5 @@
-"""ModelRequest in, `Proposal` out: the words for the user, the one call it wants, and how sure it is. Never more sure
-than it can be: a wish that was only hinted at, a value carried over, a weak quotation each cost confidence.
+"""ModelRequest in, `OfflineProposal` out: the words for the user, the one call it wants, and how sure it is. Never
+more sure than it can be: a wish that was only hinted at, a value carried over, a weak quotation each cost confidence.
 """
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from circumspect.demo.offline.answers import answer
 from circumspect.demo.offline.dialogue import Course, listen
 from circumspect.demo.offline.lexicon import say
+from circumspect.demo.offline.quoted_answers import answer
 from circumspect.demo.offline.request_view import OfferedTool, Param, RequestContents, read_request, tool_by_name
 from circumspect.demo.offline.result_words import DENIED, make_quotable, phrase_result
 from circumspect.demo.offline.slot_kinds import is_vague, kind_of, missing

@@ -1,4 +1,5 @@
-"""What to do next on a page: ModelRequest in, `Proposal` out. One action at a time, by words and by the marks of forms.
+"""What to do next on a page: ModelRequest in, `OfflineProposal` out. One action at a time, by words and by the marks of
+forms.
 
 It follows the task, not the page: what is clicked shares words with what the user wants, what is typed is a piece of
 what the user said. What an earlier action did is read from its result. Where nothing on the page is about the task it

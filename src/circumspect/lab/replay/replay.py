@@ -4,7 +4,7 @@ What the model said is read from the journal. What code decided is decided again
 live turn, over the past as it was at that moment. No model, no tool, no clock: whatever asked for one would fail.
 
 What may surprise: the conversation goes on as it was recorded, even where a call would now be held or let through. And
-an opinion of the model's that was never asked for cannot be made up: `Again.open` says that one would be.
+an opinion of the model's that was never asked for cannot be made up: `ReplayedRuling.open` says that one would be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Variants: an `Overlay` says what should be different, `varied` makes a tenant's `Setup` different in just that.
+"""Variants: an `Overlay` says what should be different, `make_variant` makes a tenant's `TurnSetup` different in just
+that.
 
     overlay = read_overlay({"model": "openai:gpt-4o", "thresholds": {"clarity": 0.7}})
     variant = await varied(setup, overlay, resources)
@@ -132,7 +133,7 @@ async def make_variant(setup: TurnSetup, overlay: Overlay, resources: Resources)
 
 
 async def apply_overlay(setup: TurnSetup, overlay: Overlay, resources: Resources) -> TurnSetup:
-    """The same setup, different in what the overlay says. Prompts are no part of a setup: see `varied`."""
+    """The same setup, different in what the overlay says. Prompts are no part of a setup: see `make_variant`."""
     if overlay.policy is not None:
         specs = setup.ports.tools.specs()
         setup = replace(setup, policy=await resources.policy(setup.tenant.id, overlay.policy, specs))

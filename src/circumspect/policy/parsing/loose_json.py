@@ -2,7 +2,8 @@
 
 Comments, trailing commas, single and curly quotes, bare keys, Python's True and None, and a code fence around it all
 are read as they are meant; they leave no doubt. Whatever leaves a doubt (a cut, a key twice with two values, NaN) is
-not read: `exact` says None, `intact` gives what was complete before the doubt began. Only `mended` guesses.
+not read: `parse_exact` says None, `parse_intact` gives what was complete before the doubt began. Only `repair_json`
+guesses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A real Chromium, driven through Playwright: it opens pages, takes snapshots and performs the actions it is handed.
 
-It decides nothing. What goes wrong in a page comes back as a sentence in `Performed`, never as a traceback: a page is a
-stranger, and it may do anything. Windows that it opens with `alert` and `confirm` are answered with no and shown in the
-next snapshot as alerts; downloads are refused; addresses of other kinds than `http` and `https` are not opened, unless
-the first one was of that kind.
+It decides nothing. What goes wrong in a page comes back as a sentence in `ChromiumAttempt`, never as a traceback: a
+page is a stranger, and it may do anything. Windows that it opens with `alert` and `confirm` are answered with no and
+shown in the next snapshot as alerts; downloads are refused; addresses of other kinds than `http` and `https` are not
+opened, unless the first one was of that kind.
 """
 
 from __future__ import annotations

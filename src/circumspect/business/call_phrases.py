@@ -16,6 +16,6 @@ def _sentences() -> Mapping[str, Mapping[str, str]]:
     import yaml
 
     loaded: Mapping[str, Mapping[str, str]] = yaml.safe_load(
-        resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8")
+        resources.files(__package__).joinpath("call_phrases.yaml").read_text("utf-8")
     )
     return loaded
