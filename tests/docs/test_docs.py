@@ -219,7 +219,7 @@ def test_files_that_the_docs_name_exist():
     """`policy/rules.py` in the running text is a file of ours, below the root, the package, the tests or the examples."""
     for path in PAGES:
         for name in re.findall(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|ftl|md|sh|toml))`", prose(path)):
-            homes = (ROOT, SOURCE, SOURCE.parent, SOURCE / "locales" / "en", path.parent)
+            homes = (ROOT, SOURCE, SOURCE.parent, SOURCE / "language" / "en", path.parent)
             assert any((home / name).exists() for home in homes), (path.name, name)
 
 

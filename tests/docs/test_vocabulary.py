@@ -89,32 +89,6 @@ SHARED_MODULES = {
 """Module names of several packages, each with the one meaning that it has in all of them."""
 
 HEBREW_OR_CYRILLIC = re.compile(r"[\u0590-\u05ff\u0400-\u04ff]")
-STILL_WITH_LITERALS = frozenset(
-    (
-        "guardian/disguise.py",
-        "guardian/spam.py",
-        "knowledge/conflicts.py",
-        "knowledge/parsed.py",
-        "knowledge/pdf.py",
-        "knowledge/stated_values.py",
-        "knowledge/terms.py",
-        "policy/grounding/actions.py",
-        "policy/grounding/claims.py",
-        "policy/grounding/grounding_rules.py",
-        "policy/grounding/normalise.py",
-        "policy/parsing/answers.py",
-        "policy/parsing/assessment.py",
-        "policy/parsing/consent.py",
-        "policy/parsing/visible.py",
-        "policy/parsing/wishes.py",
-        "policy/understanding/topics.py",
-        "review/citations.py",
-        "web/browser/page_words.py",
-        "web/page_rules.py",
-        "web/reasoning/reasoned.py",
-    )
-)
-"""On their way there: this list only gets shorter."""
 
 
 @cache
@@ -188,7 +162,7 @@ def test_what_depends_on_a_human_language_is_in_the_language_folder() -> None:
         and path.parts[:2] != ("demo", "samples")
         and HEBREW_OR_CYRILLIC.search((SOURCE / path).read_text("utf-8"))
     }
-    assert with_literals - STILL_WITH_LITERALS == set()
+    assert with_literals == set()
 
 
 def glossary() -> dict[str, tuple[str, str]]:

@@ -19,8 +19,8 @@ from circumspect.errors import ModelRefused
 from circumspect.values import Json, JsonObject, ModelReply, ModelRequest, ModelUsage, ToolCall
 
 Plain: TypeAlias = str | ModelReply | Exception
-Script: TypeAlias = Callable[[ModelRequest], Plain]
-Scripted: TypeAlias = Plain | Script
+ReplyFunction: TypeAlias = Callable[[ModelRequest], Plain]
+Scripted: TypeAlias = Plain | ReplyFunction
 
 _NAME = "scripted"
 
@@ -28,7 +28,7 @@ _NAME = "scripted"
 class ScriptedModel:
     """The `Model` port, played from a script. Costs nothing and waits for nothing."""
 
-    def __init__(self, replies: Iterable[Scripted] | Script = (), *, name: str = _NAME) -> None:
+    def __init__(self, replies: Iterable[Scripted] | ReplyFunction = (), *, name: str = _NAME) -> None:
         self._always = replies if callable(replies) else None
         self._replies = [] if callable(replies) else list(replies)
         self._name = name

@@ -18,8 +18,8 @@ from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
 from circumspect.lab.trials.statistics import ArmSplit, ComparisonPlan, Guard, Stop, compare
 from circumspect.server.console.charts import Series, WaterfallSpan, donut, draw_stacked_bars, line, ticks, waterfall
 from circumspect.server.console.i18n import Translator, keys, pick_language
+from circumspect.server.console.lab_sentences import translate_sentence
 from circumspect.server.console.rendering import environment, link, pretty, visible
-from circumspect.server.console.sentences import translate_sentence
 from circumspect.values import LANGUAGES
 
 ROOT = Path(circumspect.server.console.__file__).parent

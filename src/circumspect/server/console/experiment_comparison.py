@@ -16,7 +16,7 @@ from circumspect.lab.trials.measures import METRICS, ExperimentReport, Measuring
 from circumspect.lab.trials.statistics import ArmComparison, Guard, find_unseen_metrics
 from circumspect.server.console.charts import Chart, Range, intervals
 from circumspect.server.console.i18n import Translator
-from circumspect.server.console.sentences import DECISIONS, TranslatedSentence, amount, points, translate_sentence
+from circumspect.server.console.lab_sentences import DECISIONS, TranslatedSentence, amount, points, translate_sentence
 from circumspect.stores.action_log import LogRow
 from circumspect.stores.codec import dumps
 from circumspect.stores.experiments import ArmSums

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody, sort_names
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, RequestBody, sort_names
 from circumspect.values import Effect, Language, Mode, Recovery
 
 
@@ -90,7 +90,7 @@ class UsageRowShown(AnswerBody):
 
 class ActionShown(AnswerBody):
     id: str
-    at: Moment
+    at: AnswerTime
     by: str = Field(validation_alias="operator")
     action: str
     tenant: str | None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasPath, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, RequestBody
 from circumspect.server.stores.approvals import Approval
 from circumspect.values import IntentState, TurnJson
 
@@ -26,10 +26,10 @@ class ApprovalShown(AnswerBody):
     policy_version: str
     asked_by: str = Field(validation_alias="principal")
     state: IntentState | Literal["expired"]
-    created_at: Moment
-    expires_at: Moment
+    created_at: AnswerTime
+    expires_at: AnswerTime
     settled_by: str | None
-    settled_at: Moment | None
+    settled_at: AnswerTime | None
 
     @classmethod
     def at(cls, row: Approval, now: datetime) -> Self:

@@ -25,7 +25,7 @@ IN_WORDS = {
 ResourceId = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
 PlainText = Annotated[str, Field(pattern=NO_NUL)]
 OneLine = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]
-Moment = Annotated[
+AnswerTime = Annotated[
     datetime,
     BeforeValidator(lambda at: moment(at) if isinstance(at, float | int) else at),
     PlainSerializer(datetime.isoformat),

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import AnswerBody, Moment, PlainText, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, PlainText, RequestBody, ResourceId
 from circumspect.values import EntryKind, Language, Message, Mode, Role
 
 
@@ -29,8 +29,8 @@ class ConversationShown(AnswerBody):
     language: Language | None
     person: str | None
     paused_by: str | None = Field(description="The person who took over; the agent is silent until they hand back.")
-    created_at: Moment
-    updated_at: Moment
+    created_at: AnswerTime
+    updated_at: AnswerTime
 
 
 class NewMessage(RequestBody):
@@ -73,7 +73,7 @@ class MessageShown(AnswerBody):
     role: Role
     kind: EntryKind
     content: str
-    at: Moment
+    at: AnswerTime
     by: Literal["user", "agent", "person", "system"] = Field(description="Who said it.")
     reason_code: ReasonCode | None = Field(None, description="Internal messages only.")
     meta: dict[str, Any] | None = Field(None, description="Internal messages only.")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from circumspect.review.values import CriterionStatus
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, AnswerTime, RequestBody
 
 
 class CorrectionGiven(RequestBody):
@@ -35,4 +35,4 @@ class CorrectionShown(AnswerBody):
     verdict: CriterionStatus = Field(description="The verdict that was judged.")
     status: CriterionStatus = Field(description="What it should have been, as whoever spoke last says.")
     why: Annotated[str | None, BeforeValidator(lambda why: why or None)]
-    at: Moment
+    at: AnswerTime

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, AnswerTime, RequestBody
 
 
 class EscalationShown(AnswerBody):
@@ -22,11 +22,11 @@ class EscalationShown(AnswerBody):
     summary: str
     suggestion: str | None
     state: Literal["open", "taken", "resolved"]
-    created_at: Moment
+    created_at: AnswerTime
     taken_by: str | None
-    taken_at: Moment | None
+    taken_at: AnswerTime | None
     resolved_by: str | None
-    resolved_at: Moment | None
+    resolved_at: AnswerTime | None
 
 
 class PersonsReply(RequestBody):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from circumspect.reasons import ReasonCode
 from circumspect.review.values import ControllerName, CriterionStatus, shorten
-from circumspect.server.schemas.bodies import AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, RequestBody
 from circumspect.server.schemas.corrections import CorrectionShown
 from circumspect.stores.corrections import Correction
 from circumspect.stores.reviews import EvaluationState
@@ -117,6 +117,6 @@ class EvaluationShown(AnswerBody):
     total: int
     done: int
     error: str | None
-    created_at: Moment
-    finished_at: Moment | None
+    created_at: AnswerTime
+    finished_at: AnswerTime | None
     results: list[ResultShown] | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from circumspect.lab.trials.variants import Overlay
-from circumspect.server.schemas.bodies import AnswerBody, Moment, OneLine, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, OneLine, RequestBody
 from circumspect.server.schemas.prompts import PromptId, PromptName
 
 ArmNameField = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -121,7 +121,7 @@ class ArmShown(AnswerBody):
 
 
 class PeriodShown(AnswerBody):
-    at: Moment
+    at: AnswerTime
     share: float
 
 
@@ -140,9 +140,9 @@ class ExperimentShown(AnswerBody):
     note: str
     dropped: int = Field(description="Turns that had no shadow because too many waited.")
     created_by: str
-    created_at: Moment
-    started_at: Moment | None
-    ended_at: Moment | None
+    created_at: AnswerTime
+    started_at: AnswerTime | None
+    ended_at: AnswerTime | None
 
 
 class StepShown(AnswerBody):
@@ -186,4 +186,4 @@ class ShadowShown(AnswerBody):
     cost_usd: float
     tokens: int
     seconds: float
-    at: Moment
+    at: AnswerTime

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, AnswerTime, RequestBody
 
 
 class FeedbackGiven(RequestBody):
@@ -34,4 +34,4 @@ class FeedbackShown(AnswerBody):
     correction: str | None
     decision: str = Field(description="What is judged: answer, act, ask, escalate, block or fail.")
     tool: str | None = Field(description="The tool that was called or asked about, where there was one.")
-    at: Moment
+    at: AnswerTime

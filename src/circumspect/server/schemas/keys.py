@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import ONE_LINE, TENANT, AnswerBody, Moment, RequestBody
+from circumspect.server.schemas.bodies import ONE_LINE, TENANT, AnswerBody, AnswerTime, RequestBody
 from circumspect.server.stores.access import SCOPES, KeyScope, KeyState
 
 
@@ -28,10 +28,10 @@ class KeyShown(AnswerBody):
     tenant: str
     name: str
     scopes: list[KeyScope]
-    created_at: Moment
-    expires_at: Moment | None
-    revoked_at: Moment | None
-    used_at: Moment | None = Field(description="To the minute.")
+    created_at: AnswerTime
+    expires_at: AnswerTime | None
+    revoked_at: AnswerTime | None
+    used_at: AnswerTime | None = Field(description="To the minute.")
 
 
 class KeyListed(KeyShown):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, Moment, OneLine, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, AnswerBody, AnswerTime, OneLine, RequestBody
 
 
 class PolicyText(RequestBody):
@@ -60,7 +60,7 @@ class PolicyShown(AnswerBody):
     hash: str
     note: str
     created_by: str
-    created_at: Moment
+    created_at: AnswerTime
 
 
 class PolicyWhole(PolicyShown):

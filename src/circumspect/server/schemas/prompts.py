@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field
 
 from circumspect.prompts import Prompt
-from circumspect.server.schemas.bodies import AnswerBody, Moment, OneLine, PlainText, RequestBody
+from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, OneLine, PlainText, RequestBody
 from circumspect.stores.prompts import PromptRow
 
 PromptName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z_-]+(/[a-z_-]+)?$")]
@@ -38,7 +38,7 @@ class PromptShown(AnswerBody):
     parent: str | None
     note: str
     created_by: str
-    created_at: Moment | None
+    created_at: AnswerTime | None
 
     @classmethod
     def of_prompt(cls, one: Prompt | PromptRow) -> Self:
@@ -67,4 +67,4 @@ class UseShown(AnswerBody):
     turn: str
     conversation: str
     outcome: str | None
-    at: Moment
+    at: AnswerTime

@@ -10,7 +10,7 @@ from typing import Any
 from circumspect.errors import ConfigError
 from circumspect.policy.keys.findings import FileFinding, Place, suggest_word
 
-Lines = Mapping[Place, int]
+KeyLines = Mapping[Place, int]
 
 
 class TenantFileError(ConfigError):
@@ -51,12 +51,12 @@ def make_file_error(name: str, findings: Iterable[Located]) -> TenantFileError:
     )
 
 
-def line_of(place: Place, lines: Lines) -> int:
+def line_of(place: Place, lines: KeyLines) -> int:
     """The line of the place, or of the nearest one around it."""
     return next((lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in lines), 0)
 
 
-def explain_error(error: Any, lines: Lines, schema: dict[str, Any]) -> FileFinding:
+def explain_error(error: Any, lines: KeyLines, schema: dict[str, Any]) -> FileFinding:
     """One of pydantic's errors in our words. What was given is not repeated: it may be a secret in the wrong place."""
     place = _place(tuple(error["loc"]), lines, missing=error["type"] == "missing")
     line = line_of(place, lines)
@@ -91,7 +91,7 @@ def explain_error(error: Any, lines: Lines, schema: dict[str, Any]) -> FileFindi
             return FileFinding("error", line, f"{said}: {problem[:1].lower()}{problem[1:]}", fix)
 
 
-def _place(found: Place, lines: Lines, *, missing: bool) -> Place:
+def _place(found: Place, lines: KeyLines, *, missing: bool) -> Place:
     """Where in the file. pydantic also names which of several types it tried; no line has that name."""
     place: Place = ()
     for step in found:

@@ -21,7 +21,7 @@ from circumspect.errors import ConfigError
 from circumspect.policy.keys.findings import FileFinding, Level, Place, suggest_word
 from circumspect.policy.load import check as check_policy
 from circumspect.policy.load import read_yaml, surface, text_of
-from circumspect.server.tenants.file_findings import Lines, Located, explain_error, line_of
+from circumspect.server.tenants.file_findings import KeyLines, Located, explain_error, line_of
 from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
 from circumspect.tools import http_definition
 from circumspect.values import ToolSpec
@@ -54,7 +54,7 @@ class TenantFileReading:
     documents: Mapping[Path, int]
     """The files that are there, each with the number of the pattern that found it."""
     secrets: Mapping[str, str] = field(repr=False)
-    lines: Lines = field(repr=False)
+    lines: KeyLines = field(repr=False)
     findings: tuple[Located, ...]
 
     @property
@@ -105,10 +105,10 @@ def read(path: Path) -> TenantFileReading:
     return TenantFileReading(path, file, policy, documents, secrets, lines, _sort_findings(located))
 
 
-Remark = tuple[Place, str, str]
+TenantRemark = tuple[Place, str, str]
 
 
-def _to_finding(remark: Remark, lines: Lines) -> FileFinding:
+def _to_finding(remark: TenantRemark, lines: KeyLines) -> FileFinding:
     place, problem, fix = remark
     return FileFinding("error", line_of(place, lines), problem, fix)
 
@@ -133,7 +133,7 @@ def _with_lists(value: Any) -> Any:
 # --- what the file refers to ----------------------------------------------------------------------------------------
 
 
-def _policy(said: Any, path: Path, text: str) -> tuple[PolicySource | None, list[Remark]]:
+def _policy(said: Any, path: Path, text: str) -> tuple[PolicySource | None, list[TenantRemark]]:
     if isinstance(said, dict):
         return _inline(path, text), []
     if not isinstance(said, str) or "\n" in said:
@@ -175,9 +175,9 @@ def _belongs_elsewhere(line: str, column: int) -> bool:
     return not bare or (bare.startswith("#") and len(line) - len(bare) < column)
 
 
-def _documents(file: TenantFile, path: Path) -> tuple[dict[Path, int], list[Remark]]:
+def _documents(file: TenantFile, path: Path) -> tuple[dict[Path, int], list[TenantRemark]]:
     found: dict[Path, int] = {}
-    wrong: list[Remark] = []
+    wrong: list[TenantRemark] = []
     for at, pattern in enumerate(file.documents):
         matches = [one for one in _glob_files(path.parent, pattern) if one.is_file()]
         if not matches:
@@ -197,9 +197,9 @@ def _glob_files(folder: Path, pattern: str) -> Iterator[Path]:
         return
 
 
-def _secrets(file: TenantFile, path: Path) -> tuple[dict[str, str], list[Remark]]:
+def _secrets(file: TenantFile, path: Path) -> tuple[dict[str, str], list[TenantRemark]]:
     found: dict[str, str] = {}
-    wrong: list[Remark] = []
+    wrong: list[TenantRemark] = []
     for name, section in file.secrets.items():
         try:
             found[name] = _secret(section, path.parent)
@@ -229,7 +229,7 @@ def _secret(section: SecretSection, folder: Path) -> str:
     return value
 
 
-def _http(file: TenantFile) -> Iterator[Remark]:
+def _http(file: TenantFile) -> Iterator[TenantRemark]:
     for at, section in enumerate(file.tools):
         if section.http is not None:
             try:
@@ -238,7 +238,7 @@ def _http(file: TenantFile) -> Iterator[Remark]:
                 yield ("tools", at, "http"), problem.problem.rstrip("."), problem.fix
 
 
-def _secret_names(file: TenantFile) -> Iterator[Remark]:
+def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:
     """A file that lists its secrets lists all of them."""
     if "secrets" not in file.model_fields_set:
         return

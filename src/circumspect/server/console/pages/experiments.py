@@ -31,9 +31,9 @@ from circumspect.server.console.experiment_comparison import (
     history,
     prompts_named,
 )
+from circumspect.server.console.lab_sentences import translate_sentence
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
-from circumspect.server.console.sentences import translate_sentence
 from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
 from circumspect.server.if_match import fingerprint
 from circumspect.server.problems import not_found
