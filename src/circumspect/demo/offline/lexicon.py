@@ -12,12 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib import resources
+from operator import itemgetter
 from typing import Any
 
+from circumspect.language.folding import APOSTROPHES, HIDDEN, POINTS
+from circumspect.language.pack import pack, packs, split_pairs
+from circumspect.language.scripts import Script
 from circumspect.values import LANGUAGES, Language
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:[.'\"-](?=[^\W\d_])[^\W\d_]+)*|\d+|[^\W_]+")
-_POINTS = re.compile("[\u0591-\u05c7\u200e\u200f\u2066-\u2069\u202a-\u202e]")
+_UNSEEN = re.compile(f"[{POINTS}{HIDDEN}\u05be]")  # with the hyphen that glues small words to numbers
 _LONGEST = 2000
 """Characters of a message that are read; what a person wants is said well before that."""
 
@@ -79,7 +83,6 @@ class ParsedText:
 class WordForms:
     """How a language builds its words."""
 
-    letters: re.Pattern[str]
     endings: int
     """Letters that may follow a listed stem. None where words are listed whole."""
     are_inflected: bool
@@ -117,6 +120,7 @@ class LanguageLexicon:
     """One language's file."""
 
     language: Language
+    script: Script
     forms: WordForms
     grammar: Mapping[str, Any]
     names: Mapping[str, Any]
@@ -212,10 +216,11 @@ def _listed_languages() -> tuple[Language, ...]:
 
 @cache
 def _letters_alike() -> dict[int, str]:
-    alike = {"’": "'", "‘": "'"}
-    for language in _listed_languages():
-        alike |= _file(language)["grammar"].get("alike", {})
-    return str.maketrans(alike)
+    alike = dict.fromkeys(APOSTROPHES, "'") | {"\u05f4": '"'}
+    for one in packs():
+        alike |= split_pairs((*one.about.same_letters, *one.about.final_letters))
+    # Only what keeps every position in the text where it is.
+    return str.maketrans({letter: same for letter, same in alike.items() if len(same) == 1})
 
 
 def _load_lexicon(language: Language) -> LanguageLexicon:
@@ -225,8 +230,8 @@ def _load_lexicon(language: Language) -> LanguageLexicon:
     short, long = grammar.get("root", (0, 0))
     return LanguageLexicon(
         language=language,
+        script=pack(language).script,
         forms=WordForms(
-            letters=re.compile(f"[{grammar['letters']}]"),
             endings=int(grammar.get("endings", 0)),
             are_inflected=grammar.get("forms") == "english",
             suffixes=tuple(grammar.get("suffixes", ())),
@@ -268,7 +273,7 @@ def say(language: Language, key: str, /, **values: str) -> str:
 
 def read(text: str) -> ParsedText:
     """Everything the text mentions, longest phrase first; what lies inside a longer mention is not mentioned again."""
-    text = _POINTS.sub("", text[:_LONGEST])
+    text = _UNSEEN.sub("", text[:_LONGEST])
     tokens = tuple(Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(fold_letters(text)))
     matched = [matches(token.text) for token in tokens]
     found: dict[tuple[int, int], dict[str, int]] = {}
@@ -330,9 +335,9 @@ def _breaks(tokens: tuple[Token, ...], first: int, last: int) -> bool:
 
 def lexicons_of(text: str) -> tuple[LanguageLexicon, ...]:
     """The language in whose letters the text is mostly written, and those that share them; English for no letters."""
-    letters = {lists.language: lists.forms.letters.findall(text) for lists in lexicons()}
-    most = max(letters.values(), key=len)
-    return tuple(lists for lists in lexicons() if letters[lists.language] == most) if most else lexicons()[:1]
+    counts = {lists.script: lists.script.count(text) for lists in lexicons()}
+    script, most = max(counts.items(), key=itemgetter(1))
+    return tuple(lists for lists in lexicons() if lists.script is script) if most else lexicons()[:1]
 
 
 def is_written_in(text: str, language: Language) -> bool:

@@ -10,9 +10,9 @@ from circumspect.demo.offline.given_values import UserMessages
 from circumspect.demo.offline.lexicon import concepts, fold_letters, lexicons, mentions, read, stem
 from circumspect.demo.offline.page_view import Screen, keys_of, screen_of
 from circumspect.demo.offline.slot_values import values
+from circumspect.language.sentences import split_sentences
 from circumspect.values import ModelRequest
 
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _RESULT = re.compile(r"^\[(\d{1,2})\] (.*)$")
 _LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
@@ -122,4 +122,4 @@ def _without_values(text: str) -> str:
 
 def _sentences(text: str) -> tuple[str, ...]:
     lines = "\n".join(line.removeprefix(">").strip() for line in text.splitlines())
-    return tuple(one.strip() for one in _SENTENCE.split(lines) if one.strip() and not one.startswith("("))
+    return tuple(one for one in split_sentences(lines) if not one.startswith("("))

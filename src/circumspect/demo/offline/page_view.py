@@ -13,13 +13,13 @@ from functools import cached_property, lru_cache
 from circumspect.demo.offline.free_text import keys_in
 from circumspect.demo.offline.lexicon import concepts, is_stop, read, stem
 from circumspect.demo.offline.slot_values import values
+from circumspect.language.sentences import split_sentences
 from circumspect.values import ModelRequest
 
 _LINE = re.compile(r'\[(?P<id>[^\]\s]+)\] (?P<role>\S+) "(?P<name>[^"]*)"(?P<rest>.*)')
 _VALUE = re.compile(r'^ value="(?P<value>[^"]*)"')
 _OPTIONS = re.compile(r" options=\((?P<options>.*?)\)(?= \(| in |$)")
 _INSIDE = re.compile(r" in (?P<inside>\S+)$")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _SIGN_IN = re.compile(r"\b(?:log|sign)(?:\s+(?:me|us))?[\s-]+(?:in|on)\b|\blog-?on\b|\bsign-?in\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 
@@ -63,7 +63,7 @@ class Screen:
     def sentences(self) -> tuple[str, ...]:
         """What can be read on it: the text, and the lines that are messages, headings or rows."""
         said = [one.name for one in self.elements if one.role not in USED and one.role != "form"]
-        return tuple(one.strip() for one in (*said, *_SENTENCE.split(self.text)) if one.strip())
+        return tuple(one.strip() for one in (*said, *split_sentences(self.text)) if one.strip())
 
     @cached_property
     def forms(self) -> tuple[ElementLine, ...]:

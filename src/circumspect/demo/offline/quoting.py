@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -11,8 +10,8 @@ from circumspect.demo.offline.free_text import keys_in
 from circumspect.demo.offline.lexicon import is_written_in, read, say
 from circumspect.demo.offline.request_view import RequestContents
 from circumspect.demo.offline.result_words import make_quotable
+from circumspect.language.sentences import split_sentences
 
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 Sentences: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
 """Each with the concepts and stems in it."""
 SENTENCE_FITS = 0.34
@@ -29,8 +28,7 @@ class OfflineAnswer:
 
 @lru_cache(maxsize=256)
 def sentences_of(text: str) -> Sentences:
-    found = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
-    return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in found)
+    return tuple((sentence, frozenset(keys_in(read(sentence)))) for sentence in split_sentences(text))
 
 
 def quote_text(text: str, seen: RequestContents) -> str:

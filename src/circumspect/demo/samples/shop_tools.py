@@ -10,12 +10,14 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from circumspect.demo.samples.seeding import SERVICES
 from circumspect.demo.samples.shop_backend import Backend, Product, Refused, ShopOrder
 from circumspect.demo.samples.shop_messages import MessageFact, label, phrases, say
 from circumspect.errors import ToolError
+from circumspect.language.pack import join_patterns, packs
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
 from circumspect.tools.tool_context import ToolContext
 from circumspect.values import Json, Language
@@ -205,8 +207,6 @@ def _agorot(shekels: Json) -> int:
 
 # --- finding a product by what a customer calls it -------------------------------------------------------------------
 
-_HEBREW_PREFIX = re.compile(r"^[הוכלבמש](?=[א-ת]{3})")
-
 
 def matching(text: str, products: tuple[Product, ...]) -> tuple[Product, ...]:
     """The products that share most words with the text, in any language; a SKU finds just its own."""
@@ -222,7 +222,14 @@ def matching(text: str, products: tuple[Product, ...]) -> tuple[Product, ...]:
 
 def _words(text: str) -> list[str]:
     found = re.findall(r"\w+", text.casefold())
-    return [_HEBREW_PREFIX.sub("", word) for word in found if len(word) > 2 or word.isdigit()]
+    return [_glued().sub("", word) for word in found if len(word) > 2 or word.isdigit()]
+
+
+@cache
+def _glued() -> re.Pattern[str]:
+    """Small words that are written together with the next one, where enough of that one is left."""
+    ways = (rf"{join_patterns(one.about.glued)}(?=[{one.script.letters}]{{3}})" for one in packs() if one.about.glued)
+    return re.compile(f"^{join_patterns(ways)}")
 
 
 def _score(words: list[str], product: Product) -> int:
