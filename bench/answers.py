@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.policy.answer_cases import Case, cases
+from tests.language.answer_cases import Case, cases
 
-from circumspect.policy.parsing.answers import classify
+from circumspect.language.yes_no import classify
 
 HEADER = f"{'':<24}{'':>6}  {'confirm':>9}{'':>9}  {'deny':>9}"
 COLUMNS = f"{'':<24}{'cases':>6}  {'precision':>9}{'recall':>9}  {'precision':>9}{'recall':>9}"

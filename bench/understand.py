@@ -36,7 +36,7 @@ from circumspect.journal import Journal
 from circumspect.knowledge.search import Library
 from circumspect.knowledge.semantic import Embedder, open_embedder
 from circumspect.lab.trials.consistency import PlannedAnswer, by_meaning, by_words
-from circumspect.policy.parsing.answers import classify
+from circumspect.language.yes_no import classify
 from circumspect.policy.understanding.analysis import NAME
 from circumspect.policy.understanding.understood import SERVICE, RetrievalResult, Understood
 from circumspect.ports import Model

@@ -1,7 +1,6 @@
 """Reason codes: why the agent did, or did not do, something. One enum; each member carries its category.
 
-The one-line meanings in English, Hebrew and Russian are in `locales/` (message `reason-<CODE>`); `docs/reason-codes.md`
-is generated from both by `make docs`.
+The one-line meanings are in `reasons.ftl` of each language; `make docs` writes `docs/reason-codes.md` from both.
 """
 
 from __future__ import annotations

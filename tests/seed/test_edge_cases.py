@@ -24,12 +24,12 @@ from tests.seed.looking import (
 from circumspect import tool
 from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.language import catalogue
+from circumspect.language.wishes import implies_destruction
+from circumspect.language.yes_no import classify
 from circumspect.models.scripted import says
 from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of
 from circumspect.policy.load import load
-from circumspect.policy.parsing.answers import classify
 from circumspect.policy.parsing.assessment import UNREADABLE, read
-from circumspect.policy.parsing.wishes import implies_destruction
 from circumspect.policy.policy_file import Policy
 from circumspect.profiles import ADAPTIVE
 from circumspect.reasons import ReasonCode

@@ -13,8 +13,8 @@ from circumspect.errors import StoreError
 from circumspect.guardian import Guardian, RuleGuardian
 from circumspect.journal import Journal
 from circumspect.knowledge.tree import TextSpan
+from circumspect.language.yes_no import classify
 from circumspect.models.scripted import ScriptedModel
-from circumspect.policy.parsing.answers import classify
 from circumspect.policy.understanding.understood import SERVICE, RetrievalResult, Understanding, Understood
 from circumspect.steps.retrieve import retrieve
 from circumspect.steps.understand import understand

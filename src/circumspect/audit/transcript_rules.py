@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from circumspect.language.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.language.folding import fold
+from circumspect.language.written_values import find_word
 from circumspect.policy import arguments
 from circumspect.policy.arguments import is_misbuilt
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, words_of
 from circumspect.policy.grounding.fields import IndexedResult
-from circumspect.policy.grounding.normalise import find_word
 from circumspect.policy.grounding.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.parsing.consent import asks, asks_to_confirm, consent, is_plain
 from circumspect.policy.preconditions import examine
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, History, Json, PastCall, ToolSpec, Verdict

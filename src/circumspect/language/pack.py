@@ -177,8 +177,6 @@ class ValueWords:
     """A small word that is written together with a month."""
     bare_day: Lines
     """A day of a month that is not named; `(\\d{1,2})` for the number."""
-    relative: Lines
-    """Days named by their relation to another: tomorrow, next Monday."""
     am: Lines
     pm: Lines
     currency: Mapping[str, Lines]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from circumspect.language import wishes
 from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
 from circumspect.policy.judge import Rule, rule
-from circumspect.policy.parsing import wishes
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Verdict

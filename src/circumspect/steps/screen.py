@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
-from circumspect.policy.parsing.answers import classify
+from circumspect.language.yes_no import classify
 from circumspect.reasons import ReasonCode
 from circumspect.values import Incoming, Language, Opened, Profile, Screened
 from circumspect.wording import render_value

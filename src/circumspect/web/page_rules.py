@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
+from circumspect.language.written_values import find_word
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES, every_value_has_a_source
-from circumspect.policy.grounding.normalise import find_word
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode

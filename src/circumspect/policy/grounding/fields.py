@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import orjson
 
 from circumspect.language.folding import fold
-from circumspect.policy.grounding.normalise import FoldedText
+from circumspect.language.written_values import FoldedText
 from circumspect.values import Json
 
 FieldPath = tuple[str, ...]

@@ -18,9 +18,9 @@ from functools import cache
 
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
+from circumspect.language.written_values import find_word, spellings
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import actions_of, commands, is_asked, objects_of
-from circumspect.policy.grounding.normalise import find_word, spellings
 from circumspect.policy.grounding.tracing import (
     OriginLedger,
     Traced,

@@ -17,10 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from circumspect.language.folding import fold
-from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.actions import words_of
-from circumspect.policy.grounding.fields import IndexedResult, result_of
-from circumspect.policy.grounding.normalise import (
+from circumspect.language.written_values import (
     FoldedText,
     clock_of,
     day_of,
@@ -31,6 +28,9 @@ from circumspect.policy.grounding.normalise import (
     says_number,
     spellings,
 )
+from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.actions import words_of
+from circumspect.policy.grounding.fields import IndexedResult, result_of
 from circumspect.policy.grounding.words import bag
 from circumspect.values import History, Json, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from circumspect.language.folding import fold
-from circumspect.policy.grounding.normalise import FoldedText
+from circumspect.language.written_values import FoldedText
 from circumspect.policy.grounding.tracing import as_folded_text, is_said, kind_of, needle
 from circumspect.web.page import Page
 from circumspect.web.reasoning.reasoned import KnownValue

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from circumspect.journal import Journal
 from circumspect.language.pack import pack
-from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
+from circumspect.language.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
 from circumspect.values import Screened
 from circumspect.web.page import Page

@@ -15,7 +15,7 @@ from typing import Literal
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, join_words, packs
 from circumspect.language.sentences import split_sentences
-from circumspect.policy.parsing.answers import classify
+from circumspect.language.yes_no import classify
 
 Consent = Literal["yes", "no", "unclear"]
 

@@ -103,7 +103,6 @@ class _DateWords:
     months: Mapping[str, int]
     named: re.Pattern[str]
     bare_day: re.Pattern[str]
-    relative: re.Pattern[str]
     clock: re.Pattern[str]
     afternoon: re.Pattern[str]
 
@@ -129,7 +128,6 @@ def _date_words() -> _DateWords:
             rf"(?:,? ?{of}(?P<year>\d{{4}}))?(?!\d)"
         ),
         bare_day=compile_words(one.bare_day for one in spoken),
-        relative=compile_words(one.relative for one in spoken),
         clock=re.compile(rf"(?<![\d:.])(\d{{1,2}})(?:[:.](\d{{2}}))?(?::\d{{2}})?\s*((?:{am}|{pm}))?(?![\d:])"),
         afternoon=re.compile(pm),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from circumspect.policy.parsing.consent import asks, asks_to_confirm, consent
+from circumspect.language.consent import asks, asks_to_confirm, consent
 
 
 @pytest.mark.parametrize(

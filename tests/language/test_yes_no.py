@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.policy.answer_cases import cases
+from tests.language.answer_cases import cases
 
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import pack
 from circumspect.language.phrases import words
-from circumspect.policy.parsing.answers import classify
+from circumspect.language.yes_no import classify
 from circumspect.values import LANGUAGES
 
 CASES = cases()

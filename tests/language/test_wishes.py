@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
+from circumspect.language.wishes import asks_outright, implies_destruction
 
 WISHES = [
     ("I don't want this order anymore", "do not want this order anymore"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from circumspect.language.folding import fold
-from circumspect.policy.grounding.normalise import (
+from circumspect.language.written_values import (
     FoldedText,
     clocks_in,
     days_in,
