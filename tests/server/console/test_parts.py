@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from importlib import resources
 from pathlib import Path
@@ -16,10 +17,11 @@ from circumspect.lab.trials.estimates import ArmData
 from circumspect.lab.trials.measures import METRICS
 from circumspect.lab.trials.rollout import _TABLE, Rollout, next_step
 from circumspect.lab.trials.statistics import ArmSplit, ComparisonPlan, Guard, Stop, compare
+from circumspect.server.console import i18n
 from circumspect.server.console.charts import Series, WaterfallSpan, donut, draw_stacked_bars, line, ticks, waterfall
 from circumspect.server.console.i18n import Translator, keys, pick_language
 from circumspect.server.console.lab_sentences import translate_sentence
-from circumspect.server.console.rendering import environment, link, pretty, visible
+from circumspect.server.console.rendering import _build_language_context, environment, link, pretty, visible
 from circumspect.values import LANGUAGES
 
 ROOT = Path(circumspect.server.console.__file__).parent
@@ -64,8 +66,32 @@ def test_a_waterfall_shows_what_took_no_time() -> None:
 
 
 @pytest.mark.parametrize("language", ["he", "ru"])
-def test_every_text_is_translated(language: str) -> None:
-    assert keys("en") ^ keys(language) == frozenset()
+def test_every_text_of_a_page_that_is_translated_is(language: str) -> None:
+    english, translated = keys("en"), keys(language)
+    assert {page: english[page] ^ texts for page, texts in translated.items() if english[page] != texts} == {}
+
+
+@pytest.fixture
+def reviews_in_english_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    read = i18n._read_pages
+    monkeypatch.setattr(
+        i18n,
+        "_read_pages",
+        lambda one: {page: text for page, text in read(one).items() if (one, page) != ("he", "reviews.ftl")},
+    )
+    i18n._bundle.cache_clear()
+    yield
+    i18n._bundle.cache_clear()
+
+
+@pytest.mark.usefixtures("reviews_in_english_only")
+@pytest.mark.parametrize(("text", "noted"), [("reviews-about", True), ("search", False)])
+def test_a_page_without_a_translation_is_in_english_and_says_so(text: str, noted: bool) -> None:
+    source = f'{{% extends "frame/base.html" %}}{{% block main %}}{{{{ t("{text}") }}}}{{% endblock %}}'
+    words = Translator("he")
+    shown = environment().from_string(source).render(_build_language_context(words), who=None, live="", here="/")
+    assert (words.t("untranslated") in shown) is noted
+    assert (Translator("en").t(text) in shown) is noted
 
 
 def test_every_text_that_templates_and_pages_name_is_there() -> None:
@@ -73,7 +99,7 @@ def test_every_text_that_templates_and_pages_name_is_there() -> None:
     named = {
         key for path in sources for key in re.findall(r"""\bt\(["']([a-z0-9_-]+)["'](?! ~)""", path.read_text("utf-8"))
     }
-    assert named - keys("en") == set()
+    assert named - frozenset().union(*keys("en").values()) == set()
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -1,30 +1,29 @@
 """Words of the console: a language in, texts, numbers, amounts and times written its way out.
 
 Texts are Fluent files, one for each page and language, below `words/`; all files of a language make one bundle. What a
-translation lacks is said in English. Numbers and dates are Babel's. Times are UTC everywhere, as the charts are.
+translation lacks is said in English, and the page says so. Numbers and dates are Babel's. Times are UTC everywhere, as
+the charts are.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
 
 from babel import Locale
 from babel.dates import format_date, format_datetime, format_timedelta
 from babel.numbers import format_currency, format_decimal, format_percent
+from fluent.runtime import FluentBundle, FluentResource
+from fluent.syntax.ast import Message, Resource, Term
 
 from circumspect.language.catalogue import meaning
 from circumspect.language.pack import pack
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import reason
 from circumspect.values import LANGUAGES, Language
-
-if TYPE_CHECKING:
-    from fluent.runtime import FluentBundle
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +38,8 @@ class Translator:
     """One language. Templates have its methods by name: `{{ t("nav-overview") }}`, `{{ number(1234) }}`."""
 
     language: Language
+    borrowed: set[str] = field(default_factory=set, compare=False)
+    """Names of texts that were said in English because the language lacks them."""
 
     @property
     def direction(self) -> str:
@@ -52,6 +53,8 @@ class Translator:
         for candidate in dict.fromkeys((self.language, "en")):
             bundle = _bundle(candidate)
             if bundle.has_message(key) and (pattern := bundle.get_message(key).value) is not None:
+                if candidate != self.language:
+                    self.borrowed.add(key)
                 text, problems = bundle.format_pattern(pattern, dict(values))
                 if problems:
                     log.warning("message %s in %s: %s", key, candidate, problems[0])
@@ -105,18 +108,23 @@ def pick_language(cookie: str | None, accept: str) -> Language:
     return next((one for one in wanted if one), "en")
 
 
-def keys(language: Language) -> frozenset[str]:
-    """Names of all texts, for the test that compares languages."""
-    return frozenset(_bundle(language)._messages)
+def keys(language: Language) -> dict[str, frozenset[str]]:
+    """Names of the texts of each page that has been translated, for the test that compares languages."""
+    return {
+        page: frozenset(one.id.name for one in texts.body if isinstance(one, Message | Term))
+        for page, texts in _read_pages(language).items()
+    }
 
 
 @cache
-def _bundle(language: str) -> FluentBundle:
-    from fluent.runtime import FluentBundle, FluentResource
-
+def _bundle(language: Language) -> FluentBundle:
     bundle = FluentBundle([language], use_isolating=pack(language).right_to_left)
-    folder = resources.files(__package__).joinpath("words", language)
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
-        if file.name.endswith(".ftl"):
-            bundle.add_resource(FluentResource(file.read_text("utf-8")))
+    for texts in _read_pages(language).values():
+        bundle.add_resource(texts)
     return bundle
+
+
+def _read_pages(language: Language) -> dict[str, Resource]:
+    folder = resources.files(__package__).joinpath("words", language)
+    files = sorted(folder.iterdir(), key=lambda one: one.name) if folder.is_dir() else ()
+    return {file.name: FluentResource(file.read_text("utf-8")) for file in files if file.name.endswith(".ftl")}

@@ -68,6 +68,7 @@ def _build_language_context(words: Translator) -> dict[str, Any]:
         "language": words.language,
         "direction": words.direction,
         "rtl": words.rtl,
+        "borrowed": words.borrowed,
         **{name: getattr(words, name) for name in names},
     }
 

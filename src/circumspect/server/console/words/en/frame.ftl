@@ -1,4 +1,5 @@
 product = Circumspect
+untranslated = Some words of this page are not translated yet: they stand here in English.
 skip = Skip to content
 menu = Menu
 sign-out = Sign out

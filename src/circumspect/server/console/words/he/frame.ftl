@@ -1,4 +1,5 @@
 product = Circumspect
+untranslated = חלק מהמילים בדף הזה עוד לא תורגמו: הן מופיעות באנגלית.
 skip = דלגו לתוכן
 menu = תפריט
 sign-out = יציאה

@@ -1,4 +1,5 @@
 product = Circumspect
+untranslated = Часть слов этой страницы ещё не переведена: они даны по-английски.
 skip = К содержимому
 menu = Меню
 sign-out = Выйти
