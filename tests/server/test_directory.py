@@ -90,9 +90,9 @@ async def test_a_model_is_waited_for_as_long_as_the_settings_say(store, settings
 async def test_every_tenant_that_is_served_has_a_setup(directory, store, settings, clock):
     await apply_samples(store, settings, clock=clock)
     await store.put_tenant(Tenant(TenantId("library"), Business("Made by a program")))
-    assert [one.tenant.id for one in await directory.setups()] == ["shop", "shop-he", "shop-ru"]
-    languages = [one.tenant.language for one in await directory.setups()]
-    assert languages == ["en", "he", "ru"]
+    served = [await directory.setup(TenantId(one)) for one in ("shop", "shop-he", "shop-ru")]
+    assert [one.tenant.id for one in served] == ["shop", "shop-he", "shop-ru"]
+    assert [one.tenant.language for one in served] == ["en", "he", "ru"]
 
 
 async def test_an_unknown_tenant_is_unknown(directory):
@@ -110,7 +110,6 @@ async def test_a_tenant_that_brings_its_own_tools_is_not_served(directory, store
         await directory.setup(SHOP)
     with pytest.raises(TenantUnavailable, match="brings its own tools"):
         await directory.settings(SHOP)
-    assert await directory.setups() == []
 
 
 async def test_the_same_setup_is_kept_until_something_changed(directory, apply, store):
@@ -149,7 +148,8 @@ async def test_a_broken_policy_stops_its_own_tenant_and_nobody_else(directory, s
     with pytest.raises(TenantUnavailable, match="no tool is named 'cancl_order'"):
         await directory.setup(SHOP)
     assert (await directory.settings(SHOP)).tools
-    assert [one.tenant.id for one in await directory.setups()] == ["shop-he", "shop-ru"]
+    for other in ("shop-he", "shop-ru"):
+        assert (await directory.setup(TenantId(other))).tenant.id == other
     good = (await store.tx(policies.version, SHOP, 1)).text
     await store.tx(policies.put_policy, SHOP, good, "h", at=clock.now())
     assert await directory.setup(SHOP)
@@ -302,23 +302,6 @@ async def test_a_server_that_is_down_stops_its_tenant_until_it_is_up(directory, 
     await store.tx(tenants.put, row.tenant, row.settings)
     assert "greet" in (await directory.setup(SHOP)).tools
     assert "greet" in await store.tool_specs(SHOP)
-
-
-async def test_background_work_does_not_wait_for_a_server_that_never_answers(
-    store, settings, apply, clock, monkeypatch
-):
-    monkeypatch.setattr("circumspect.server.directory.PATIENCE_SECONDS", 0.5)
-    await apply("id: other\nbusiness: {name: Other}\n")
-    await apply(SMALL)
-    row = await store.tx(tenants.get, SHOP)
-    mute = {"name": "mute", "command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
-    await store.tx(tenants.put, row.tenant, {"tools": [{"mcp": mute}]})
-    directory = Directory(store, settings, open_vault(settings), clock, RandomIds())
-    for _ in range(2):
-        assert [one.tenant.id for one in await directory.setups()] == ["other"]
-    assert len(directory._building) == 1
-    await directory.close()
-    assert directory._building == {}
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,8 @@ def test_the_first_key_seals_and_every_key_opens():
     both = Vault((NEW, OLD))
     assert both.unseal(before) == "hunter2"
     assert Vault(NEW).unseal(both.seal("swordfish")) == "swordfish"
-    assert Vault(NEW).unseal(both.reseal(before)) == "hunter2"
     with pytest.raises(ConfigError):
-        Vault(NEW).reseal(before)
+        Vault(NEW).unseal(before)
 
 
 async def test_a_tenants_secrets_are_opened_by_name(tmp_path):

@@ -224,7 +224,6 @@ async def test_a_secret_is_its_tenants_own_and_is_replaced_and_deleted(shop):
     await shop.tx(access.put_secret, "shop", "token", "sealed 2", NOW)
     await shop.tx(access.put_secret, "other", "token", "theirs", NOW)
     assert await shop.tx(access.get_sealed_secrets, "shop") == {"token": "sealed 2"}
-    assert len(await shop.tx(access.every_sealed_secret)) == 2
     assert await shop.tx(access.delete_secret, "shop", "token")
     assert not await shop.tx(access.delete_secret, "shop", "token")
     assert await shop.tx(access.get_sealed_secrets, "other") == {"token": "theirs"}

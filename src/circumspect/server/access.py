@@ -129,15 +129,20 @@ def operator(*roles: OperatorRole) -> Door[Operator]:
     return Door(look)
 
 
-def either(scope: KeyScope | None = None, roles: tuple[OperatorRole, ...] = ()) -> Door[Principal]:
-    """A key with the scope (any key, when none is named), or an operator with one of the roles, or an admin."""
+def either(
+    scope: KeyScope | None = None, roles: tuple[OperatorRole, ...] = (), *, one_of: tuple[KeyScope, ...] = ()
+) -> Door[Principal]:
+    """A key with the scope or with one of several (any key, when none is named), or an operator with one of the roles,
+    or an admin."""
 
     async def look(request: Request) -> Principal:
         token = _bearer(request)
         if token and token.startswith("csk_"):
             key = await _caller(request, token)
             _require_scopes(key, () if scope is None else (scope,))
-            return Principal(key.name, frozenset({key.tenant}), caller=key)
+            who = Principal(key.name, frozenset({key.tenant}), caller=key)
+            require_one_of(who, *one_of)
+            return who
         person = await _operator(request)
         _require_role(person, roles)
         return Principal(person.name, person.tenants, operator=person)
@@ -220,6 +225,15 @@ def _require_scopes(found: Caller, scopes: tuple[KeyScope, ...]) -> None:
     if missing:
         raise NotPermitted(
             f"This API key may not do this: it lacks the scope {' and '.join(missing)}.",
+            fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
+        )
+
+
+def require_one_of(who: Principal, *scopes: KeyScope) -> None:
+    """A key has to have one of these, where any are named; operators are judged by their role."""
+    if scopes and who.caller is not None and not who.caller.scopes & set(scopes):
+        raise NotPermitted(
+            f"This API key may not do this: it needs the scope {' or '.join(scopes)}.",
             fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
         )
 
@@ -317,4 +331,8 @@ ChatCaller = Annotated[Caller, Depends(caller("chat"))]
 ReviewerPrincipal = Annotated[Principal, Depends(either("manage", ("operator", "reviewer")))]
 OperatorPrincipal = Annotated[Principal, Depends(either("manage", ("operator",)))]
 ReaderPrincipal = Annotated[Principal, Depends(either(None, ("operator", "reviewer")))]
+"""What the route shows decides which scope a key needs: see `require_one_of`."""
+ConversationReader = Annotated[Principal, Depends(either(None, ("operator", "reviewer"), one_of=("chat", "read")))]
+InternalsReader = Annotated[Principal, Depends(either(None, ("operator", "reviewer"), one_of=("read",)))]
+SettingsReader = Annotated[Principal, Depends(either(None, ("operator", "reviewer"), one_of=("read", "admin")))]
 AdminPrincipal = Annotated[Principal, Depends(either("admin", ("admin",)))]

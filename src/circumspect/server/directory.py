@@ -17,7 +17,7 @@ import asyncio
 import logging
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,7 +48,6 @@ logger = logging.getLogger("circumspect.server")
 CHECK_SECONDS = 1.0
 RETRY_SECONDS = 5.0
 BUILD_SECONDS = 60.0
-PATIENCE_SECONDS = 5.0
 
 
 class TenantUnavailable(ConfigError):
@@ -98,7 +97,6 @@ class Directory:
         self._library = library or Library(store)
         self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
         self._kept: dict[TenantId, _Kept] = {}
-        self._building: dict[TenantId, asyncio.Task[TurnSetup]] = {}
         self._models: dict[str, Model] = {}
         self._opening = asyncio.Lock()
         self._opened: set[AsyncExitStack] = set()
@@ -124,39 +122,9 @@ class Directory:
             raise kept.problem.again() if kept.problem else _make_unconfigured_error(tenant)
         return kept.settings
 
-    async def setups(self) -> Sequence[TurnSetup]:
-        """Of all tenants that can be served now, for work in the background. Why others cannot is in the log. One whose
-        tools are slow to come is left out this time: nobody waits long for somebody else's server."""
-        wanted = await self._store.tx(tenants.revisions)
-        tasks: dict[TenantId, asyncio.Task[TurnSetup]] = {}
-        for tenant, revision in wanted.items():
-            kept = self._kept.get(tenant)
-            if kept is None or kept.setup is None or kept.revision != revision:
-                tasks[tenant] = self._start_building(tenant)
-        if tasks:
-            await asyncio.wait(tasks.values(), timeout=PATIENCE_SECONDS)
-        kept_now = (self._kept.get(tenant) for tenant in wanted)
-        return [kept.setup for kept in kept_now if kept is not None and kept.setup is not None]
-
-    def _start_building(self, tenant: TenantId) -> asyncio.Task[TurnSetup]:
-        """The one task that builds this tenant's setup in the background."""
-        if tenant not in self._building:
-            task = asyncio.create_task(self.setup(tenant))
-            self._building[tenant] = task
-            task.add_done_callback(lambda ended: self._finish_building(tenant, ended))
-        return self._building[tenant]
-
-    def _finish_building(self, tenant: TenantId, task: asyncio.Task[TurnSetup]) -> None:
-        self._building.pop(tenant, None)
-        if not task.cancelled():
-            task.exception()  # it was logged where it happened
-
     async def close(self) -> None:
         """Lets go of everything, whatever is under way. Closing twice does no harm."""
         self._closed = True
-        for task in list(self._building.values()):
-            task.cancel()
-        await asyncio.gather(*self._building.values(), return_exceptions=True)
         self._kept.clear()
         for stack in list(self._opened):
             await self._close(stack)

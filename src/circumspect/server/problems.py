@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,6 +27,7 @@ from circumspect.stores.people import NotThere, TakenByAnother
 from circumspect.web.browsing.interaction import NothingToDo
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class HttpProblem(CircumspectError):
@@ -83,6 +84,13 @@ _FRAMEWORK = {
 def not_found(what: str) -> HttpProblem:
     """Also what somebody else's thing looks like: whether it exists is nobody's business."""
     return HttpProblem(404, "not_found", f"There is no such {what}.", fix="Check the id, and whose key you use.")
+
+
+def require_found(row: T | None, what: str) -> T:
+    """The row, or the problem that there is no such thing."""
+    if row is None:
+        raise not_found(what)
+    return row
 
 
 def status_of(error: CircumspectError) -> int:

@@ -7,14 +7,14 @@ import binascii
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
 import sqlalchemy as sa
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
-from circumspect.server.access import NotPermitted, Principal
+from circumspect.server.access import Principal
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.schemas.bodies import ID, TENANT, AnswerBody, AnswerPage, ProblemBody
@@ -140,15 +140,6 @@ def one_tenant(who: Principal, tenant: str | None) -> TenantId:
     return next(iter(seen))
 
 
-def needs_one_of(who: Principal, *scopes: Literal["chat", "read", "manage", "admin"]) -> None:
-    """A key has to have one of these; operators are judged by their role."""
-    if who.caller is not None and not who.caller.scopes & set(scopes):
-        raise NotPermitted(
-            f"This API key may not do this: it needs the scope {' or '.join(scopes)}.",
-            fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class LoggedAction:
     """What somebody is about to do, for the log. Written in the transaction that does it."""
@@ -184,6 +175,13 @@ PageLimit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 IdPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
 TenantPath = Annotated[str, Path(pattern=TENANT)]
 KeyPath = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
+
+
+def idempotency_key(description: str) -> Any:
+    """The header by which a client says that it is the same request again."""
+    return Header(
+        alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$", description=description
+    )
 
 
 def page_after(after: str | None) -> ListCursor | None:

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TypeVar
 
 from starlette.responses import StreamingResponse
 
 from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
-from circumspect.server.running_turns import is_lost
+from circumspect.server.running_turns import Turns, is_lost
+from circumspect.setup import TurnSetup
 from circumspect.stores.codec import dumps
 from circumspect.values import EntryKind, Incoming, JournalEntry, Json, TurnResult
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 HEARTBEAT_SECONDS = 15.0
+STILL_HERE = b": still here\n\n"
 HEADERS = {"Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
 STEPS: Mapping[EntryKind, str] = {
     "assessment": "thinking",
@@ -78,25 +82,33 @@ class Stream:
     def _fail(self, code: str, problem: str, fix: str) -> None:
         self._queue.put_nowait(("error", {"code": code, "problem": problem, "fix": fix}))
 
-    def response(self, incoming: Incoming) -> StreamingResponse:
+    def follow(self, turns: Turns, incoming: Incoming, setup: TurnSetup) -> StreamingResponse:
+        """Run the turn and answer with its events."""
+        turns.start(incoming, setup, self).add_done_callback(self.end)
         started = {"turn_id": incoming.turn, "conversation_id": incoming.conversation}
         return StreamingResponse(self._events(started), media_type="text/event-stream", headers=HEADERS)
 
     async def _events(self, started: Mapping[str, str]) -> AsyncIterator[bytes]:
-        yield _event("started", started)
-        while True:
-            try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
-                    item = await self._queue.get()
-            except TimeoutError:
-                yield b": still here\n\n"
-                continue
-            if item is None:
-                return
-            yield _event(*item)
+        yield format_event("started", started)
+        async for piece in drain(self._queue, lambda item: format_event(*item)):
+            yield piece
 
 
-def _event(name: str, data: object) -> bytes:
+async def drain(queue: asyncio.Queue[T | None], write: Callable[[T], bytes]) -> AsyncIterator[bytes]:
+    """Every item as `write` writes it, until one is None; a comment when none came for a while."""
+    while True:
+        try:
+            async with asyncio.timeout(HEARTBEAT_SECONDS):
+                item = await queue.get()
+        except TimeoutError:
+            yield STILL_HERE
+            continue
+        if item is None:
+            return
+        yield write(item)
+
+
+def format_event(name: str, data: object) -> bytes:
     """JSON has no line breaks of its own, so one `data:` line is enough."""
     return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
 

@@ -49,13 +49,6 @@ class Vault:
         except (InvalidToken, UnicodeError):
             raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
 
-    def reseal(self, sealed: str) -> str:
-        """The same secret, sealed with the first key."""
-        try:
-            return self._fernet.rotate(sealed.encode()).decode()
-        except (InvalidToken, UnicodeError):
-            raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
-
     async def secrets_of(self, store: SqlStore, tenant: TenantId) -> Mapping[str, str]:
         """A tenant's secrets, opened, by name."""
         sealed = await store.tx(access.get_sealed_secrets, tenant)

@@ -21,7 +21,7 @@ from circumspect.server.access import NotPermitted, NotSignedIn, from_here, requ
 from circumspect.server.console.i18n import Translator
 from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.visits import address_of
-from circumspect.server.problems import not_found
+from circumspect.server.problems import not_found, require_found
 from circumspect.server.routes.session import _secure
 from circumspect.server.stores import access, tenants
 from circumspect.values import TenantId
@@ -102,7 +102,5 @@ async def _read_cookie_tenant(request: Request) -> TenantId:
 
 
 async def _of(request: Request, tenant: TenantId, operator: str = "") -> CustomerVisitor:
-    row = await services_of(request).store.tx(tenants.get, tenant)
-    if row is None:
-        raise not_found("tenant")
+    row = require_found(await services_of(request).store.tx(tenants.get, tenant), "tenant")
     return CustomerVisitor(tenant, row.tenant.business.name, words_of(request), operator)

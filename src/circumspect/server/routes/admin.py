@@ -23,11 +23,11 @@ from circumspect.server.access import (
     AdminPrincipal,
     NotPermitted,
     Operator,
-    ReaderPrincipal,
+    SettingsReader,
     operator,
     services_of,
 )
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import (
     OPERATOR,
     After,
@@ -38,7 +38,6 @@ from circumspect.server.responses import (
     describe_route,
     find_visible_tenants,
     make_page,
-    needs_one_of,
     one_tenant,
     page_after,
     resource,
@@ -90,9 +89,7 @@ async def list_tenants(
 @router.get("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 404))
 async def get_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPath) -> Response:
     """One tenant."""
-    row = await services_of(request).store.tx(tenants.get, one_tenant(who, tenant_id))
-    if row is None:
-        raise not_found("tenant")
+    row = require_found(await services_of(request).store.tx(tenants.get, one_tenant(who, tenant_id)), "tenant")
     return to_response(TenantShown.of(row))
 
 
@@ -107,9 +104,7 @@ async def change_tenant(request: Request, who: AdminPrincipal, tenant_id: Tenant
     change = action(services, who.name, "change_tenant")
 
     def body(connection: sa.Connection) -> TenantRow:
-        row = tenants.get(connection, tenant, lock=True)
-        if row is None:
-            raise not_found("tenant")
+        row = require_found(tenants.get(connection, tenant, lock=True), "tenant")
         changed = row.tenant
         if given.plan is not None:
             plan = admin.get_plan(connection, given.plan)
@@ -159,9 +154,8 @@ async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, gi
 
 
 @router.get("/v1/admin/tools", **describe_route(list[ToolShown], 404))
-async def list_tools(request: Request, who: ReaderPrincipal, tenant: TenantFilter = None) -> Response:
+async def list_tools(request: Request, who: SettingsReader, tenant: TenantFilter = None) -> Response:
     """A tenant's tools, and what its policy does to a call of each, in words."""
-    needs_one_of(who, "read", "admin")
     services = services_of(request)
     name = one_tenant(who, tenant)
     enabled: frozenset[str] | None = frozenset()
@@ -204,12 +198,11 @@ async def list_tools(request: Request, who: ReaderPrincipal, tenant: TenantFilte
 )
 async def get_usage(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     tenant: TenantFilter = None,
     period: Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="A month: YYYY-MM, UTC.")] = None,
 ) -> Response:
     """What was used and what it cost."""
-    needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(list_usage, find_visible_tenants(who, tenant), period)
     shown = [UsageRowShown.of(row) for row in rows]
     if "text/csv" not in request.headers.get("accept", ""):

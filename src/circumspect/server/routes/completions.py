@@ -40,7 +40,7 @@ from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import KEY, describe_route, encode_json, resource, to_response
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
-from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, describe_lost_turn
+from circumspect.server.streams import HEADERS, describe_lost_turn, drain
 from circumspect.setup import TurnSetup
 from circumspect.values import ClientResults, Incoming, JournalEntry, Json, ToolSpec, TurnId, TurnResult
 
@@ -237,14 +237,6 @@ class Chunks:
             self._queue.put_nowait({**last, "choices": []})
 
     async def events(self) -> AsyncIterator[bytes]:
-        while True:
-            try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
-                    item = await self._queue.get()
-            except TimeoutError:
-                yield b": still here\n\n"
-                continue
-            if item is None:
-                yield b"data: [DONE]\n\n"
-                return
-            yield b"data: " + encode_json(item).strip() + b"\n\n"
+        async for piece in drain(self._queue, lambda item: b"data: " + encode_json(item).strip() + b"\n\n"):
+            yield piece
+        yield b"data: [DONE]\n\n"

@@ -15,10 +15,9 @@ from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, IdPath, describe_route, resource
-from circumspect.server.routes.conversations import TurnIdempotencyKey, to_turn_response, wants_events
+from circumspect.server.routes.conversations import TurnIdempotencyKey, answer_turn
 from circumspect.server.schemas.confirmations import Confirmation
 from circumspect.server.services import Services
-from circumspect.server.streams import Stream
 from circumspect.stores.people import get_conversation
 from circumspect.stores.tables import intents
 from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId, TurnJson
@@ -49,12 +48,7 @@ async def confirm(
     services = services_of(request)
     incoming = await decision(services, who.tenant, conversation_id, given, key)
     setup = await services.directory.setup(who.tenant)
-    if wants_events(request):
-        stream = Stream()
-        task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(stream.end)
-        return stream.response(incoming)
-    return to_turn_response(await services.turns.take(incoming, setup))
+    return await answer_turn(request, incoming, setup)
 
 
 async def decision(

@@ -6,16 +6,19 @@ when the client goes away, and the same `Idempotency-Key` gets the stored answer
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import sqlalchemy as sa
-from fastapi import Header, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from circumspect.server.access import (
     AdminPrincipal,
     ChatCaller,
+    ConversationReader,
     ReaderPrincipal,
+    require_one_of,
     services_of,
 )
 from circumspect.server.problems import HttpProblem
@@ -30,8 +33,8 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
+    idempotency_key,
     make_page,
-    needs_one_of,
     page_after,
     resource,
     to_response,
@@ -47,20 +50,14 @@ from circumspect.server.schemas.conversations import (
 )
 from circumspect.server.stores import privacy
 from circumspect.server.streams import Stream, describe_lost_turn
+from circumspect.setup import TurnSetup
 from circumspect.stores import people
 from circumspect.stores.people import NotThere, get_conversation, list_conversations
 from circumspect.values import ConversationId, Incoming, TurnId, TurnJson, TurnResult
 
 router = resource("conversations")
 TurnIdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=200,
-        pattern=r"^[\x21-\x7e]+$",
-        description="The same key again gets the first answer, and runs nothing.",
-    ),
+    str | None, idempotency_key("The same key again gets the first answer, and runs nothing.")
 ]
 
 
@@ -86,14 +83,13 @@ async def create_conversation(request: Request, who: ChatCaller, given: NewConve
 @router.get("/v1/conversations", **describe_route(AnswerPage[ConversationShown], 404))
 async def list_conversations_(
     request: Request,
-    who: ReaderPrincipal,
+    who: ConversationReader,
     tenant: TenantFilter = None,
     person: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")] = None,
     after: After = None,
     limit: PageLimit = 50,
 ) -> Response:
     """The most recently used first."""
-    needs_one_of(who, "chat", "read")
     store = services_of(request).store
     rows = await store.tx(
         list_conversations, find_visible_tenants(who, tenant), page_after(after), limit + 1, person=person
@@ -103,10 +99,9 @@ async def list_conversations_(
 
 @router.get("/v1/conversations/{conversation_id}", **describe_route(ConversationShown, 404))
 async def get_conversation_(
-    request: Request, who: ReaderPrincipal, conversation_id: IdPath, tenant: TenantFilter = None
+    request: Request, who: ConversationReader, conversation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """One conversation."""
-    needs_one_of(who, "chat", "read")
     found = await services_of(request).store.tx(
         get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id)
     )
@@ -173,13 +168,7 @@ async def send_message(
         language=given.language,
     )
     add_log_context(tenant=who.tenant, turn=incoming.turn)
-    if wants_events(request):
-        stream = Stream()
-        task = services.turns.start(incoming, setup, stream)
-        task.add_done_callback(stream.end)
-        return stream.response(incoming)
-    result = await services.turns.take(incoming, setup)
-    return to_turn_response(result)
+    return await answer_turn(request, incoming, setup)
 
 
 @router.get("/v1/conversations/{conversation_id}/messages", **describe_route(AnswerPage[MessageShown], 404))
@@ -197,7 +186,7 @@ async def list_messages(
     limit: Annotated[int, Query(ge=1, le=1_000, description="How many at most.")] = 200,
 ) -> Response:
     """What was said, oldest first."""
-    needs_one_of(who, *(("read",) if internal else ("chat", "read")))
+    require_one_of(who, *(("read",) if internal else ("chat", "read")))
     store = services_of(request).store
     found = await store.tx(get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id))
     last = min(int(after), 2**31 - 1) if after else -1
@@ -211,14 +200,19 @@ async def list_messages(
 # --- shown ----------------------------------------------------------------------------------------------------------
 
 
-def wants_events(request: Request) -> bool:
-    return "text/event-stream" in request.headers.get("accept", "")
+async def answer_turn(request: Request, incoming: Incoming, setup: TurnSetup) -> Response:
+    """Run the turn: what it came to, or its events for those who ask for them."""
+    turns = services_of(request).turns
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return Stream().follow(turns, incoming, setup)
+    return to_turn_response(await turns.take(incoming, setup))
 
 
-def to_turn_response(result: TurnResult) -> Response:
+def to_turn_response(result: TurnResult, describe: Callable[[TurnResult], object] = TurnResult.to_json) -> Response:
+    """What the turn came to; a problem when it could not be stored."""
     if is_lost(result):
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
-    return to_response(result.to_json())
+    return to_response(describe(result))
 
 
 # --- deletion -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from circumspect.lab.optimise.dataset import part_of
 from circumspect.server.access import ReviewerPrincipal, services_of
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     IdPath,
@@ -43,9 +43,7 @@ async def correct_verdict(
     change = action(services, who.name, "correct_verdict")
 
     def body(connection: sa.Connection) -> Correction:
-        found = reviews.get(connection, seen, evaluation_id)
-        if found is None:
-            raise not_found("evaluation")
+        found = require_found(reviews.get(connection, seen, evaluation_id), "evaluation")
         result = _result(connection, found, given.criterion)
         one = Correction(
             found.tenant,

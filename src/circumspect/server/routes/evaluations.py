@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import sqlalchemy as sa
-from fastapi import Header, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.review.service import load_stored_documents, read_request
@@ -19,11 +19,13 @@ from circumspect.review.values import ControllerName
 from circumspect.server.access import (
     AdminPrincipal,
     ChatCaller,
+    ConversationReader,
     Principal,
     ReaderPrincipal,
+    require_one_of,
     services_of,
 )
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     KEY,
@@ -35,8 +37,8 @@ from circumspect.server.responses import (
     action,
     describe_route,
     find_visible_tenants,
+    idempotency_key,
     make_page,
-    needs_one_of,
     one_tenant,
     page_after,
     resource,
@@ -45,9 +47,8 @@ from circumspect.server.responses import (
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.evaluations import EvaluationShown, NewEvaluation, ResultShown
 from circumspect.server.services import Services, reviewing_model
-from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS
+from circumspect.server.streams import HEADERS, HEARTBEAT_SECONDS, STILL_HERE, format_event
 from circumspect.stores import corrections, reviews
-from circumspect.stores.codec import dumps
 from circumspect.stores.reviews import Evaluation
 from circumspect.values import TenantId
 
@@ -55,14 +56,7 @@ router = resource("evaluations")
 CaseId = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^\x00]*$", description="The case's id.")]
 Trace = Annotated[bool, Query(description="Also how each verdict came about: scope `read`, or operators.")]
 EvaluationIdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=200,
-        pattern=r"^[\x21-\x7e]+$",
-        description="The same key again gets the first evaluation, and starts nothing.",
-    ),
+    str | None, idempotency_key("The same key again gets the first evaluation, and starts nothing.")
 ]
 POLL_SECONDS = 0.3
 
@@ -102,14 +96,13 @@ async def create_evaluation(
 @router.get("/v1/evaluations", **describe_route(AnswerPage[EvaluationShown], 404))
 async def list_evaluations(
     request: Request,
-    who: ReaderPrincipal,
+    who: ConversationReader,
     tenant: TenantFilter = None,
     case: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
     after: After = None,
     limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
-    needs_one_of(who, "chat", "read")
     store = services_of(request).store
     rows = await store.tx(
         reviews.list_evaluations, find_visible_tenants(who, tenant), page_after(after), limit + 1, case
@@ -122,7 +115,7 @@ async def get_evaluation(
     request: Request, who: ReaderPrincipal, evaluation_id: IdPath, tenant: TenantFilter = None, trace: Trace = False
 ) -> Response:
     """One evaluation, with the results that there are so far."""
-    needs_one_of(who, *(("read",) if trace else ("chat", "read")))
+    require_one_of(who, *(("read",) if trace else ("chat", "read")))
     found = await _find_evaluation(request, who, evaluation_id, tenant)
     store = services_of(request).store
     rows = await store.tx(reviews.results_of, found.tenant, found.id)
@@ -145,10 +138,9 @@ async def get_evaluation(
     ),
 )
 async def follow_evaluation(
-    request: Request, who: ReaderPrincipal, evaluation_id: IdPath, tenant: TenantFilter = None
+    request: Request, who: ConversationReader, evaluation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """The same as events. Whoever comes late hears everything from the beginning."""
-    needs_one_of(who, "chat", "read")
     found = await _find_evaluation(request, who, evaluation_id, tenant)
     events = _events(services_of(request), found)
     return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)
@@ -177,16 +169,14 @@ def _forget(connection: sa.Connection, tenant: TenantId, case: str, change: Logg
 async def _find_evaluation(request: Request, who: Principal, id_: str, tenant: str | None) -> Evaluation:
     """The evaluation; taken up again here if nobody works on it."""
     services = services_of(request)
-    found = await services.store.tx(reviews.get, find_visible_tenants(who, tenant), id_)
-    if found is None:
-        raise not_found("evaluation")
+    found = require_found(await services.store.tx(reviews.get, find_visible_tenants(who, tenant), id_), "evaluation")
     if services.evaluations.needs(found):
         services.evaluations.start(found.tenant, found.id, await reviewing_model(services, TenantId(found.tenant)))
     return found
 
 
 async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]:
-    yield _event("started", EvaluationShown.of(found).to_json())
+    yield format_event("started", EvaluationShown.of(found).to_json())
     seen: set[int] = set()
     quiet = 0.0
     while True:
@@ -197,23 +187,19 @@ async def _events(services: Services, found: Evaluation) -> AsyncIterator[bytes]
             if position not in seen:
                 seen.add(position)
                 quiet = 0.0
-                yield _event("result", ResultShown.of_result(row).to_json())
+                yield format_event("result", ResultShown.of_result(row).to_json())
         if now is None:
-            yield _event("error", {"code": "not_found", "problem": "The evaluation was deleted.", "fix": ""})
+            yield format_event("error", {"code": "not_found", "problem": "The evaluation was deleted.", "fix": ""})
             return
         if now.state == "done":
-            yield _event("done", EvaluationShown.of(now).to_json())
+            yield format_event("done", EvaluationShown.of(now).to_json())
             return
         if now.state == "failed":
             problem = now.error or "The evaluation failed."
-            yield _event("error", {"code": "failed", "problem": problem, "fix": "Send it again."})
+            yield format_event("error", {"code": "failed", "problem": problem, "fix": "Send it again."})
             return
         await asyncio.sleep(POLL_SECONDS)
         quiet += POLL_SECONDS
         if quiet >= HEARTBEAT_SECONDS:
             quiet = 0.0
-            yield b": still here\n\n"
-
-
-def _event(name: str, data: object) -> bytes:
-    return f"event: {name}\ndata: {dumps(data).strip()}\n\n".encode()
+            yield STILL_HERE

@@ -26,9 +26,16 @@ from circumspect.lab.trials.conducting import (
     next_steps,
 )
 from circumspect.lab.trials.experiments import Experiment, from_row
-from circumspect.server.access import AdminPrincipal, NotPermitted, Principal, ReaderPrincipal, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    InternalsReader,
+    NotPermitted,
+    Principal,
+    SettingsReader,
+    services_of,
+)
 from circumspect.server.if_match import CHANGED, ETAG, IfMatch, make_etag_header, require_unchanged
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import (
     After,
     IdPath,
@@ -37,7 +44,6 @@ from circumspect.server.responses import (
     describe_route,
     find_visible_tenants,
     make_page,
-    needs_one_of,
     one_tenant,
     page_after,
     resource,
@@ -75,14 +81,13 @@ def _describe_tagged_route(model: Any, *statuses: int, status: int = 200, change
 @router.get("/v1/admin/experiments", **describe_route(AnswerPage[ExperimentShown], 404))
 async def list_experiments(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     tenant: TenantFilter = None,
     kind: KindQuery = None,
     after: After = None,
     limit: PageLimit = 50,
 ) -> Response:
     """The newest first."""
-    needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(
         experiments.list_experiments, find_visible_tenants(who, tenant), page_after(after), limit + 1, kind
     )
@@ -113,9 +118,8 @@ async def create_experiment(
 
 
 @router.get("/v1/admin/experiments/{experiment_id}", **_describe_tagged_route(ExperimentWhole, 404))
-async def get_experiment(request: Request, who: ReaderPrincipal, experiment_id: IdPath) -> Response:
+async def get_experiment(request: Request, who: SettingsReader, experiment_id: IdPath) -> Response:
     """One, with what its arms came to so far; of a shadow, how often it would have done the same."""
-    needs_one_of(who, "read", "admin")
     services = services_of(request)
     now = services.clock.now().timestamp()
     try:
@@ -141,9 +145,7 @@ async def start_experiment(
 ) -> Response:
     """Start it with this share; after it was stopped, again. Every arm is built first, so that none is broken."""
     services = services_of(request)
-    row = await services.store.tx(experiments.get, who.tenant_filter, experiment_id)
-    if row is None:
-        raise not_found("experiment")
+    row = require_found(await services.store.tx(experiments.get, who.tenant_filter, experiment_id), "experiment")
     await _check(services, require_unchanged(from_row(row), if_match))
     return await _change_experiment(
         request, who, experiment_id, if_match, "start_experiment", lambda one, now: words.start(one, given.share, now),
@@ -198,7 +200,7 @@ async def finish_experiment(
 @router.get("/v1/admin/shadows", **describe_route(AnswerPage[ShadowShown], 404))
 async def list_shadows(
     request: Request,
-    who: ReaderPrincipal,
+    who: InternalsReader,
     tenant: TenantFilter = None,
     experiment: Annotated[str | None, Query(max_length=128, pattern=ID, description="Only of this one.")] = None,
     different: Annotated[bool, Query(description="Only where it would have done something else.")] = False,
@@ -206,7 +208,6 @@ async def list_shadows(
     limit: PageLimit = 50,
 ) -> Response:
     """What a second configuration would have done, beside what was done; the newest first."""
-    needs_one_of(who, "read")
     rows = await services_of(request).store.tx(
         shadows.list_shadows,
         find_visible_tenants(who, tenant),
@@ -219,12 +220,11 @@ async def list_shadows(
 
 
 @router.get("/v1/admin/shadows/{experiment_id}/{turn_id}", **describe_route(ShadowShown, 404))
-async def get_shadow(request: Request, who: ReaderPrincipal, experiment_id: IdPath, turn_id: IdPath) -> Response:
+async def get_shadow(request: Request, who: InternalsReader, experiment_id: IdPath, turn_id: IdPath) -> Response:
     """One turn, both ways."""
-    needs_one_of(who, "read")
-    row = await services_of(request).store.tx(shadows.get, who.tenant_filter, experiment_id, turn_id)
-    if row is None:
-        raise not_found("shadow")
+    row = require_found(
+        await services_of(request).store.tx(shadows.get, who.tenant_filter, experiment_id, turn_id), "shadow"
+    )
     return to_response(ShadowShown.of(row))
 
 

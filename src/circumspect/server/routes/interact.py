@@ -12,11 +12,9 @@ from starlette.responses import Response
 
 from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.request_log import add_log_context
-from circumspect.server.responses import KEY, describe_route, resource, to_response
-from circumspect.server.routes.conversations import TurnIdempotencyKey
-from circumspect.server.running_turns import is_lost
+from circumspect.server.responses import KEY, describe_route, resource
+from circumspect.server.routes.conversations import TurnIdempotencyKey, to_turn_response
 from circumspect.server.schemas.interact import InteractRequest
-from circumspect.server.streams import describe_lost_turn
 from circumspect.stores.people import get_conversation
 from circumspect.values import ConversationId
 from circumspect.web.browsing.interaction import InteractionJson, PageRequest, make_interaction, prepare_turn
@@ -48,6 +46,4 @@ async def interact(
     if arrived.verified:
         services.metrics.page_action(who.tenant, arrived.verified.success)
     result = await services.turns.take(arrived.incoming, setup)
-    if is_lost(result):
-        return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
-    return to_response(make_interaction(arrived, result).to_json())
+    return to_turn_response(result, lambda done: make_interaction(arrived, done).to_json())

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from circumspect.server import credentials
 from circumspect.server.access import AdminPrincipal, services_of
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import (
     KeyPath,
     TenantFilter,
@@ -94,9 +94,7 @@ async def revoke_key(request: Request, who: AdminPrincipal, key_id: KeyPath) -> 
     change = action(services, who.name, "revoke_key")
 
     def body(connection: sa.Connection) -> KeyRow:
-        row = access.revoke_key(connection, key_id, now, find_visible_tenants(who, None))
-        if row is None:
-            raise not_found("key")
+        row = require_found(access.revoke_key(connection, key_id, now, find_visible_tenants(who, None)), "key")
         change.log(connection, row.tenant, key_id)
         return row
 

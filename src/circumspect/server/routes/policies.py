@@ -18,14 +18,13 @@ from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.diff import changes
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
-from circumspect.server.access import AdminPrincipal, Principal, ReaderPrincipal, services_of
-from circumspect.server.problems import not_found
+from circumspect.server.access import AdminPrincipal, Principal, SettingsReader, services_of
+from circumspect.server.problems import not_found, require_found
 from circumspect.server.responses import (
     PageLimit,
     TenantFilter,
     action,
     describe_route,
-    needs_one_of,
     one_tenant,
     resource,
     to_response,
@@ -53,13 +52,12 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 @router.get("/v1/admin/policies", **describe_route(AnswerPage[PolicyShown], 404))
 async def list_policies(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     tenant: TenantFilter = None,
     after: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="`next` of the page before.")] = None,
     limit: PageLimit = 50,
 ) -> Response:
     """Every version a tenant ever had, the one in force first."""
-    needs_one_of(who, "read", "admin")
     store, name = services_of(request).store, one_tenant(who, tenant)
     rows = await store.tx(policies.versions, name, before=after, limit=limit + 1)
     following = str(rows[limit - 1].version) if len(rows) > limit else None
@@ -101,13 +99,12 @@ async def roll_back_policy(
 @router.get("/v1/admin/policies/diff", **describe_route(list[ChangeShown], 404))
 async def diff_policies(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     old: Annotated[int, Query(alias="from", ge=0, le=2**31 - 1, description="A version; 0 is no policy at all.")],
     new: Annotated[int, Query(alias="to", ge=1, le=2**31 - 1)],
     tenant: TenantFilter = None,
 ) -> Response:
     """What changed between two versions, in words; what was loosened says so."""
-    needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
     texts = [None if number == 0 else (await _version(services, name, number)).text for number in (old, new)]
     async with services.computing:
@@ -116,19 +113,15 @@ async def diff_policies(
 
 
 @router.get("/v1/admin/policies/current", **describe_route(PolicyWhole, 404))
-async def get_current_policy(request: Request, who: ReaderPrincipal, tenant: TenantFilter = None) -> Response:
+async def get_current_policy(request: Request, who: SettingsReader, tenant: TenantFilter = None) -> Response:
     """The version in force, with its text."""
-    needs_one_of(who, "read", "admin")
-    found = await services_of(request).store.tx(policies.current, one_tenant(who, tenant))
-    if found is None:
-        raise not_found("policy")
+    found = require_found(await services_of(request).store.tx(policies.current, one_tenant(who, tenant)), "policy")
     return to_response(PolicyWhole.of(found))
 
 
 @router.get("/v1/admin/policies/{version}", **describe_route(PolicyWhole, 404))
-async def get_policy(request: Request, who: ReaderPrincipal, version: Number, tenant: TenantFilter = None) -> Response:
+async def get_policy(request: Request, who: SettingsReader, version: Number, tenant: TenantFilter = None) -> Response:
     """One version, with its text."""
-    needs_one_of(who, "read", "admin")
     return to_response(PolicyWhole.of(await _version(services_of(request), one_tenant(who, tenant), version)))
 
 
@@ -169,7 +162,4 @@ async def _specs(services: Services, tenant: TenantId) -> Mapping[str, ToolSpec]
 
 
 async def _version(services: Services, tenant: TenantId, number: int) -> PolicyVersion:
-    found = await services.store.tx(policies.version, tenant, number)
-    if found is None:
-        raise not_found("policy version")
-    return found
+    return require_found(await services.store.tx(policies.version, tenant, number), "policy version")

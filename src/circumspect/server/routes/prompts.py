@@ -12,14 +12,13 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from circumspect.prompts import FIXED, Prompt, list_prompt_names, load_default_prompt, make_prompt_version
-from circumspect.server.access import AdminPrincipal, ReaderPrincipal, services_of
-from circumspect.server.problems import not_found
+from circumspect.server.access import AdminPrincipal, SettingsReader, services_of
+from circumspect.server.problems import not_found, require_found
 from circumspect.server.responses import (
     PageLimit,
     TenantFilter,
     action,
     describe_route,
-    needs_one_of,
     one_tenant,
     resource,
     to_response,
@@ -37,12 +36,11 @@ PromptPath = Annotated[str, Path(max_length=80, pattern=PROMPT_ID)]
 @router.get("/v1/admin/prompts", **describe_route(list[PromptShown], 404))
 async def list_prompts(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     tenant: TenantFilter = None,
     name: Annotated[str | None, Query(max_length=64, description="Only versions of this one.")] = None,
 ) -> Response:
     """What comes with the package, then what was added, the newest first."""
-    needs_one_of(who, "read", "admin")
     rows = await services_of(request).store.tx(prompts.list_prompts, one_tenant(who, tenant), name)
     ours = [load_default_prompt(one) for one in list_prompt_names() if one not in FIXED and name in (None, one)]
     return to_response([*map(PromptShown.of_prompt, ours), *map(PromptShown.of_prompt, rows)])
@@ -73,7 +71,7 @@ async def add_prompt(
 @router.get("/v1/admin/prompts/{prompt_id:path}/diff", **describe_route(DiffShown, 404))
 async def diff_prompts(
     request: Request,
-    who: ReaderPrincipal,
+    who: SettingsReader,
     prompt_id: PromptPath,
     against: Annotated[
         str | None, Query(max_length=80, pattern=PROMPT_ID, description="A version; without it the package's own.")
@@ -81,7 +79,6 @@ async def diff_prompts(
     tenant: TenantFilter = None,
 ) -> Response:
     """What was changed, line by line."""
-    needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
     new = await find_prompt(services, name, prompt_id)
     old = await find_prompt(services, name, against) if against else load_default_prompt(new.name)
@@ -90,10 +87,9 @@ async def diff_prompts(
 
 @router.get("/v1/admin/prompts/{prompt_id:path}/uses", **describe_route(list[UseShown], 404))
 async def list_uses(
-    request: Request, who: ReaderPrincipal, prompt_id: PromptPath, tenant: TenantFilter = None, limit: PageLimit = 50
+    request: Request, who: SettingsReader, prompt_id: PromptPath, tenant: TenantFilter = None, limit: PageLimit = 50
 ) -> Response:
     """The newest turns whose answer was made with it, among the tenant's last ten thousand."""
-    needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
     await find_prompt(services, name, prompt_id)
     rows = await services.store.tx(prompts.uses, name, prompt_id, limit)
@@ -102,10 +98,9 @@ async def list_uses(
 
 @router.get("/v1/admin/prompts/{prompt_id:path}", **describe_route(PromptWhole, 404))
 async def get_prompt(
-    request: Request, who: ReaderPrincipal, prompt_id: PromptPath, tenant: TenantFilter = None
+    request: Request, who: SettingsReader, prompt_id: PromptPath, tenant: TenantFilter = None
 ) -> Response:
     """One version, with its text."""
-    needs_one_of(who, "read", "admin")
     services, name = services_of(request), one_tenant(who, tenant)
     found: Prompt | PromptRow | None = find_shipped(prompt_id)
     if found is None:
@@ -121,9 +116,7 @@ async def get_prompt(
 async def find_prompt(services: Services, tenant: TenantId, id_: str) -> Prompt:
     if ours := find_shipped(id_):
         return ours
-    row = await services.store.tx(prompts.get, tenant, id_)
-    if row is None:
-        raise not_found("prompt")
+    row = require_found(await services.store.tx(prompts.get, tenant, id_), "prompt")
     return Prompt(row.name, row.text)
 
 

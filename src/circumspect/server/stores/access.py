@@ -347,9 +347,3 @@ def get_sealed_secrets(connection: sa.Connection, tenant: TenantId) -> Mapping[s
         sa.select(secrets.c.name, secrets.c.sealed).where(secrets.c.tenant == tenant)
     ).all()
     return {row.name: row.sealed for row in rows}
-
-
-def every_sealed_secret(connection: sa.Connection) -> Sequence[tuple[TenantId, str, str]]:
-    """Tenant, name and what is sealed: for sealing anew with another key."""
-    rows: Sequence[Any] = connection.execute(sa.select(secrets)).all()
-    return [(TenantId(row.tenant), row.name, row.sealed) for row in rows]

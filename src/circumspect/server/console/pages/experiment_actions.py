@@ -18,7 +18,7 @@ from circumspect.server.console import page_routes
 from circumspect.server.console.pages import experiments as pages
 from circumspect.server.console.pages import shadows as shadow_pages
 from circumspect.server.console.visitors import AdminVisitor, Visitor
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, require_found
 from circumspect.server.responses import IdPath
 from circumspect.server.routes import experiments as api
 from circumspect.server.schemas.experiments import FinishGiven, ShareGiven, StopGiven
@@ -84,9 +84,9 @@ async def finish(
 async def _run_action(
     request: Request, who: Visitor, id_: str, done: str, act: Callable[[], Awaitable[Response]]
 ) -> Response:
-    row = await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_)
-    if row is None:
-        raise not_found("experiment")
+    row = require_found(
+        await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_), "experiment"
+    )
     place, shown = (
         ("shadows", shadow_pages.render_shadow) if row.kind == "shadow" else ("experiments", pages.render_experiment)
     )

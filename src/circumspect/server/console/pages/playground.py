@@ -110,11 +110,7 @@ async def confirm(
 
 
 async def _stream_turn(services: Services, incoming: Incoming) -> Response:
-    setup = await services.directory.setup(incoming.tenant)
-    stream = Stream()
-    task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(stream.end)
-    return stream.response(incoming)
+    return Stream().follow(services.turns, incoming, await services.directory.setup(incoming.tenant))
 
 
 def _find_conversation(connection: sa.Connection, seen: VisibleTenants, conversation_id: str) -> StoredConversation:

@@ -21,7 +21,7 @@ from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import ReviewerVisitor, tenants_of
-from circumspect.server.problems import not_found
+from circumspect.server.problems import require_found
 from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import corrections as api
 from circumspect.server.schemas.bodies import NO_NUL
@@ -79,9 +79,9 @@ async def listing(
 @router.get("/reviews/{evaluation_id}")
 async def detail(request: Request, who: ReviewerVisitor, evaluation_id: IdPath, done: bool = False) -> Response:
     services = services_of(request)
-    found = await read(services, reviews.get, find_visible_tenants(who.principal, None), evaluation_id)
-    if found is None:
-        raise not_found("evaluation")
+    found = require_found(
+        await read(services, reviews.get, find_visible_tenants(who.principal, None), evaluation_id), "evaluation"
+    )
     results: list[Any] = [result for _, result in await read(services, reviews.results_of, found.tenant, found.id)]
     quotes = [
         {**citation, "number": number, "criterion": result["criterion"]}

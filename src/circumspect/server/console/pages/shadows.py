@@ -30,7 +30,7 @@ from circumspect.server.console.pages.experiments import (
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page
 from circumspect.server.console.visitors import ReviewerVisitor, Visitor, tenants_of
-from circumspect.server.problems import not_found
+from circumspect.server.problems import require_found
 from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.stores import experiments, shadows
 from circumspect.stores.action_log import LogRow
@@ -113,9 +113,7 @@ async def render_shadow(
 ) -> Response:
     """One shadow with the turns in which it would have done something else; with `every`, all turns."""
     seen = find_visible_tenants(who.principal, None)
-    found = await read(services_of(request), _read_shadow, seen, id_, every, page_after(after))
-    if found is None:
-        raise not_found("shadow")
+    found = require_found(await read(services_of(request), _read_shadow, seen, id_, every, page_after(after)), "shadow")
     experiment, summary, rows, log, there = found
     if experiment.kind != "shadow":
         return page_routes.redirect_to(f"/experiments/{experiment.id}")
@@ -152,9 +150,7 @@ def _read_shadow(
 async def turn(request: Request, who: ReviewerVisitor, experiment_id: IdPath, turn_id: IdPath) -> Response:
     """One turn, both ways."""
     seen = find_visible_tenants(who.principal, None)
-    found = await read(services_of(request), _both_ways, seen, experiment_id, turn_id)
-    if found is None:
-        raise not_found("shadow")
+    found = require_found(await read(services_of(request), _both_ways, seen, experiment_id, turn_id), "shadow")
     row, name, said = found
     return page(
         request,

@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError
-from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.policy.explain import explain
 from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
 from circumspect.policy.policy_file import Policy
@@ -28,7 +27,7 @@ from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import AdminVisitor, Visitor, tenants_of
 from circumspect.server.credentials import MixedScopes
-from circumspect.server.problems import HttpProblem, not_found
+from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import KeyPath, TenantPath, one_tenant
 from circumspect.server.routes import admin as api
 from circumspect.server.routes import keys as keys_api
@@ -226,10 +225,7 @@ async def change(
 
 
 async def _row(request: Request, tenant: TenantId) -> TenantRow:
-    row = await services_of(request).store.tx(store.get, tenant)
-    if row is None:
-        raise not_found("tenant")
-    return row
+    return require_found(await services_of(request).store.tx(store.get, tenant), "tenant")
 
 
 async def _detail(
@@ -351,9 +347,7 @@ async def document(
 ) -> Response:
     """One document: the tree of its sections, and each section's own text."""
     name = one_tenant(who.principal, tenant)
-    found: KnowledgeDocument | None = await services_of(request).store.tx(knowledge.get, name, id_)
-    if found is None:
-        raise not_found("document")
+    found = require_found(await services_of(request).store.tx(knowledge.get, name, id_), "document")
     return page(
         request, who, "tenants/document.html", tenant=name, tenants=await tenants_of(request, who), document=found
     )

@@ -148,11 +148,7 @@ async def judge(
 
 
 async def _stream_turn(services: Services, incoming: Incoming) -> Response:
-    setup = await services.directory.setup(incoming.tenant)
-    stream = EndUserStream()
-    task = services.turns.start(incoming, setup, stream)
-    task.add_done_callback(stream.end)
-    return stream.response(incoming)
+    return EndUserStream().follow(services.turns, incoming, await services.directory.setup(incoming.tenant))
 
 
 class EndUserStream(Stream):
