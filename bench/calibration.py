@@ -25,13 +25,13 @@ from typing import Any, cast
 from bench.report import Aim, Section, Table, show
 from bench.simulation import TODAY, month, true_chance
 from circumspect.demo.samples.sample_files import DIRECTORY
+from circumspect.hashing import stable_share
 from circumspect.lab.learning.calibration import ConfidenceQuality, Fit, Observation, fit, measure_quality, overall
 from circumspect.lab.learning.suggestions import bands, caps, difference
 from circumspect.policy.keys.tool_policy import cap_of
 from circumspect.policy.load import load
 from circumspect.policy.understanding.confidence import Bands
 from circumspect.stores.labels import HELD_OUT, split_of
-from circumspect.values import stable_share
 
 POLICIES = Path(__file__).parents[1] / "examples" / "policies"
 RECORDINGS = {"tau_airline": "tau_airline.yaml", "tau_retail": "tau_retail.yaml"}

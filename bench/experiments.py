@@ -42,6 +42,7 @@ from bench.simulation import (
     play,
     units,
 )
+from circumspect.hashing import stable_share
 from circumspect.lab.trials.distributions import normal_two_sided
 from circumspect.lab.trials.estimates import ArmData
 from circumspect.lab.trials.rollout import Rollout, RolloutStep, next_step
@@ -55,7 +56,6 @@ from circumspect.lab.trials.statistics import (
     find_stop,
     find_unseen_metrics,
 )
-from circumspect.values import stable_share
 
 MAIN = METRICS["escalated"]
 GUARDS = (Guard(METRICS["wrong"]), Guard(METRICS["cost"]))

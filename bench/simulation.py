@@ -24,8 +24,8 @@ from itertools import accumulate
 from random import Random
 from typing import Literal
 
+from circumspect.hashing import stable_share
 from circumspect.lab.trials.estimates import ExperimentMetric
-from circumspect.values import stable_share
 
 SimulatedDecision = Literal["answer", "act", "ask", "escalate"]
 SimulatedOutcome = Literal["answered", "acted", "asked", "escalated", "wrong action"]

@@ -1,21 +1,27 @@
 """The words of a turn, top to bottom in the order in which they come to be.
 
-Everything here is a frozen value: no behaviour beyond what can be read off the value itself. `Notes` is the one thing
-that grows: the journal of the turn, written by every step, stored by `record`, and all that a replay needs.
+    Tenant, Profile, ToolSpec                             who is served, and how
+    Incoming ─▶ Opened ─▶ Screened                        what comes in, and what it was found with
+    Gathered ─▶ ModelRequest ─▶ ModelReply ─▶ Draft       what the model sees and says
+    Utterance, PastCall ─▶ History                        what the conversation has established so far
+    ToolCall ─▶ RuleFinding ─▶ Verdict ─▶ Enforced        what code decides
+    Execution ─▶ Reply ─▶ TurnResult                      what happened, and what the caller gets
+
+Everything here is a frozen value: no behaviour beyond what can be read off the value itself. What grows during a turn
+is its journal, which is all that a replay needs: `journal.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias
 
-import rfc8785
 from typing_extensions import TypedDict
 
+from circumspect.hashing import digest, stable_share
 from circumspect.language.registry import LANGUAGES as LANGUAGES
 from circumspect.language.registry import Language as Language
 from circumspect.reasons import ReasonCode
@@ -33,52 +39,6 @@ Mode = Literal["standard", "adaptive"]
 Effect = Literal["read", "write", "destructive"]
 Recovery = Literal["keyed", "local_tx", "lookup", "blind"]
 TurnOutcome = Literal["answered", "asked", "acted", "escalated", "blocked", "failed"]
-
-
-def digest(value: object) -> str:
-    """SHA-256 over canonical JSON (RFC 8785): key order does not matter, types and everything else do.
-
-    RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
-    so numbers are tagged with their type first.
-    """
-    return hashlib.sha256(rfc8785.dumps(_tag_types(value))).hexdigest()  # type: ignore[arg-type]
-
-
-def _tag_types(value: object) -> object:
-    match value:
-        case str():
-            return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
-        case bool() | None:
-            return value
-        case int() | float():
-            return {"\0" + type(value).__name__: repr(value)}
-        case Mapping():
-            return {_escape_key(key): _tag_types(item) for key, item in value.items()}
-        case Sequence():
-            return [_tag_types(item) for item in value]
-    raise TypeError(f"{type(value).__name__} is not a JSON value")
-
-
-def _is_text(value: str) -> bool:
-    """False for a lone surrogate, which JSON can carry and UTF-8 cannot."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _escape_key(key: object) -> str:
-    """No real key may look like a type tag."""
-    if not isinstance(key, str):
-        raise TypeError("JSON object keys are strings")
-    key = key if key.isascii() or _is_text(key) else "\0str" + ascii(key)
-    return "\0" + key if key.startswith("\0") else key
-
-
-def stable_share(*names: str) -> float:
-    """0 to 1, always the same for the same names: how arms of a roll-out are drawn."""
-    return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:8], "big") / 2.0**64
 
 
 # --- who is served, and how -----------------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ from tests.seed.looking import (
 
 from circumspect import tool
 from circumspect.errors import ModelUnavailable
+from circumspect.hashing import digest
 from circumspect.models.scripted import calls, says
 from circumspect.policy.parsing.assessment import read
 from circumspect.reasons import ReasonCode
-from circumspect.values import ModelReply, ModelUsage, Plan, ToolCall, digest
+from circumspect.values import ModelReply, ModelUsage, Plan, ToolCall
 
 BOOKING = {
     "date": "2026-04-01",

@@ -3,7 +3,8 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from circumspect.values import ToolCall, digest
+from circumspect.hashing import digest
+from circumspect.values import ToolCall
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),

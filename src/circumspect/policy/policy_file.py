@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from circumspect.hashing import digest
 from circumspect.policy.expressions import zone_of
 from circumspect.policy.keys.checks import check_formulas, check_names, check_tool
 from circumspect.policy.keys.clauses import Expression, FactSource
@@ -34,7 +35,7 @@ from circumspect.policy.keys.meaning import (
 )
 from circumspect.policy.keys.scope import ConditionScope
 from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
-from circumspect.values import Effect, TenantId, ToolSpec, digest
+from circumspect.values import Effect, TenantId, ToolSpec
 
 # --- names and facts ------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,12 @@ from typing import Any
 import orjson
 
 from circumspect.errors import ConfigError
+from circumspect.hashing import digest
 from circumspect.knowledge.parsed import DocumentRefused
 from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.review.values import Criterion, Field, ReviewCase, flatten
-from circumspect.values import Json, digest
+from circumspect.values import Json
 
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".html", ".htm", ".xhtml", ".txt", ".text", ".pdf")
 _CASE_KEYS = {"id", "policy", "title", "facts", "fields", "documents"}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from circumspect.errors import ModelError
+from circumspect.hashing import digest
 from circumspect.ports import Model
 from circumspect.prompts import Prompt, prompt
 from circumspect.reasons import ReasonCode
@@ -22,7 +23,7 @@ from circumspect.review.outline import MemoryCache, Summaries, SummaryCache, lea
 from circumspect.review.shelf import Shelf
 from circumspect.review.values import ControllerName, Criterion, CriterionResult, ReviewCase, TraceStep
 from circumspect.review.verdict import FLOOR
-from circumspect.values import ModelUsage, digest
+from circumspect.values import ModelUsage
 
 log = logging.getLogger(__name__)
 

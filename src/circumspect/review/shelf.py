@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from circumspect.hashing import digest
 from circumspect.knowledge.passages import cut, sentences
 from circumspect.knowledge.terms import query_terms, terms
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 from circumspect.review.citations import Searchable, searchable
-from circumspect.values import digest
 
 T = TypeVar("T")
 

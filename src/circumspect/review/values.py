@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from circumspect.hashing import digest
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, ModelUsage, digest
+from circumspect.values import Json, ModelUsage
 
 CriterionStatus = Literal["MET", "NOT_MET", "UNCERTAIN"]
 STATUSES: tuple[CriterionStatus, ...] = ("MET", "NOT_MET", "UNCERTAIN")

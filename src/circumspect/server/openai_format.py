@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from circumspect.hashing import digest
 from circumspect.stores.codec import dumps
-from circumspect.values import ChatMessage, Json, ToolCall, ToolSpec, TurnResult, digest
+from circumspect.values import ChatMessage, Json, ToolCall, ToolSpec, TurnResult
 
 NEUTRAL: Mapping[str, Json] = {
     "n": 1,

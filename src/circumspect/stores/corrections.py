@@ -13,11 +13,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.hashing import digest
 from circumspect.stores import labels
 from circumspect.stores.experiment_tables import labels as table
 from circumspect.stores.labels import OF_EVALUATIONS, LabelRow, LabelSplit
 from circumspect.stores.review_tables import evaluations
-from circumspect.values import TenantId, digest
+from circumspect.values import TenantId
 
 _AT_ONCE = 500
 """Evaluations in one statement: databases have a limit for values."""

@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from circumspect.hashing import stable_share
 from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.experiment_tables import labels
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import conversations
-from circumspect.values import JsonObject, TenantId, stable_share
+from circumspect.values import JsonObject, TenantId
 
 LabelKind = Literal["approve", "edit", "deny", "correct", "thumbs_up", "thumbs_down", "outcome"]
 LabelSplit = Literal["train", "held"]

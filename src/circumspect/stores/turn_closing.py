@@ -12,6 +12,7 @@ from datetime import UTC
 
 import sqlalchemy as sa
 
+from circumspect.hashing import digest
 from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
 from circumspect.stores import action_log, codec
@@ -19,7 +20,7 @@ from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import intents, messages, tool_executions
-from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision, digest
+from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision
 
 _RENEW = sql("""
     UPDATE conversations SET lease_until = :until

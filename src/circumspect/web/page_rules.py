@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from circumspect.hashing import digest
 from circumspect.language.folding import fold
 from circumspect.language.pack import join_words, packs
 from circumspect.language.written_values import find_word
@@ -21,7 +22,7 @@ from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES, every_
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.rules import RULES
 from circumspect.reasons import ReasonCode
-from circumspect.values import Allow, Ask, Confirm, Deny, Json, PastCall, Utterance, Verdict, digest
+from circumspect.values import Allow, Ask, Confirm, Deny, Json, PastCall, Utterance, Verdict
 from circumspect.web.page import Element, Page
 
 MOST_TRIES = 3

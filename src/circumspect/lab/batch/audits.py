@@ -26,12 +26,13 @@ from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import TranscriptProblem, read
 from circumspect.errors import ConfigError
+from circumspect.hashing import digest
 from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
 from circumspect.policy.grounding.claims import ActionClaim
 from circumspect.policy.grounding.tracing import Traced
 from circumspect.policy.load import load
 from circumspect.stores import codec
-from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, JsonObject, RuleFinding, Verdict, digest
+from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, JsonObject, RuleFinding, Verdict
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from circumspect import __version__
+from circumspect.hashing import digest
 from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
 from circumspect.lab.replay.backtest import Lens
 from circumspect.lab.replay.flips import KEPT, BacktestCase, BacktestSummary, ChangeTally, Side
@@ -30,7 +31,7 @@ from circumspect.policy.load import load
 from circumspect.stores import codec
 from circumspect.stores.engine import Database
 from circumspect.stores.schema import prepare
-from circumspect.values import JsonObject, TenantId, ToolCall, ToolSpec, digest
+from circumspect.values import JsonObject, TenantId, ToolCall, ToolSpec
 from circumspect.wording import compact
 
 P = ParamSpec("P")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from circumspect.hashing import digest
 from circumspect.lab.batch import engines
 from circumspect.lab.batch.job import ChunkFailed, Incomplete
 from circumspect.lab.batch.process_lock import alone
@@ -31,7 +32,6 @@ from circumspect.review.values import ReviewCase
 from circumspect.stores import reviews
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.reviews import ResultRow
-from circumspect.values import digest
 
 T = TypeVar("T")
 TENANT = "local"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from circumspect import prompts
+from circumspect.hashing import digest
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.lab.batch.job import BatchTask, Chunk, ChunkDone, ChunkFailed, ChunkFunction, Engine, unpack_rows
 from circumspect.models import open_model
@@ -28,7 +29,6 @@ from circumspect.review.shelf import Shelf
 from circumspect.review.stored_evaluations import row_of
 from circumspect.review.values import Criterion, ReviewCase
 from circumspect.stores.reviews import ResultRow
-from circumspect.values import digest
 
 COMPUTED = 40
 """Reviews in a chunk, where no model is asked: some milliseconds each."""

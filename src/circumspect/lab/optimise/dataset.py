@@ -16,12 +16,12 @@ from typing import Any, Literal
 import orjson
 
 from circumspect.errors import ConfigError
+from circumspect.hashing import digest
 from circumspect.lab.optimise.values import Example, GoldLabel, QuoteSpan
 from circumspect.review.case_files import Criteria, read_cases, read_criteria, read_documents
 from circumspect.review.citations import cite
 from circumspect.review.shelf import Shelf
 from circumspect.review.values import STATUSES, ReviewCase
-from circumspect.values import digest
 
 DatasetPart = Literal["train", "validation", "held"]
 TRAIN, VALIDATION = 0.5, 0.25

@@ -21,6 +21,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from circumspect.errors import CircumspectError, ConfigError
+from circumspect.hashing import digest
 from circumspect.knowledge.read_document import HTML, MARKDOWN, PDF, PLAIN, read_document
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.lab.optimise import private
@@ -28,7 +29,6 @@ from circumspect.lab.optimise.dataset import FROM_STORE, DatasetPart, part_of
 from circumspect.lab.optimise.values import Example, GoldLabel
 from circumspect.review.case_files import criteria_of, read_case
 from circumspect.review.values import STATUSES, Criterion
-from circumspect.values import digest
 from circumspect.wording import compact
 
 if TYPE_CHECKING:

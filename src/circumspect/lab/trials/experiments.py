@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from circumspect.errors import ConfigError
+from circumspect.hashing import stable_share
 from circumspect.lab.trials.variants import Overlay, read_overlay
 from circumspect.stores.experiments import ExperimentRow, ExperimentState
-from circumspect.values import Json, TenantId, stable_share
+from circumspect.values import Json, TenantId
 
 ExperimentKind = Literal["ab", "shadow"]
 ExperimentUnit = Literal["conversation", "case"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from circumspect.hashing import stable_share
 from circumspect.policy.understanding.analysis import Analysis, Routed, Routing
 from circumspect.policy.understanding.confidence import Bands, Confidence
 from circumspect.policy.understanding.customer import CustomerLookup
@@ -17,7 +18,7 @@ from circumspect.policy.understanding.decision import NextStepDecision
 from circumspect.policy.understanding.journal_events import SourceRecord, TopicRecord, UnderstoodEvent
 from circumspect.policy.understanding.topics import ExtraTopic, SensitiveTopic
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, ChatMessage, ConversationId, Screened, TenantId, stable_share
+from circumspect.values import Block, ChatMessage, ConversationId, Screened, TenantId
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""Hashes that never change: of a JSON value exactly as it is, and of names as a share from 0 to 1."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import rfc8785
+
+
+def digest(value: object) -> str:
+    """SHA-256 over canonical JSON (RFC 8785): key order does not matter, types and everything else do.
+
+    RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
+    so numbers are tagged with their type first.
+    """
+    return hashlib.sha256(rfc8785.dumps(_tag_types(value))).hexdigest()  # type: ignore[arg-type]
+
+
+def _tag_types(value: object) -> object:
+    match value:
+        case str():
+            return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
+        case bool() | None:
+            return value
+        case int() | float():
+            return {"\0" + type(value).__name__: repr(value)}
+        case Mapping():
+            return {_escape_key(key): _tag_types(item) for key, item in value.items()}
+        case Sequence():
+            return [_tag_types(item) for item in value]
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _is_text(value: str) -> bool:
+    """False for a lone surrogate, which JSON can carry and UTF-8 cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escape_key(key: object) -> str:
+    """No real key may look like a type tag."""
+    if not isinstance(key, str):
+        raise TypeError("JSON object keys are strings")
+    key = key if key.isascii() or _is_text(key) else "\0str" + ascii(key)
+    return "\0" + key if key.startswith("\0") else key
+
+
+def stable_share(*names: str) -> float:
+    """0 to 1, always the same for the same names: how arms of a roll-out are drawn."""
+    return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:8], "big") / 2.0**64
