@@ -422,13 +422,20 @@ def _decoder(hint: Any) -> Callable[[Any], Any]:
         item = _decoder(arguments[0])
         return lambda stored: tuple([item(one) for one in _check(stored, isinstance(stored, (list, tuple)))])
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return lambda stored: hint(_check(stored, stored in hint._value2member_map_))
+        return lambda stored: hint(_check(stored, isinstance(stored, str) and stored in hint._value2member_map_))
     if is_dataclass(hint):
         return lambda stored: _decode(cast(type[Any], hint), _check(stored, isinstance(stored, _OBJECT)))
     if hint is float:
-        return lambda stored: float(_check(stored, isinstance(stored, (int, float))))
+        return _number
     plain = _OBJECT if (origin or hint) is Mapping else hint
     return lambda stored: _check(stored, isinstance(stored, plain))
+
+
+def _number(stored: Any) -> float:
+    try:
+        return float(_check(stored, isinstance(stored, (int, float)) and not isinstance(stored, bool)))
+    except OverflowError:
+        raise _Misfit(stored) from None
 
 
 _OBJECT = (dict, Mapping)
