@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
+from circumspect.forms import make_form
 from circumspect.models.wire_text import Unreadable, compact, read_object, strip_fence
 from circumspect.prompts import prompt
 from circumspect.values import ChatMessage, Json, ModelReply, ModelRequest, ToolCall, ToolSpec
@@ -33,20 +34,7 @@ _ASSESSMENT: Mapping[str, Json] = {
     "needs_confirmation": {"type": "boolean"},
     "needs_more_context": _NAMES,
 }
-_ASSESSED: Mapping[str, Json] = {
-    "type": "object",
-    "properties": {
-        "reply": {"type": "string"},
-        "assessment": {
-            "type": "object",
-            "properties": _ASSESSMENT,
-            "required": list(_ASSESSMENT),
-            "additionalProperties": False,
-        },
-    },
-    "required": ["reply", "assessment"],
-    "additionalProperties": False,
-}
+_ASSESSED = make_form({"reply": {"type": "string"}, "assessment": make_form(_ASSESSMENT)})
 
 
 def is_driven(request: ModelRequest) -> bool:
@@ -73,16 +61,13 @@ def _with(request: ModelRequest, more: str) -> str:
 
 def choice_schema(request: ModelRequest) -> Mapping[str, Json]:
     """The one object such a model answers with. A schema that the request itself asks for goes where the reply is."""
-    return {
-        "type": "object",
-        "properties": {
+    return make_form(
+        {
             "reply": request.schema or {"type": "string"},
             "tool": {"enum": [*(tool.name for tool in request.tools), None]},
             "arguments": {"type": "object"},
-        },
-        "required": ["reply", "tool", "arguments"],
-        "additionalProperties": False,
-    }
+        }
+    )
 
 
 def restore_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:

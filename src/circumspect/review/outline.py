@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 from circumspect.errors import ModelError
+from circumspect.forms import make_form, make_list
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.review.shelf import Shelf
-from circumspect.values import ChatMessage, Json, ModelRequest, ModelUsage
+from circumspect.values import ChatMessage, ModelRequest, ModelUsage
 
 AT_ONCE = 60
 """A larger outline is shown level by level."""
@@ -135,18 +136,8 @@ def _summary_request(
     document: KnowledgeDocument, batch: Sequence[DocumentSection], prompt_id: str, words: str
 ) -> ModelRequest:
     texts = "\n\n".join(f"[{one.id}] {' › '.join(one.path)}\n{document.quote(one.own)[:_SHOWN]}" for one in batch)
-    item: dict[str, Json] = {
-        "type": "object",
-        "properties": {"id": {"type": "string"}, "summary": {"type": "string"}},
-        "required": ["id", "summary"],
-        "additionalProperties": False,
-    }
-    schema: dict[str, Json] = {
-        "type": "object",
-        "properties": {"summaries": {"type": "array", "items": item}},
-        "required": ["summaries"],
-        "additionalProperties": False,
-    }
+    item = make_form({"id": {"type": "string"}, "summary": {"type": "string"}})
+    schema = make_form({"summaries": make_list(item)})
     said = (ChatMessage("user", f"Document: {document.title}\n\n{texts}"),)
     return ModelRequest("summarise", prompt_id, words, said, schema=schema, max_tokens=2000, temperature=0.0)
 
@@ -205,12 +196,7 @@ async def _choose(
         page = f" (page {section.page})" if section.page else ""
         about = summaries.get(document.id, {}).get(section.id, "")
         lines.append(f"{'  ' * (section.level - 1)}[{id_}] {section.title}{page}{': ' if about else ''}{about}")
-    schema: dict[str, Json] = {
-        "type": "object",
-        "properties": {"sections": {"type": "array", "items": {"type": "string"}}},
-        "required": ["sections"],
-        "additionalProperties": False,
-    }
+    schema = make_form({"sections": make_list({"type": "string"})})
     request = ModelRequest(
         "analyse", words.id, words.render(most=str(MOST_PICKED)),
         (ChatMessage("user", "\n".join(("Outline:", *lines, "", f"Looked for: {query}"))),),

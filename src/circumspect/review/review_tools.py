@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from circumspect.forms import make_choice, make_form, make_list, make_share
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
 from circumspect.policy.arguments import validator
 from circumspect.ports import Model
@@ -33,75 +34,55 @@ _REASONS = {
 }
 
 
-def _object(properties: Mapping[str, Json], *required: str) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
 _TEXT: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": 500}
+_CITATION = make_form(
+    {
+        "quote": {"type": "string", "minLength": 1, "maxLength": 4000},
+        "document": {"type": "string"},
+        "section": {"type": "string"},
+    },
+    ("quote",),
+)
+_EVIDENCE = make_form({"field": {"type": "string", "minLength": 1}, "value": {}}, ("field",))
 SPECS: Mapping[str, ToolSpec] = {
     spec.name: spec
     for spec in (
         ToolSpec(
             "policy_search",
             "Find the sections of the policy that are about something. Returns their text with document#section.",
-            _object({"query": {**_TEXT, "description": "What is looked for, in a few words."}}, "query"),
+            make_form({"query": {**_TEXT, "description": "What is looked for, in a few words."}}),
             effect="read",
         ),
         ToolSpec(
             "facts_get",
             "Read a field of the case, or everything below a name such as 'request'.",
-            _object({"field": {**_TEXT, "description": "A field's name as listed."}}, "field"),
+            make_form({"field": {**_TEXT, "description": "A field's name as listed."}}),
             effect="read",
         ),
         ToolSpec(
             "spans_tighten",
             "The sentences of one section that are closest to a query, word for word, ready to be quoted.",
-            _object({"section": {**_TEXT, "description": "document#section as shown."}, "query": _TEXT},
-                    "section", "query"),
+            make_form({"section": {**_TEXT, "description": "document#section as shown."}, "query": _TEXT}),
             effect="read",
         ),
         ToolSpec(
             "finish",
             "Give the verdict. Call it by itself, when you have seen the text and the facts that decide.",
-            _object(
+            make_form(
                 {
-                    "status": {"type": "string", "enum": list(STATUSES)},
-                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                    "status": make_choice(STATUSES),
+                    "confidence": make_share(),
                     "rationale": {"type": "string", "minLength": 1, "maxLength": 4000},
-                    "citations": {
-                        "type": "array",
-                        "maxItems": 12,
-                        "items": _object(
-                            {
-                                "quote": {"type": "string", "minLength": 1, "maxLength": 4000},
-                                "document": {"type": "string"},
-                                "section": {"type": "string"},
-                            },
-                            "quote",
-                        ),
-                    },
-                    "evidence": {
-                        "type": "array",
-                        "maxItems": 40,
-                        "items": _object({"field": {"type": "string", "minLength": 1}, "value": {}}, "field"),
-                    },
-                    "reason": {
-                        "type": "string",
-                        "enum": list(_REASONS),
-                        "description": "Only with UNCERTAIN.",
-                    },
+                    "citations": make_list(_CITATION, 12),
+                    "evidence": make_list(_EVIDENCE, 40),
+                    "reason": {**make_choice(tuple(_REASONS)), "description": "Only with UNCERTAIN."},
                 },
-                "status", "confidence", "rationale",
+                ("status", "confidence", "rationale"),
             ),
             effect="read",
         ),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

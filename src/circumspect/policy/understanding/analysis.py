@@ -16,6 +16,7 @@ from functools import cache
 from string import Template
 from typing import Literal, get_args
 
+from circumspect.forms import make_choice, make_form, make_list, make_share, make_text
 from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.prompts import prompt
 from circumspect.values import Json, JsonObject, ModelReply
@@ -97,31 +98,24 @@ def schema(business: str, language: str) -> dict[str, Json]:
 def fields_of(business: str, language: str) -> dict[str, JsonObject]:
     told = descriptions("analyse_fields", business=business, language=language)
     kinds: dict[str, dict[str, Json]] = {
-        "spam_score": _number(),
-        "spam_reason": _text(REASON),
-        "user_intent": _text(INTENT),
-        "topic": _text(SHORT),
-        "category": _text(SHORT),
-        "context": _text(LINE),
-        "subqueries": _list(LINE, MOST_QUERIES, fewest=1),
-        "action_plan": _list(LINE, MOST_STEPS),
-        "intent_confidence": _number(),
-        "uncertainties": _list(LINE, MOST_GAPS),
-        "action": {"type": "string", "enum": list(ACTIONS)},
-        "clarification_question": _text(QUESTION),
+        "spam_score": make_share(),
+        "spam_reason": make_text(REASON),
+        "user_intent": make_text(INTENT),
+        "topic": make_text(SHORT),
+        "category": make_text(SHORT),
+        "context": make_text(LINE),
+        "subqueries": make_list(make_text(LINE), MOST_QUERIES, fewest=1),
+        "action_plan": make_list(make_text(LINE), MOST_STEPS),
+        "intent_confidence": make_share(),
+        "uncertainties": make_list(make_text(LINE), MOST_GAPS),
+        "action": make_choice(ACTIONS),
+        "clarification_question": make_text(QUESTION),
     }
     return {name: {**kinds[name], "description": text} for name, text in told.items()}
 
 
 def form(properties: Mapping[str, JsonObject]) -> dict[str, Json]:
-    """Every field is required: a step that may be left out is a step that is left out."""
-    return {
-        "type": "object",
-        "title": NAME,
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return make_form(properties, title=NAME)
 
 
 def descriptions(name: str, **values: str) -> dict[str, str]:
@@ -133,19 +127,6 @@ def descriptions(name: str, **values: str) -> dict[str, str]:
 def _lines(name: str) -> tuple[tuple[str, str], ...]:
     found = (line.partition(": ") for line in prompt(name).text.splitlines() if line.strip())
     return tuple((field, text) for field, _, text in found)
-
-
-def _number() -> dict[str, Json]:
-    return {"type": "number", "minimum": 0, "maximum": 1}
-
-
-def _text(longest: int) -> dict[str, Json]:
-    return {"type": "string", "maxLength": longest}
-
-
-def _list(longest: int, most: int, fewest: int = 0) -> dict[str, Json]:
-    bounds: dict[str, Json] = {"minItems": fewest, "maxItems": most} if fewest else {"maxItems": most}
-    return {"type": "array", "items": _text(longest), **bounds}
 
 
 # --- what was filled in ---------------------------------------------------------------------------------------------

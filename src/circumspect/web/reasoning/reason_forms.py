@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from circumspect.forms import make_choice, make_form, make_list, make_share, make_text
 from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, repair_json
 from circumspect.policy.understanding.analysis import list_of, number_of, text_of
 from circumspect.reasons import ReasonCode
@@ -51,84 +52,56 @@ _SOURCES = {
 
 
 def analysis_schema() -> dict[str, Json]:
-    missing = _object(
-        {"field": _text(FIELD), "type": _choice(MISSING_TYPES), "description": _text(GAP)},
-    )
-    known = _object({"field": _text(FIELD), "value": _text(GAP)})
-    return _form(
-        NAMES[0],
+    missing = make_form({"field": make_text(FIELD), "type": make_choice(MISSING_TYPES), "description": make_text(GAP)})
+    known = make_form({"field": make_text(FIELD), "value": make_text(GAP)})
+    return make_form(
         {
-            "reasoning": _text(WHY),
+            "reasoning": make_text(WHY),
             "evidence": _evidence(),
-            "known": {"type": "array", "items": known, "maxItems": MOST_MISSING},
-            "missing_info": {"type": "array", "items": missing, "maxItems": MOST_MISSING},
-            "source": _choice(WHERES),
-            "confidence": _number(),
-            "search_query": _text(QUERY),
-            "user_question": _text(QUESTION),
+            "known": make_list(known, MOST_MISSING),
+            "missing_info": make_list(missing, MOST_MISSING),
+            "source": make_choice(WHERES),
+            "confidence": make_share(),
+            "search_query": make_text(QUERY),
+            "user_question": make_text(QUESTION),
             "changes_something": {"type": "boolean"},
         },
+        title=NAMES[0],
     )
 
 
 def judgement_schema() -> dict[str, Json]:
-    return _form(
-        NAMES[1],
+    return make_form(
         {
-            "reasoning": _text(WHY),
+            "reasoning": make_text(WHY),
             "evidence": _evidence(),
             "solved": {"type": "boolean"},
-            "confidence": _number(),
+            "confidence": make_share(),
             "should_retry": {"type": "boolean"},
-            "refined_query": _text(QUERY),
+            "refined_query": make_text(QUERY),
             "should_ask_user": {"type": "boolean"},
         },
+        title=NAMES[1],
     )
 
 
 def completeness_schema() -> dict[str, Json]:
-    return _form(
-        NAMES[2],
+    return make_form(
         {
-            "reasoning": _text(WHY),
+            "reasoning": make_text(WHY),
             "evidence": _evidence(),
-            "missing_information": {"type": "array", "items": _text(FIELD), "maxItems": MOST_MISSING},
+            "missing_information": make_list(make_text(FIELD), MOST_MISSING),
             "can_proceed": {"type": "boolean"},
-            "confidence": _number(),
-            "user_question": _text(QUESTION),
+            "confidence": make_share(),
+            "user_question": make_text(QUESTION),
         },
+        title=NAMES[2],
     )
 
 
-def _form(title: str, properties: JsonObject) -> dict[str, Json]:
-    return {"title": title, **_object(properties)}
-
-
-def _object(properties: JsonObject) -> dict[str, Json]:
-    """Every field is required: a step of thinking that may be left out is one that is left out."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _evidence() -> dict[str, Json]:
-    lines: JsonObject = {"type": "array", "items": _text(GAP), "maxItems": MOST_GAPS}
-    return _object({"sources": lines, "quality": _choice(QUALITIES), "gaps": lines})
-
-
-def _text(longest: int) -> dict[str, Json]:
-    return {"type": "string", "maxLength": longest}
-
-
-def _choice(choices: Sequence[str]) -> dict[str, Json]:
-    return {"type": "string", "enum": list(choices)}
-
-
-def _number() -> dict[str, Json]:
-    return {"type": "number", "minimum": 0, "maximum": 1}
+    lines = make_list(make_text(GAP), MOST_GAPS)
+    return make_form({"sources": lines, "quality": make_choice(QUALITIES), "gaps": lines})
 
 
 # --- what was filled in ---------------------------------------------------------------------------------------------
