@@ -167,7 +167,8 @@ def _duration(unit: str, amount: float, match: re.Match[str]) -> StatedValue:
 def _counts(text: str) -> Iterator[StatedValue]:
     for match in _patterns().count.finditer(text):
         # A number with a point in it, or at a line's beginning, is likelier to number than to count.
-        if match["noun"].casefold() in stop_words() or re.search(r"[.,]\d{1,2}$", match["number"]) or not match.start():
+        numbers = re.search(r"[.,]\d{1,2}$", match["number"]) or not match.start()
+        if numbers or match["noun"].casefold() in stop_words(text):
             continue
         yield StatedValue(
             "count", match["noun"].casefold(), number(match["number"]), match.start(), match.end("number"), match[0]

@@ -1,7 +1,7 @@
 """Text -> terms: what the index holds and what a query asks for, the same on every database.
 
-A word's letters decide how it is reduced: by the stemmer of the first language of their script. All of them over-reduce
-now and then, which costs little in ranking; missing an inflected word costs the answer.
+A word's letters decide how it is reduced, and where several languages share them, the language of the text. Stemmers
+over-reduce now and then, which costs little in ranking; missing an inflected word costs the answer.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
+from circumspect.language.detection import find_language
 from circumspect.language.folding import INNER_MARKS, POINTS
-from circumspect.language.pack import packs, split_pairs
+from circumspect.language.pack import packs, packs_read_with, split_pairs
+from circumspect.language.registry import LANGUAGES, Language
 from circumspect.language.scripts import SCRIPTS
 
 _WORD = re.compile(rf"[^\W_]+(?:[{INNER_MARKS}][^\W_]+)*")
@@ -21,10 +23,15 @@ _WHOLE_LETTERS = SCRIPTS["cyrillic"].letter
 """Whose marks are part of the letter: they stay."""
 
 
+def stop_words(text: str) -> frozenset[str]:
+    """Words that say nothing about what a text is about in its language, as `words` writes them."""
+    return _stop_words(_language(text))
+
+
 @cache
-def stop_words() -> frozenset[str]:
-    """Words that say nothing about what a text is about, as `words` writes them."""
-    return frozenset(word for one in packs() for line in one.documents.stop_words for word in words(line))
+def _stop_words(language: Language) -> frozenset[str]:
+    spoken = packs_read_with(language)
+    return frozenset(word for one in spoken for line in one.documents.stop_words for word in words(line))
 
 
 @cache
@@ -49,21 +56,29 @@ def _plain(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Every word, reduced; for the index."""
-    return [stem_word(word) for word in words(text)]
+    language = _language(text)
+    return [stem_word(word, language) for word in words(text)]
 
 
 def telling_words(text: str) -> list[str]:
     """The words that say what it is about; all of them where there are only small ones."""
-    written = words(text)
-    return [word for word in written if word not in stop_words()] or written
+    written, small = words(text), stop_words(text)
+    return [word for word in written if word not in small] or written
 
 
 def query_terms(text: str) -> list[str]:
     """The words that say what is asked for, reduced, each once."""
-    return list(dict.fromkeys(stem_word(word) for word in telling_words(text)))
+    language = _language(text)
+    return list(dict.fromkeys(stem_word(word, language) for word in telling_words(text)))
+
+
+def _language(text: str) -> Language:
+    """The language whose small words and endings a text has; the first where nothing tells."""
+    return find_language(text) or LANGUAGES[0]
 
 
 @lru_cache(maxsize=50_000)
-def stem_word(word: str) -> str:
+def stem_word(word: str, language: Language = LANGUAGES[0]) -> str:
     """The part of a word that its inflected forms share; numbers, ids and words of other scripts as they are."""
-    return next((one.stem(word) for one in packs() if word.isalpha() and one.script.letter.match(word)), word)
+    spoken = packs_read_with(language) if word.isalpha() else ()
+    return next((one.stem(word) for one in spoken if one.script.letter.match(word)), word)

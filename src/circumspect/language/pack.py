@@ -327,6 +327,7 @@ def packs() -> tuple[LanguagePack, ...]:
     return tuple(pack(code) for code in LANGUAGES)
 
 
+@cache
 def packs_read_with(language: Language) -> tuple[LanguagePack, ...]:
     """The language, and every one of another script: people mix those, and no word of one is a word of the other."""
     chosen = pack(language)
