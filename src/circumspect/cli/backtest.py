@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.batch_options import Division, add_division_options, rows_of
+from circumspect.cli.input_files import require_database
 from circumspect.cli.options import FILE, default_database_option, since_option
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 
@@ -154,14 +155,8 @@ async def _open_store(database: str) -> SqlStore:
     """The database as it is: neither made nor brought up to date."""
     from circumspect.stores import SqlStore
 
-    _check(database)
+    require_database(database)
     return await SqlStore.open(database, migrate=False)
-
-
-def _check(database: str) -> None:
-    path = database.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).is_file():
-        raise ConfigError(f"There is no database {path}.", fix="Name the one with your conversations with --database.")
 
 
 def _anywhere(database: str) -> str:

@@ -146,13 +146,20 @@ def _show_progress(noun: str, division: Division, *, shown: bool) -> Iterator[Ca
     if sys.stdout.isatty() and not shown:
         yield lambda _: None
         return
+    with show_bar(noun) as update:
+        yield lambda now: update(total=now.size, completed=now.kept_size + now.made_size)
+
+
+@contextmanager
+def show_bar(noun: str = "", total: int | None = None) -> Iterator[Callable[..., None]]:
+    """A bar on standard error; what comes back takes `completed`, and `total` and `description` where they change."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(noun), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    said = TextColumn("{task.description}")
+    columns = (TextColumn(noun), BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda now: bar.update(task, total=now.size, completed=now.kept_size + now.made_size)
+        yield partial(bar.update, bar.add_task("", total=total))
 
 
 def _lines(noun: str) -> Callable[[ChunkProgress], None]:

@@ -16,8 +16,9 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import unquote, urlsplit
 
 from circumspect.errors import CircumspectError, ModelUnavailable, StoreError
@@ -37,7 +38,16 @@ class DoctorFinding:
     fix: str = ""
 
 
-Check = Callable[[Settings, bool], Awaitable[DoctorFinding | None]]
+class CheckAnswer(NamedTuple):
+    """A finding without the name of its check."""
+
+    state: CheckState
+    said: str
+    fix: str = ""
+
+
+_ok, _warn, _wrong = (partial(CheckAnswer, state) for state in get_args(CheckState))
+Check = Callable[[Settings, bool], Awaitable[CheckAnswer | None]]
 
 
 async def run_checks(settings: Settings, *, online: bool) -> list[DoctorFinding]:
@@ -47,19 +57,17 @@ async def run_checks(settings: Settings, *, online: bool) -> list[DoctorFinding]
             async with asyncio.timeout(_patience(name, settings)):
                 one = await check(settings, online)
         except CircumspectError as problem:
-            one = DoctorFinding(name, "wrong", problem.problem, problem.fix)
+            one = _wrong(problem.problem, problem.fix)
         except TimeoutError:
             seconds = _patience(name, settings)
-            one = DoctorFinding(name, "wrong", f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
+            one = _wrong(f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
         except ModuleNotFoundError as missing:
-            one = DoctorFinding(
-                name, "wrong", f"The package {missing.name} is not installed.", "pip install 'circumspect[server]'"
-            )
+            one = _wrong(f"The package {missing.name} is not installed.", "pip install 'circumspect[server]'")
         except Exception as error:
             # Whatever it is, the other checks are still worth having. The text is left out: it may hold a password.
-            one = DoctorFinding(name, "wrong", f"The check itself failed: {type(error).__name__}.", "Report it.")
+            one = _wrong(f"The check itself failed: {type(error).__name__}.", "Report it.")
         if one is not None:
-            found.append(one)
+            found.append(DoctorFinding(name, *one))
     return found
 
 
@@ -78,7 +86,7 @@ def unknown_variables() -> Iterator[DoctorFinding]:
             )
 
 
-async def _folder(settings: Settings, online: bool) -> DoctorFinding:
+async def _folder(settings: Settings, online: bool) -> CheckAnswer:
     from circumspect.server.vault import key_path
 
     path = key_path(settings.database)
@@ -91,31 +99,29 @@ async def _folder(settings: Settings, online: bool) -> DoctorFinding:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
-        return DoctorFinding("folder", "wrong", f"{folder} cannot be written to: {error.strerror}.", fix)
+        return _wrong(f"{folder} cannot be written to: {error.strerror}.", fix)
     free = shutil.disk_usage(there).free
     if free < _LITTLE_ROOM:
-        return DoctorFinding("folder", "warning", f"{folder} has {free // 1_000_000} MB left.", "Free some space.")
-    return DoctorFinding("folder", "ok", f"{folder} can be written to.")
+        return _warn(f"{folder} has {free // 1_000_000} MB left.", "Free some space.")
+    return _ok(f"{folder} can be written to.")
 
 
-async def _database(settings: Settings, online: bool) -> DoctorFinding:
+async def _database(settings: Settings, online: bool) -> CheckAnswer:
     from circumspect.server.vault import key_path
     from circumspect.stores import SqlStore
     from circumspect.stores.schema import HEAD
 
     path = sqlite_path(settings.database)
     if path is not None and not path.exists():
-        return DoctorFinding("database", "ok", f"{path} is made when the server starts.")
+        return _ok(f"{path} is made when the server starts.")
     store = await SqlStore.open(settings.database, migrate=False)
     await store.close()
     if key_path(settings.database) and settings.workers > 1:
-        return DoctorFinding(
-            "database",
-            "warning",
+        return _warn(
             f"{settings.workers} workers share one SQLite file, which has one writer at a time.",
             "Use PostgreSQL for more than one worker: --database postgresql://…",
         )
-    return DoctorFinding("database", "ok", f"It is reached, and its schema is current ({HEAD}).")
+    return _ok(f"It is reached, and its schema is current ({HEAD}).")
 
 
 def sqlite_path(database: str) -> Path | None:
@@ -127,7 +133,7 @@ def sqlite_path(database: str) -> Path | None:
     return Path(database.partition("://")[2].partition("?")[0].removeprefix("/") if "://" in database else database)
 
 
-async def _clock(settings: Settings, online: bool) -> DoctorFinding | None:
+async def _clock(settings: Settings, online: bool) -> CheckAnswer | None:
     """A worker's clock decides whether a lease or a confirmation has expired, so clocks must agree."""
     if not settings.database.startswith("postgres"):
         return None
@@ -142,13 +148,11 @@ async def _clock(settings: Settings, online: bool) -> DoctorFinding | None:
         await asyncio.to_thread(database.close)
     apart = max(before - theirs, theirs - after, 0.0)
     if apart > SKEW_SECONDS:
-        return DoctorFinding(
-            "clock",
-            "wrong",
+        return _wrong(
             f"The clocks of this machine and of the database are {apart:.1f} s apart.",
             "Run a time service (chrony, systemd-timesyncd) on both.",
         )
-    return DoctorFinding("clock", "ok", "It agrees with the database's.")
+    return _ok("It agrees with the database's.")
 
 
 def _times(connection: Any) -> tuple[float, float, float]:
@@ -159,13 +163,11 @@ def _times(connection: Any) -> tuple[float, float, float]:
     return float(theirs), before, time.time()
 
 
-async def _redis(settings: Settings, online: bool) -> DoctorFinding | None:
+async def _redis(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.redis is None:
         if settings.workers == 1:
             return None
-        return DoctorFinding(
-            "redis",
-            "warning",
+        return _warn(
             f"Without Redis each of the {settings.workers} workers counts requests for itself.",
             "Set --redis, or divide rate_per_minute by the number of workers.",
         )
@@ -173,7 +175,7 @@ async def _redis(settings: Settings, online: bool) -> DoctorFinding | None:
         from redis.asyncio import Redis
         from redis.exceptions import RedisError
     except ModuleNotFoundError:
-        return DoctorFinding("redis", "wrong", "The Redis client is not installed.", "pip install 'circumspect[redis]'")
+        return _wrong("The Redis client is not installed.", "pip install 'circumspect[redis]'")
     client: Any = Redis.from_url(settings.redis, socket_timeout=3, socket_connect_timeout=3)
     try:
         await client.ping()
@@ -181,24 +183,22 @@ async def _redis(settings: Settings, online: bool) -> DoctorFinding | None:
         fix = (
             "Check that it runs, and the host, port and password in the URL. Without it each worker counts for itself."
         )
-        return DoctorFinding("redis", "wrong", f"Redis cannot be used: {type(error).__name__}.", fix)
+        return _wrong(f"Redis cannot be used: {type(error).__name__}.", fix)
     finally:
         await client.aclose()
-    return DoctorFinding("redis", "ok", "It answers.")
+    return _ok("It answers.")
 
 
-async def _model(settings: Settings, online: bool) -> DoctorFinding:
+async def _model(settings: Settings, online: bool) -> CheckAnswer:
     from circumspect.models import ProviderSettings, open_model
     from circumspect.values import ChatMessage, ModelRequest
 
     model = open_model(settings.model, settings=ProviderSettings(timeout=settings.model_seconds))
     if settings.model == "offline":
         said = "The offline demo model answers. It is no language model."
-        return DoctorFinding(
-            "model", "warning" if not settings.demo else "ok", said, "Name one with --model openai:gpt-4o."
-        )
+        return CheckAnswer("ok" if settings.demo else "warning", said, "Name one with --model openai:gpt-4o.")
     if not online:
-        return DoctorFinding("model", "ok", f"{model.name} is configured; --online asks it something.")
+        return _ok(f"{model.name} is configured; --online asks it something.")
     question = ModelRequest(
         "draft", "doctor", "Answer with one word.", (ChatMessage("user", "Say ok."),), max_tokens=16
     )
@@ -206,23 +206,23 @@ async def _model(settings: Settings, online: bool) -> DoctorFinding:
         reply = await model.complete(question)
     except ModelUnavailable as problem:
         longer = f"If it only needs longer than {settings.model_seconds:g} s, raise model_seconds."
-        return DoctorFinding("model", "wrong", problem.problem, f"{problem.fix} {longer}")
-    return DoctorFinding("model", "ok", f"{reply.usage.model or model.name} answers.")
+        return _wrong(problem.problem, f"{problem.fix} {longer}")
+    return _ok(f"{reply.usage.model or model.name} answers.")
 
 
-async def _embeddings(settings: Settings, online: bool) -> DoctorFinding | None:
+async def _embeddings(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.embeddings is None:
         return None
     from circumspect.knowledge.semantic import open_embedder
 
     embedder = open_embedder(settings.embeddings)
     if not online:
-        return DoctorFinding("embeddings", "ok", f"{embedder.name} is configured; --online asks for one.")
+        return _ok(f"{embedder.name} is configured; --online asks for one.")
     (vector,) = await embedder.embed(["ok"])
-    return DoctorFinding("embeddings", "ok", f"{embedder.name} answers with vectors of {len(vector)} numbers.")
+    return _ok(f"{embedder.name} answers with vectors of {len(vector)} numbers.")
 
 
-async def _search(settings: Settings, online: bool) -> DoctorFinding | None:
+async def _search(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.search in ("documents", "none"):
         return None
     from circumspect.web.search.opening import open_search
@@ -231,42 +231,38 @@ async def _search(settings: Settings, online: bool) -> DoctorFinding | None:
     key = given.get_secret_value() if given else os.environ.get("TAVILY_API_KEY")
     search = open_search(settings.search, key=key, allow=settings.allow_addresses)
     if not online:
-        return DoctorFinding("search", "ok", f"{search.name} is set up.")
+        return _ok(f"{search.name} is set up.")
     await search.find("opening hours", limit=1)
-    return DoctorFinding("search", "ok", f"{search.name} answers.")
+    return _ok(f"{search.name} answers.")
 
 
-async def _secret_key(settings: Settings, online: bool) -> DoctorFinding:
+async def _secret_key(settings: Settings, online: bool) -> CheckAnswer:
     from circumspect.server.vault import key_path, open_to_others, open_vault
 
     if settings.secret_key is not None:
         open_vault(settings)
-        return DoctorFinding("secret key", "ok", "It is set.")
+        return _ok("It is set.")
     path = key_path(settings.database)
     if path is None:
         fix = f"Set CIRCUMSPECT_SECRET_KEY, the same for every worker; make one with: {MAKE_KEY}"
-        return DoctorFinding("secret key", "wrong", "There is none, and the server does not start without one.", fix)
+        return _wrong("There is none, and the server does not start without one.", fix)
     if not path.exists():
-        return DoctorFinding(
-            "secret key", "ok", f"{path} is made when the server starts. Back it up, apart from the database."
-        )
+        return _ok(f"{path} is made when the server starts. Back it up, apart from the database.")
     if open_to_others(path):
-        return DoctorFinding("secret key", "wrong", f"Others on this machine can read {path}.", f"chmod 600 {path}")
+        return _wrong(f"Others on this machine can read {path}.", f"chmod 600 {path}")
     open_vault(settings)
-    return DoctorFinding("secret key", "ok", f"It is in {path}, and only its owner can read it.")
+    return _ok(f"It is in {path}, and only its owner can read it.")
 
 
-async def _mail(settings: Settings, online: bool) -> DoctorFinding | None:
+async def _mail(settings: Settings, online: bool) -> CheckAnswer | None:
     if settings.smtp_url is None:
         return None
     if settings.mail_from is None:
-        return DoctorFinding(
-            "mail", "wrong", "There is no sender for e-mails.", "Set mail_from, e.g. shop@example.org."
-        )
+        return _wrong("There is no sender for e-mails.", "Set mail_from, e.g. shop@example.org.")
     return await asyncio.to_thread(_mail_server, settings.smtp_url.get_secret_value())
 
 
-def _mail_server(url: str) -> DoctorFinding:
+def _mail_server(url: str) -> CheckAnswer:
     import smtplib
 
     parts = urlsplit(url)
@@ -287,14 +283,14 @@ def _mail_server(url: str) -> DoctorFinding:
             server.noop()
     except smtplib.SMTPAuthenticationError:
         fix = "Check the user and the password in smtp_url (special characters percent-encoded)."
-        return DoctorFinding("mail", "wrong", f"{host} does not let us in.", fix)
+        return _wrong(f"{host} does not let us in.", fix)
     except (OSError, smtplib.SMTPException) as error:
         fix = "Check the host and the port in smtp_url; smtps:// is for servers that speak TLS from the start."
-        return DoctorFinding("mail", "wrong", f"{host} cannot be used: {type(error).__name__}.", fix)
-    return DoctorFinding("mail", "ok", f"{host} takes mail from us.")
+        return _wrong(f"{host} cannot be used: {type(error).__name__}.", fix)
+    return _ok(f"{host} takes mail from us.")
 
 
-async def _port(settings: Settings, online: bool) -> DoctorFinding:
+async def _port(settings: Settings, online: bool) -> CheckAnswer:
     where = f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
@@ -305,15 +301,13 @@ async def _port(settings: Settings, online: bool) -> DoctorFinding:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             if await asyncio.to_thread(_answers, settings):
-                return DoctorFinding("port", "ok", f"A server answers at {where} already.")
-            return DoctorFinding("port", "wrong", f"Something else listens on {where}.", "Choose another with --port.")
+                return _ok(f"A server answers at {where} already.")
+            return _wrong(f"Something else listens on {where}.", "Choose another with --port.")
         if error.errno == errno.EACCES:
-            return DoctorFinding(
-                "port", "wrong", f"This user may not listen on {where}.", "Choose one above 1023 with --port."
-            )
+            return _wrong(f"This user may not listen on {where}.", "Choose one above 1023 with --port.")
         fix = "Set host to an address of this machine; 127.0.0.1 is for this machine only, 0.0.0.0 is for all."
-        return DoctorFinding("port", "wrong", f"{where} cannot be listened on: {error.strerror}.", fix)
-    return DoctorFinding("port", "ok", f"{where} is free.")
+        return _wrong(f"{where} cannot be listened on: {error.strerror}.", fix)
+    return _ok(f"{where} is free.")
 
 
 def _answers(settings: Settings) -> bool:

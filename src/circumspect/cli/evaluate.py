@@ -6,12 +6,14 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from circumspect.cli.batch_options import Division, add_division_options, engine_of
+from circumspect.cli.batch_options import Division, add_division_options, engine_of, show_bar
 from circumspect.cli.input_files import read_text
 from circumspect.cli.options import FILE, NEW_FILE, PATH
 from circumspect.errors import ConfigError
@@ -127,10 +129,10 @@ def evaluate(
     from circumspect.lab.batch.evaluations import Budget, run_batch
 
     try:
-        with _Shown(pairs, as_json) as shown:
+        with _show_progress(pairs, as_json) as watch:
             ended = run_batch(
                 given, criteria, shelf, reviewing, out, budget=Budget(budget_tokens, budget_usd),
-                concurrency=concurrency, elsewhere=_elsewhere(division, named), watch=shown.update,
+                concurrency=concurrency, elsewhere=_elsewhere(division, named), watch=watch,
             )  # fmt: skip
     except KeyboardInterrupt:
         click.echo(f"Stopped. What is done is in {out}: the same command goes on from there.", err=True)
@@ -259,33 +261,19 @@ def _cache() -> SummaryCache:
 # --- batch ----------------------------------------------------------------------------------------------------------
 
 
-class _Shown:
-    """Progress on standard error: a bar where somebody watches, nothing where nobody does."""
+@contextmanager
+def _show_progress(total: int, as_json: bool) -> Iterator[Callable[[BatchProgress], None]]:
+    """A bar where somebody watches, nothing where nobody does."""
+    if as_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with show_bar(total=total) as update:
 
-    def __init__(self, total: int, as_json: bool) -> None:
-        self._total = total
-        self._bar: Any = None
-        self._on = sys.stderr.isatty() and not as_json
-
-    def __enter__(self) -> _Shown:
-        if self._on:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("", total=self._total)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def update(self, now: BatchProgress) -> None:
-        if self._bar:
+        def tell(now: BatchProgress) -> None:
             spent = f" · {now.tokens:,} tokens · ${now.cost_usd:.2f}" if now.tokens else ""
-            self._bar.update(self._task, completed=now.done_count, description=f"{now.rate:.1f}/s{spent}")
+            update(completed=now.done_count, description=f"{now.rate:.1f}/s{spent}")
+
+        yield tell
 
 
 def _tell(ended: BatchProgress, as_json: bool, out: str) -> None:

@@ -27,11 +27,16 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def read_from(database: str, body: Callable[[sa.Connection], T]) -> T:
-    """Run it in one transaction on the database, an SQLite file or a postgresql:// URL."""
+def require_database(database: str) -> None:
+    """Opening an SQLite file that is not there would make it."""
     file = database.removeprefix("sqlite:///")
     if "://" not in file and not Path(file).is_file():
         raise ConfigError(f"There is no database {file}.", fix="Name the one with your conversations with --database.")
+
+
+def read_from(database: str, body: Callable[[sa.Connection], T]) -> T:
+    """Run it in one transaction on the database, an SQLite file or a postgresql:// URL."""
+    require_database(database)
     from circumspect.lab.replay.stored_turns import open_for_reading
     from circumspect.stores.engine import explain_error
     from circumspect.stores.schema import prepare

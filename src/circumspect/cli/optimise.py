@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from circumspect.cli.batch_options import Division, add_division_options, hold_engine
+from circumspect.cli.batch_options import Division, add_division_options, hold_engine, show_bar
 from circumspect.cli.input_files import read_from, read_text
 from circumspect.cli.optimise_forget import forget
 from circumspect.cli.options import (
@@ -168,8 +167,8 @@ def review(
         return
     click.echo(f"Run directory: {path}", err=True)
     try:
-        with _Shown(budget, target.as_json) as shown, _elsewhere(division, named) as others:
-            report = run(plan, dataset, reviewer, writer, path, elsewhere=others, watch=shown.update)
+        with _show_progress(budget, target.as_json) as tell, _elsewhere(division, named) as others:
+            report = run(plan, dataset, reviewer, writer, path, elsewhere=others, watch=tell)
     except KeyboardInterrupt:
         click.echo(f"\nStopped. What is done is in {path}; the same command goes on.", err=True)
         raise
@@ -319,35 +318,25 @@ def _following(report: OptimisationReport, tenant: str | None) -> list[str]:
     return [shlex.join(one) for one in ([] if tenant else [add]) + [create]]
 
 
-class _Shown:
-    """Progress on standard error: a bar where somebody watches, a line for each new candidate where nobody does."""
+@contextmanager
+def _show_progress(budget: int, as_json: bool) -> Iterator[Callable[[OptimisationProgress], None]]:
+    """On standard error: a bar where somebody watches, a line for each new candidate where nobody does."""
+    told = 0
 
-    def __init__(self, budget: int, as_json: bool) -> None:
-        self._budget, self._told = budget, 0
-        self._bar: Any = None
-        self._on = sys.stderr.isatty() and not as_json
+    def tell(now: OptimisationProgress) -> None:
+        nonlocal told
+        if now.candidates > told:
+            told = now.candidates
+            click.echo(f"{now.used}/{now.budget} reviews, {now.candidates} candidates, {_best(now)}", err=True)
 
-    def __enter__(self) -> _Shown:
-        if self._on:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
+    if as_json or not sys.stderr.isatty():
+        yield tell
+        return
+    with show_bar(total=budget) as update:
+        yield lambda now: update(
+            completed=now.used, description=f"{now.candidates} candidates · round {now.rounds} · {_best(now)}"
+        )
 
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("", total=self._budget)
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def update(self, now: OptimisationProgress) -> None:
-        best = f"best {now.best:.3f}" if now.best is not None else "validating the start"
-        if self._bar:
-            said = f"{now.candidates} candidates · round {now.rounds} · {best}"
-            self._bar.update(self._task, completed=now.used, description=said)
-        elif now.candidates > self._told:
-            self._told = now.candidates
-            click.echo(f"{now.used}/{now.budget} reviews, {now.candidates} candidates, {best}", err=True)
+def _best(now: OptimisationProgress) -> str:
+    return f"best {now.best:.3f}" if now.best is not None else "validating the start"

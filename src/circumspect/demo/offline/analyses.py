@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from circumspect.demo.offline.dialogue import Course, listen
 from circumspect.demo.offline.drafts import propose
-from circumspect.demo.offline.lexicon import ParsedText, concepts, is_stop, say
+from circumspect.demo.offline.lexicon import ParsedText, concepts, say
 from circumspect.demo.offline.request_view import RequestContents, read_request
 from circumspect.demo.offline.slot_kinds import missing
 from circumspect.demo.offline.tool_choice import find_wanted_actions
@@ -99,7 +99,7 @@ def _way(course: Course, seen: RequestContents, text: str) -> _Way:
         return _Way("CLARIFY", 0.4, 0.4, "It does not say what it is about.", "unclear")
     if utterance.asks or course.act == "know":
         return _Way("RETRIEVE", 0.85, 0.8, "A question that documents may answer.", "question")
-    if _telling(utterance) > 2:
+    if len(utterance.telling) > 2:
         return _Way("RETRIEVE", 0.65, 0.6, "A statement; documents may say more.", "statement")
     return _Way("CLARIFY", 0.3, 0.3, "Nothing in it is understood.", "unclear")
 
@@ -116,13 +116,9 @@ def _find_described_tool(utterance: ParsedText, seen: RequestContents) -> str:
 def _points_at_nothing(utterance: ParsedText, first: bool) -> bool:
     """ "How much does it cost?" as the first thing said, or "can you integrate?", whoever says it."""
     known = utterance.has(*concepts().topics, *concepts().keys, "policy")
-    if first and utterance.has("pointing") and not known and _telling(utterance) <= _FEW + 1:
+    if first and utterance.has("pointing") and not known and len(utterance.telling) <= _FEW + 1:
         return True
-    return _telling(utterance) <= _FEW and not known and not utterance.has(*concepts().things)
-
-
-def _telling(utterance: ParsedText) -> int:
-    return sum(not is_stop(token.text) for token in utterance.tokens)
+    return len(utterance.telling) <= _FEW and not known and not utterance.has(*concepts().things)
 
 
 def _topic(utterance: ParsedText) -> str:

@@ -30,7 +30,11 @@ def cautious(schema: JsonObject, purpose: str) -> dict[str, Json]:
             return made
     except (_Impossible, ValueError, jsonschema_rs.ValidationError):
         pass
-    raise ModelRefused(
+    raise refuse(purpose)
+
+
+def refuse(purpose: str) -> ModelRefused:
+    return ModelRefused(
         f"The offline model cannot answer a request of the kind '{purpose}'.",
         fix="Configure a language model, for example with CIRCUMSPECT_MODEL=openai:gpt-4o.",
     )

@@ -7,13 +7,15 @@ Such a mention counts as unclear, so that the person can be asked for it in full
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+from typing import TypeVar
 
-from circumspect.demo.offline.lexicon import either, fold_letters, lexicons, lexicons_of
+from circumspect.demo.offline.lexicon import either, fold_letters, lexicons, lexicons_of, merge_words
 
+T = TypeVar("T")
 MessageSpan = tuple[int, int]
 
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
@@ -36,28 +38,30 @@ def moments(text: str, today: date | None) -> Moments:
     times: list[tuple[str, MessageSpan]] = []
     unclear: list[tuple[str, MessageSpan]] = []
     # Times first: in "at 10 on 5 May" nothing of the time can be part of the date, but a day could be read as an hour.
-    for minute, span in _clock_times(lowered):
-        if _free(span, taken):
-            taken.append(span)
-            times.append((minute, span))
-    for day, span in _days(lowered, today, day_first=_is_day_first(text)):
-        if _free(span, taken):
-            taken.append(span)
-            if day is None:
-                unclear.append(("date", span))
-            else:
-                dates.append((day, span))
-    for hour, span in _bare_hours(lowered):
-        if _free(span, taken):
-            taken.append(span)
-            if hour is None:
-                unclear.append(("time", span))
-            else:
-                times.append((hour, span))
+    _take(_clock_times(lowered), times, unclear, "time", taken)
+    _take(_days(lowered, today, day_first=_is_day_first(text)), dates, unclear, "date", taken)
+    _take(_bare_hours(lowered), times, unclear, "time", taken)
     return Moments(tuple(dates), tuple(times), tuple(unclear))
 
 
-def _free(span: MessageSpan, taken: list[MessageSpan]) -> bool:
+def _take(
+    found: Iterable[tuple[T | None, MessageSpan]],
+    clear: list[tuple[T, MessageSpan]],
+    unclear: list[tuple[str, MessageSpan]],
+    kind: str,
+    taken: list[MessageSpan],
+) -> None:
+    """Each mention that overlaps with none before it, to the clear ones or to the others."""
+    for value, span in found:
+        if is_free(span, taken):
+            taken.append(span)
+            if value is None:
+                unclear.append((kind, span))
+            else:
+                clear.append((value, span))
+
+
+def is_free(span: MessageSpan, taken: Iterable[MessageSpan]) -> bool:
     return all(span[1] <= start or end <= span[0] for start, end in taken)
 
 
@@ -87,7 +91,7 @@ def _days(lowered: str, today: date | None, *, day_first: bool) -> Iterator[tupl
         yield _day(int(match[1]), int(match[2]), int(match[3])), match.span()
     for match in _compile_named_days().finditer(lowered):
         day = int(match["day"] or match["day2"])
-        month = _months()[match["month"] or match["month2"]]
+        month = merge_words("months")[match["month"] or match["month2"]]
         year = match["year"] or match["year2"]
         yield (_day(int(year), month, day) if year else _coming(month, day, today)), match.span()
     for match in _NUMERIC.finditer(lowered):
@@ -106,7 +110,7 @@ def _days(lowered: str, today: date | None, *, day_first: bool) -> Iterator[tupl
         yield (_day(full, month, day) if year else _coming(month, day, today)), match.span()
     for match in _compile_relative_days().finditer(lowered):
         said = match["said"]
-        ahead, weekday = _ahead().get(said), _weekdays().get(said)
+        ahead, weekday = merge_words("days").get(said), merge_words("weekdays").get(said)
         if today is None:
             yield None, match.span("said")
         elif ahead is not None:
@@ -136,21 +140,6 @@ def _coming(month: int, day: int, today: date | None) -> date | None:
 
 
 @cache
-def _months() -> dict[str, int]:
-    return {name: number for lists in lexicons() for name, number in lists.months.items()}
-
-
-@cache
-def _weekdays() -> dict[str, int]:
-    return {name: number for lists in lexicons() for name, number in lists.weekdays.items()}
-
-
-@cache
-def _ahead() -> dict[str, int]:
-    return {name: ahead for lists in lexicons() for name, ahead in lists.days.items()}
-
-
-@cache
 def _halves(kind: str) -> frozenset[str]:
     return frozenset(word for lists in lexicons() for word in lists.clock[kind])
 
@@ -167,7 +156,7 @@ def _is_day_first(text: str) -> bool:
 
 @cache
 def _compile_named_days() -> re.Pattern[str]:
-    month, before = either(_months()), _letters_before_days()
+    month, before = either(merge_words("months")), _letters_before_days()
     th, of = (
         either(word for lists in lexicons() for word in lists.grammar.get(kind, ())) for kind in ("ordinals", "of")
     )
@@ -179,7 +168,8 @@ def _compile_named_days() -> re.Pattern[str]:
 
 @cache
 def _compile_relative_days() -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_]){_letters_before_days()}(?P<said>{either(_ahead() | _weekdays())})(?![^\W_])")
+    named = either((*merge_words("days"), *merge_words("weekdays")))
+    return re.compile(rf"(?<![^\W_]){_letters_before_days()}(?P<said>{named})(?![^\W_])")
 
 
 @cache

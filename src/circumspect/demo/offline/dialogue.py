@@ -217,8 +217,7 @@ def _topics(utterance: ParsedText) -> bool:
 
 def _answer(course: Course, utterance: ParsedText) -> Act | None:
     """A bare yes or no. A yes counts only when it answers a question about the call at hand."""
-    telling = [token for token in utterance.tokens if not is_stop(token.text)]
-    if len(telling) > 3 or utterance.has(*concepts().things):
+    if len(utterance.telling) > 3 or utterance.has(*concepts().things):
         return None
     if utterance.has("yes") and not utterance.has("no"):
         return "yes" if _was_asked(course) else "other"

@@ -229,13 +229,17 @@ def choice_in(utterance: ParsedText, param: Param, tool: OfferedTool) -> Json:
 
 def keys_in(utterance: ParsedText) -> set[str]:
     """Concepts where words have one, stems where they do not; "get" and "show" tell nothing."""
+    return set[str]().union(*find_meanings(utterance))
+
+
+def find_meanings(utterance: ParsedText) -> Iterator[frozenset[str]]:
+    """What each telling word or phrase may mean: several concepts where it has several meanings, else its stem."""
     known = concepts()
-    keys: set[str] = set()
     spoken: set[int] = set()
     for mention in utterance.mentions:
-        keys |= mention.concepts - known.marks - known.read
+        if telling := mention.concepts - known.marks - known.read:
+            yield telling
         spoken |= {*range(mention.first, mention.last + 1)}
     for at, token in enumerate(utterance.tokens):
         if at not in spoken and not is_stop(token.text) and not token.text.isdigit():
-            keys.add(stem(token.text))
-    return keys
+            yield frozenset((stem(token.text),))

@@ -16,7 +16,7 @@ from circumspect.demo.offline.page_view import ElementLine, find_shared_keys, ke
 from circumspect.demo.offline.slot_values import MessageValues, values
 
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{10,30}\b")
-_LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
+LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _POSTAL = re.compile(r"\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|(?<![\w-])\d{5,7}(?![\w-])")
 _TITLE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))[A-Z][a-z]{2,}\b(?: [A-Z][a-z'’-]+\b){0,3}")
 
@@ -93,7 +93,7 @@ def _option(options: Sequence[str], talk: UserMessages) -> str | None:
 
 def _phone(talk: UserMessages) -> str | None:
     whole = next((text for _, found in talk.readings for text, _ in found.phones), None)
-    local = _LOCAL_PHONE.search(talk.text)
+    local = LOCAL_PHONE.search(talk.text)
     return whole or (local[0] if local else None)
 
 

@@ -49,7 +49,7 @@ class Mention:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedText:
     text: str
     tokens: tuple[Token, ...]
@@ -61,8 +61,12 @@ class ParsedText:
     @property
     def says_little(self) -> bool:
         """A yes, a no or a sorry with next to nothing else, or nothing at all."""
-        telling = [token for token in self.tokens if not is_stop(token.text)]
-        return not telling or (len(telling) <= 2 and self.has("yes", "no", "correction"))
+        return not self.telling or (len(self.telling) <= 2 and self.has("yes", "no", "correction"))
+
+    @cached_property
+    def telling(self) -> tuple[Token, ...]:
+        """The words that carry a meaning of their own."""
+        return tuple(token for token in self.tokens if not is_stop(token.text))
 
     @property
     def asks(self) -> bool:
@@ -404,6 +408,12 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=8192)
 def is_stop(word: str) -> bool:
     return any(word in lists.stop for lists in lexicons_of(word))
+
+
+@cache
+def merge_words(kind: str) -> Mapping[str, Any]:
+    """What the words of every language stand for, in lists such as `months` or `currencies`."""
+    return {word: value for lists in lexicons() for word, value in getattr(lists, kind).items()}
 
 
 # --- patterns from the lists ------------------------------------------------------------------------------------------

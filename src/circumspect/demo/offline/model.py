@@ -54,14 +54,11 @@ def _answer(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
         if is_reasoning(request):
             found = answer_request(request)
             return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ()
-    if request.schema is not None:
-        from circumspect.demo.offline.cautious import cautious
+    from circumspect.demo.offline.cautious import cautious, refuse
 
-        return json.dumps(cautious(request.schema, request.purpose), ensure_ascii=False), ()
-    raise ModelRefused(
-        f"The offline model cannot answer a request of the kind '{request.purpose}'.",
-        fix="Configure a language model, for example with CIRCUMSPECT_MODEL=openai:gpt-4o.",
-    )
+    if request.schema is None:
+        raise refuse(request.purpose)
+    return json.dumps(cautious(request.schema, request.purpose), ensure_ascii=False), ()
 
 
 def _draft(request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
-from circumspect.demo.offline.lexicon import concepts, either, fold_letters, is_stop, lexicons, mentions, read, say
+from circumspect.demo.offline.lexicon import concepts, either, fold_letters, lexicons, mentions, read, say
 from circumspect.demo.offline.page_task import ReasoningTask
 from circumspect.demo.offline.page_view import (
     TYPED,
@@ -253,7 +253,7 @@ def _query(task: ReasoningTask, *, named: bool) -> str:
 
 def _telling(text: str) -> list[str]:
     utterance = read(text)
-    return [utterance.text[one.start : one.end] for one in utterance.tokens if not is_stop(one.text)]
+    return [utterance.text[one.start : one.end] for one in utterance.telling]
 
 
 # --- step 4 ---------------------------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any
 
 from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, OfflineProposal
-from circumspect.demo.offline.given_values import UserMessages, find_field_value, is_date
+from circumspect.demo.offline.given_values import find_field_value, is_date
 from circumspect.demo.offline.lexicon import fold_letters, lexicons, lexicons_of, mentions, say
-from circumspect.demo.offline.page_view import TYPED, ElementLine, Screen, find_shared_keys, keys_of, screen_of
+from circumspect.demo.offline.page_task import PageRequest
+from circumspect.demo.offline.page_view import TYPED, ElementLine, find_shared_keys, keys_of
 from circumspect.values import ModelRequest, ToolCall
 
 _CLICKED = frozenset(("button", "link", "tab", "menuitem", "menuitemradio", "menuitemcheckbox", "option", "treeitem"))
@@ -47,17 +48,7 @@ def drive(request: ModelRequest) -> OfflineProposal:
 
 
 @dataclass(frozen=True)
-class _Case:
-    request: ModelRequest
-
-    @cached_property
-    def screen(self) -> Screen:
-        return screen_of(self.request)
-
-    @cached_property
-    def talk(self) -> UserMessages:
-        return UserMessages(tuple(said.text for said in self.request.messages if said.role == "user"))
-
+class _Case(PageRequest):
     @cached_property
     def task(self) -> str:
         """The newest words that say what to do; answers to questions come after them."""

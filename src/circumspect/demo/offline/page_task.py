@@ -6,21 +6,20 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from circumspect.demo.offline.given_values import UserMessages
+from circumspect.demo.offline.given_values import LOCAL_PHONE, UserMessages
 from circumspect.demo.offline.lexicon import concepts, fold_letters, lexicons, mentions, read, stem
-from circumspect.demo.offline.page_view import Screen, keys_of, screen_of
+from circumspect.demo.offline.page_view import Screen, find_block, keys_of, screen_of
 from circumspect.demo.offline.slot_values import values
 from circumspect.language.sentences import split_sentences
 from circumspect.values import ModelRequest
 
 _RESULT = re.compile(r"^\[(\d{1,2})\] (.*)$")
-_LOCAL_PHONE = re.compile(r"(?<![\w-])\d{3}[- ]\d{4}(?![\w-])")
 _TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
 
 
 @dataclass(frozen=True)
-class ReasoningTask:
-    """The request, read: what is wanted, and what there is to go by."""
+class PageRequest:
+    """A request about a page: the page, and what the user said."""
 
     request: ModelRequest
 
@@ -31,6 +30,11 @@ class ReasoningTask:
     @cached_property
     def talk(self) -> UserMessages:
         return UserMessages(tuple(said.text for said in self.request.messages if said.role == "user"))
+
+
+@dataclass(frozen=True)
+class ReasoningTask(PageRequest):
+    """The request, read: what is wanted, and what there is to go by."""
 
     @cached_property
     def text(self) -> str:
@@ -79,14 +83,14 @@ class ReasoningTask:
 
     @cached_property
     def documents(self) -> tuple[str, ...]:
-        return _sentences(self._block("documents"))
+        return _sentences(find_block(self.request, "documents"))
 
     @cached_property
     def results(self) -> tuple[str, ...]:
         """The sentences of all results, each with its title, which says what the sentence is about."""
         found: list[str] = []
         title = ""
-        for line in self._block("results").splitlines():
+        for line in find_block(self.request, "results").splitlines():
             if headed := _RESULT.match(line):
                 title = headed[2].rpartition(" (")[0]
             else:
@@ -95,11 +99,8 @@ class ReasoningTask:
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
-        lines = (_RESULT.match(line) for line in self._block("results").splitlines())
+        lines = (_RESULT.match(line) for line in find_block(self.request, "results").splitlines())
         return tuple(found[2].rpartition(" (")[0] for found in lines if found)
-
-    def _block(self, key: str) -> str:
-        return next((block.text for block in self.request.blocks if block.key == key), "")
 
 
 def _is_wish(text: str) -> bool:
@@ -111,7 +112,7 @@ def _is_wish(text: str) -> bool:
 def _is_values(text: str) -> bool:
     """Nothing but data that somebody asked for."""
     found = values(read(text), None)
-    return bool(found.moments.dates or found.phones or found.emails) or bool(_LOCAL_PHONE.search(text))
+    return bool(found.moments.dates or found.phones or found.emails) or bool(LOCAL_PHONE.search(text))
 
 
 def _without_values(text: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from circumspect.demo.offline.free_text import keys_in
-from circumspect.demo.offline.lexicon import concepts, is_stop, read, stem
+from circumspect.demo.offline.free_text import find_meanings, keys_in
+from circumspect.demo.offline.lexicon import read, stem
 from circumspect.demo.offline.slot_values import values
 from circumspect.language.sentences import split_sentences
 from circumspect.values import ModelRequest
@@ -73,9 +73,12 @@ class Screen:
         return tuple(one for one in self.elements if one.inside == container)
 
 
+def find_block(request: ModelRequest, key: str) -> str:
+    return next((block.text for block in request.blocks if block.key == key), "")
+
+
 def screen_of(request: ModelRequest) -> Screen:
-    text = next((block.text for block in request.blocks if block.key == "page"), "")
-    return _screen(text)
+    return _screen(find_block(request, "page"))
 
 
 @lru_cache(maxsize=64)
@@ -125,22 +128,13 @@ def keys_of(text: str) -> frozenset[str]:
     keys = keys_in(utterance) | {f"#{number}" for number in _NUMBER.findall(plain)}
     if values(utterance, None).amounts:
         keys |= {"price", "amount"}  # a sum of money answers both questions, whatever it is called there
-    return frozenset(keys) or frozenset(stem(token.text) for token in utterance.tokens if not is_stop(token.text))
+    return frozenset(keys) or frozenset(stem(token.text) for token in utterance.telling)
 
 
 @lru_cache(maxsize=2048)
 def measure_overlap(text: str, keys: frozenset[str]) -> float:
     """How many of the text's telling words are about something in `keys`, 0 to 1. A word of two meanings is one."""
-    utterance = read(_SIGN_IN.sub("login", text))
-    spent: set[int] = set()
-    words: list[frozenset[str]] = []
-    for mention in utterance.mentions:
-        if telling := mention.concepts - concepts().marks - concepts().read:
-            words.append(telling)
-        spent |= {*range(mention.first, mention.last + 1)}
-    for at, token in enumerate(utterance.tokens):
-        if at not in spent and not is_stop(token.text) and not token.text.isdigit():
-            words.append(frozenset((stem(token.text),)))
+    words = list(find_meanings(read(_SIGN_IN.sub("login", text))))
     return sum(bool(find_shared_keys(word, keys)) for word in words) / len(words) if words else 0.0
 
 

@@ -200,9 +200,9 @@ def _meaning(name: str) -> tuple[str | None, tuple[str, ...]]:
         found = meanings(piece)
         acts = found & known.actions
         if acts and action is None and not objects:
-            action = _exactly(piece, acts)
+            action = pick_meaning(piece, acts)
         elif found:
-            objects.append(_exactly(piece, found & known.things or found))
+            objects.append(pick_meaning(piece, found & known.things or found))
         else:
             objects.append(stem(piece))
     if action is None:
@@ -214,5 +214,5 @@ def _meaning(name: str) -> tuple[str | None, tuple[str, ...]]:
     return action, tuple(objects)
 
 
-def _exactly(piece: str, found: frozenset[str]) -> str:
+def pick_meaning(piece: str, found: frozenset[str]) -> str:
     return piece if piece in found else min(found)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
-from circumspect.demo.offline.date_words import MessageSpan, Moments, moments
-from circumspect.demo.offline.lexicon import ParsedText, concepts, either, fold_letters, is_stop, lexicons
+from circumspect.demo.offline.date_words import MessageSpan, Moments, is_free, moments
+from circumspect.demo.offline.lexicon import ParsedText, concepts, either, fold_letters, is_stop, merge_words
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://\S+")
@@ -81,17 +81,17 @@ def values(utterance: ParsedText, today: date | None) -> MessageValues:
     taken += [span for _, span in (*when.dates, *when.times, *when.unclear)]
     amounts = []
     for match in _money().finditer(fold_letters(text)):
-        if _clear(match.span(), taken):
+        if is_free(match.span(), taken):
             taken.append(match.span())
             unit = match["sign"] or match["sign2"] or match["word"]
-            currency = _SIGNS.get(unit) or _currencies()[unit]
+            currency = _SIGNS.get(unit) or merge_words("currencies")[unit]
             number = match["before"] or match["after"]
             # "order 123 250 rub" could be 123250 of them: then neither number is read.
             if " " not in number or not _stands_for_a_thing(match, utterance):
                 amounts.append(Amount("".join(number.split()), currency, match.span()))
     codes = []
     for match in _CODE.finditer(text):
-        if _clear(match.span(), taken):
+        if is_free(match.span(), taken):
             codes.append(_code(match, utterance))
     return MessageValues(emails, phones, when, tuple(amounts), tuple(codes), quoted)
 
@@ -102,14 +102,10 @@ def _stands_for_a_thing(match: re.Match[str], utterance: ParsedText) -> bool:
 
 def _take_matches(pattern: re.Pattern[str], text: str, taken: list[MessageSpan]) -> tuple[tuple[str, MessageSpan], ...]:
     found = tuple(
-        (match.group().strip(), match.span()) for match in pattern.finditer(text) if _clear(match.span(), taken)
+        (match.group().strip(), match.span()) for match in pattern.finditer(text) if is_free(match.span(), taken)
     )
     taken += [span for _, span in found]
     return found
-
-
-def _clear(span: MessageSpan, taken: list[MessageSpan]) -> bool:
-    return all(span[1] <= start or end <= span[0] for start, end in taken)
 
 
 def _blank_out(text: str, taken: list[MessageSpan]) -> list[str]:
@@ -151,13 +147,8 @@ def _about(utterance: ParsedText, at: int, step: int, start: int) -> tuple[froze
 
 
 @cache
-def _currencies() -> dict[str, str]:
-    return {word: code for lists in lexicons() for word, code in lists.currencies.items()}
-
-
-@cache
 def _money() -> re.Pattern[str]:
-    word = either(_currencies())
+    word = either(merge_words("currencies"))
     number = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
     return re.compile(
         rf"(?P<sign>[$€£₪₽])\s?(?P<before>{number})"

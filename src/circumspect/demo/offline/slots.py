@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from circumspect.demo.offline.free_text import address_in, choice_in, keys_in, person_in, reason_in, wares_in
-from circumspect.demo.offline.lexicon import ParsedText, lexicons, read
+from circumspect.demo.offline.lexicon import ParsedText, merge_words, read
 from circumspect.demo.offline.request_view import OfferedTool, Param
 from circumspect.demo.offline.slot_kinds import WORDS, ParameterKind, kind_of, missing, subject, types_of
 from circumspect.demo.offline.slot_values import Code, MessageValues
@@ -219,8 +219,7 @@ class _Filling:
         """ "a table for two"."""
         for param in self.find_open_params("quantity"):
             for token in self.heard.utterance.tokens:
-                number = next((lists.numbers[token.text] for lists in lexicons() if token.text in lists.numbers), None)
-                if number is not None:
+                if (number := merge_words("numbers").get(token.text)) is not None:
                     self.give(param, str(number))
                     return
 

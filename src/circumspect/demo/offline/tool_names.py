@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from circumspect.demo.offline.lexicon import concepts, is_written_in, say, words
-from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pieces
+from circumspect.demo.offline.request_view import OfferedTool, Param, meanings, pick_meaning, pieces
 from circumspect.demo.offline.slot_kinds import aliases, choices, kind_of
 from circumspect.values import Language
 
@@ -111,6 +111,4 @@ def name_words(name: str, language: Language) -> str | None:
 
 def _thing(piece: str) -> str | None:
     found = meanings(piece) & concepts().things
-    if not found:
-        return None
-    return piece if piece in found else min(found)
+    return pick_meaning(piece, found) if found else None
