@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from circumspect.policy.keys.findings import FileFinding, Place, Remark
+from circumspect.policy.keys.findings import FileFinding, LintRemark, Place
 from circumspect.policy.keys.meaning import LintBook, LintedSection, keys_of
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.policy_file import Policy
@@ -28,7 +28,7 @@ def lint(
     return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.level))
 
 
-def _check_keys(book: LintBook) -> Iterator[Remark]:
+def _check_keys(book: LintBook) -> Iterator[LintRemark]:
     anything = ToolPolicy()
     about = LintedSection("", anything, book.policy.scope_of(anything), book)
     for name, key in keys_of(Policy).items():

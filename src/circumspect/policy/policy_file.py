@@ -18,7 +18,7 @@ from circumspect.hashing import digest
 from circumspect.policy.expressions import zone_of
 from circumspect.policy.keys.checks import check_formulas, check_names, check_tool
 from circumspect.policy.keys.clauses import Expression, FactSource
-from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.policy.keys.meaning import (
     KeyChange,
     LintBook,
@@ -40,11 +40,11 @@ from circumspect.values import Effect, TenantId, ToolSpec
 # --- names and facts ------------------------------------------------------------------------------------------------
 
 
-def _lint_timezone(timezone: str, at: Place, _about: LintedSection) -> Iterator[Remark]:
+def _lint_timezone(timezone: str, at: Place, _about: LintedSection) -> Iterator[LintRemark]:
     try:
         zone_of(timezone)
     except (ValueError, OSError, KeyError):
-        yield Remark("error", at, f"no time zone '{timezone}'", "Write it like America/New_York.")
+        yield LintRemark("error", at, f"no time zone '{timezone}'", "Write it like America/New_York.")
 
 
 def _compare_places(change: KeyChange) -> Iterator[PolicyDifference]:
@@ -56,7 +56,7 @@ def _compare_places(change: KeyChange) -> Iterator[PolicyDifference]:
             yield change.tell(f"'{name}' {'stands for another place' if name in after else 'is gone'}", "look at it")
 
 
-def _lint_facts(facts: Mapping[str, FactSource], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_facts(facts: Mapping[str, FactSource], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for tool, source in facts.items():
         yield from check_tool((*at, tool), tool, about.book)
         yield from lint_clause(source, (*at, tool), replace(about, tool=tool))
@@ -69,7 +69,7 @@ def _focus(tool: str, section: ToolPolicy, scope: ConditionScope, book: LintBook
     return LintedSection(tool, section, scope, book, effect_of(book.spec(tool), section))
 
 
-def _lint_written(at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_written(at: Place, about: LintedSection) -> Iterator[LintRemark]:
     yield from check_tool(at, about.tool, about.book)
     yield from lint_section(at, about.section, about)
     yield from check_formulas(at, about.section, about)
@@ -86,7 +86,7 @@ def _compare_tools(change: KeyChange) -> Iterator[PolicyDifference]:
         yield from compare_sections(tool, before or ToolPolicy(), after or ToolPolicy(), change.files)
 
 
-def _lint_tools(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_tools(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     book = about.book
     for tool, section in tools.items():
         here = _focus(tool, section, book.policy.scope_of(section), book)
@@ -94,15 +94,15 @@ def _lint_tools(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection
         yield from _lint_written((*at, tool), here)
         if section.deny is None and here.effect is None and (book.specs is None or tool in book.specs):
             problem = f"nothing here says what '{tool}' does, so its calls are denied unless the tool declares it"
-            yield Remark("warning", (*at, tool), problem, "Add effect: read, write or destructive.")
+            yield LintRemark("warning", (*at, tool), problem, "Add effect: read, write or destructive.")
 
 
 # --- patterns -------------------------------------------------------------------------------------------------------
 
 
-def _lint_match(match: str, at: Place, _about: LintedSection) -> Iterator[Remark]:
+def _lint_match(match: str, at: Place, _about: LintedSection) -> Iterator[LintRemark]:
     if not re.search(r"[*?\[]", match):
-        yield Remark("error", at, f"'{match}' is no pattern", "Put exact names under `tools`.")
+        yield LintRemark("error", at, f"'{match}' is no pattern", "Put exact names under `tools`.")
 
 
 class Pattern(ToolPolicy):
@@ -124,18 +124,18 @@ def _compare_patterns(change: KeyChange) -> Iterator[PolicyDifference]:
         yield change.tell("are in another order; the first that fits holds", "look at it")
 
 
-def _lint_patterns(patterns: tuple[Pattern, ...], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_patterns(patterns: tuple[Pattern, ...], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     book = about.book
     for position, pattern in enumerate(patterns):
         here: Place = (*at, position)
         for earlier in patterns[:position]:
             if fnmatchcase(pattern.match.replace("*", "x").replace("?", "x"), earlier.match):
                 problem = f"'{earlier.match}' comes first and covers '{pattern.match}'"
-                yield Remark("warning", (*here, "match"), problem, "Put the narrower pattern first.")
+                yield LintRemark("warning", (*here, "match"), problem, "Put the narrower pattern first.")
         covered = [name for name in book.specs or () if book.policy.general(name) is pattern]
         if book.specs and not covered:
             problem = f"no tool needs '{pattern.match}'"
-            yield Remark("warning", (*here, "match"), problem, "Leave it out, or correct it.")
+            yield LintRemark("warning", (*here, "match"), problem, "Leave it out, or correct it.")
         for name in covered or [""]:
             known = book if name else LintBook(book.policy, None)
             fits = _focus(name, pattern, book.policy.scope_of(pattern), known)
@@ -153,7 +153,7 @@ def _compare_overrides(change: KeyChange) -> Iterator[PolicyDifference]:
         yield from compare_sections(f"{tool} for tenant {tenant}", before, after, change.files)
 
 
-def _lint_overrides(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_overrides(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     book, tenant = about.book, TenantId(about.scope.tenant)
     for tool, section in tools.items():
         here: Place = (*at, tool)
@@ -169,7 +169,7 @@ def _lint_overrides(tools: Mapping[str, ToolPolicy], at: Place, about: LintedSec
         for change in compare_sections(tool, general, theirs, files) if general else ():
             if change.direction == "loosened":
                 problem = f"for tenant '{tenant}' this is looser than above: {change.what}"
-                yield Remark("warning", here, problem, "Make sure that this is meant.")
+                yield LintRemark("warning", here, problem, "Make sure that this is meant.")
 
 
 class TenantPolicy(PolicySection):
@@ -187,7 +187,7 @@ def _compare_tenants(change: KeyChange) -> Iterator[PolicyDifference]:
         yield from compare_sections(tenant, before, after, change.files)
 
 
-def _lint_tenants(tenants: Mapping[str, TenantPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_tenants(tenants: Mapping[str, TenantPolicy], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for tenant, theirs in tenants.items():
         scope = about.book.policy.scope_of(about.section, TenantId(tenant))
         yield from lint_section((*at, tenant), theirs, replace(about, scope=scope))

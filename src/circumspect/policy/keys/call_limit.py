@@ -10,7 +10,7 @@ from pydantic import Field
 
 from circumspect.policy.keys.checks import check_parameter, check_tool
 from circumspect.policy.keys.clauses import Names, ReasonSentence
-from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.policy.keys.meaning import (
     ClauseKey,
     Direction,
@@ -67,30 +67,30 @@ def _compare_shared_limits(old: CallLimit, new: CallLimit) -> Direction:
     return "loosened" if set(old.across) - set(new.across) else "look at it"
 
 
-def _lint_count(one: CallLimit, at: Place, _about: LintedSection) -> Iterator[Remark]:
+def _lint_count(one: CallLimit, at: Place, _about: LintedSection) -> Iterator[LintRemark]:
     if (one.count is None) == (one.sum is None):
-        yield Remark("error", at, "a limit is either on the count or on a sum", "Give count, or sum with at_most.")
+        yield LintRemark("error", at, "a limit is either on the count or on a sum", "Give count, or sum with at_most.")
     elif (one.sum is None) != (one.at_most is None):
-        yield Remark("error", at, "'sum' and 'at_most' belong together", "Give both, or a count.")
+        yield LintRemark("error", at, "'sum' and 'at_most' belong together", "Give both, or a count.")
 
 
-def _lint_sum(one: CallLimit, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_sum(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for tool in (about.tool, *one.across):
         spec = about.book.spec(tool)
         if not one.sum or not spec:
             continue
         yield from check_parameter(at, one.sum, spec)
         if spec.properties.get(one.sum, {}).get("type", "number") not in ("number", "integer"):
-            yield Remark("error", (*at, "sum"), f"'{one.sum}' of '{tool}' is no number", "Sum a number.")
+            yield LintRemark("error", (*at, "sum"), f"'{one.sum}' of '{tool}' is no number", "Sum a number.")
 
 
-def _lint_per(one: CallLimit, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_per(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for tool in (about.tool, *one.across):
         for name in one.per:
             yield from check_parameter(at, name, about.book.spec(tool))
 
 
-def _lint_across(one: CallLimit, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_across(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for name in one.across:
         yield from check_tool((*at, "across"), name, about.book)
 

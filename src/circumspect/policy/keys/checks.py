@@ -14,7 +14,7 @@ from circumspect.policy.expressions import (
     resolve_place,
 )
 from circumspect.policy.grounding.places import ExpressionPath
-from circumspect.policy.keys.findings import Place, Remark, suggest_word
+from circumspect.policy.keys.findings import LintRemark, Place, suggest_word
 from circumspect.policy.keys.meaning import LintBook, LintedSection, PolicySection, find_formulas
 from circumspect.policy.keys.scope import ConditionScope
 from circumspect.values import ToolSpec
@@ -25,37 +25,37 @@ _TAKEN = frozenset(
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[Remark]:
+def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[LintRemark]:
     """An error when no tool has this name."""
     if book.specs is not None and tool not in book.specs:
         fix = suggest_word(tool, book.specs) or "Check the name; case matters."
-        yield Remark("error", at, f"no tool is named '{tool}'", fix)
+        yield LintRemark("error", at, f"no tool is named '{tool}'", fix)
 
 
-def check_parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[Remark]:
+def check_parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[LintRemark]:
     """An error when the tool has no such parameter."""
     if spec and spec.properties and name not in spec.properties:
         fix = suggest_word(name, spec.properties) or f"It has: {', '.join(spec.properties)}."
-        yield Remark("error", at, f"'{spec.name}' has no parameter '{name}'", fix)
+        yield LintRemark("error", at, f"'{spec.name}' has no parameter '{name}'", fix)
 
 
 # --- conditions -----------------------------------------------------------------------------------------------------
 
 
-def check_formulas(at: Place, section: PolicySection, about: LintedSection) -> Iterator[Remark]:
+def check_formulas(at: Place, section: PolicySection, about: LintedSection) -> Iterator[LintRemark]:
     """Every condition of a section that cannot run, or that reads what is not there."""
     for here, text, formula in find_formulas(at, section):
         compiled = compile_condition if formula.gives == "condition" else compile_value
         try:
             places = compiled(text, about.scope).places
         except ExpressionError as problem:
-            yield Remark("error", here, f"this does not work: {problem}", _hint(str(problem), about.scope))
+            yield LintRemark("error", here, f"this does not work: {problem}", _hint(str(problem), about.scope))
             continue
         for path in places:
             yield from _check_path(here, path, formula.also, about)
 
 
-def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[Remark]:
+def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """Names that cannot be used, stand for nothing, or are used nowhere in the file."""
     used = {
         word
@@ -65,15 +65,15 @@ def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iter
     for name in let:
         here: Place = (*at, name)
         if name in (*ROOTS, *FUNCTIONS) or name in _TAKEN or not (name.isidentifier() and name.isascii()):
-            yield Remark("error", here, f"'{name}' cannot be a name", "Choose a plain word that is not taken.")
+            yield LintRemark("error", here, f"'{name}' cannot be a name", "Choose a plain word that is not taken.")
             continue
         try:
             resolve_place(name, about.scope)
         except ExpressionError as problem:
-            yield Remark("error", here, f"let {name}: {problem}", _hint(str(problem), about.scope))
+            yield LintRemark("error", here, f"let {name}: {problem}", _hint(str(problem), about.scope))
             continue
         if name not in used:
-            yield Remark("warning", here, f"'{name}' is not used", "Leave it out, or use it in a condition.")
+            yield LintRemark("warning", here, f"'{name}' is not used", "Leave it out, or use it in a condition.")
 
 
 def _collect_words(section: PolicySection, scope: ConditionScope) -> set[str]:
@@ -91,11 +91,11 @@ def _hint(problem: str, scope: ConditionScope) -> str:
     return suggest_word(unknown[1], known) or f"Known here: {', '.join(known)}."
 
 
-def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection) -> Iterator[Remark]:
+def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection) -> Iterator[LintRemark]:
     first = path.steps[0] if path.steps else None
     if path.root in ("call", "result") and path.root != also:
         only = "a requirement" if path.root == "call" else "`verify`"
-        yield Remark("error", at, f"'{path.root}' only has a meaning in {only}", "Use args or facts here.")
+        yield LintRemark("error", at, f"'{path.root}' only has a meaning in {only}", "Use args or facts here.")
     if not isinstance(first, str):
         return
     if path.root == "args":
@@ -105,10 +105,10 @@ def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection
         spec = about.book.spec(first)
         if spec and spec.open_world:
             problem = f"strangers can write what '{first}' returns, so it never becomes a fact"
-            yield Remark("error", at, problem, "Decide by a tool that can be trusted.")
+            yield LintRemark("error", at, problem, "Decide by a tool that can be trusted.")
         if spec and path.root == "facts" and not _has_key(spec, about.book):
             problem = f"nothing says by which parameter the results of '{first}' are kept"
-            yield Remark("error", at, problem, f"Add `facts: {{{first}: {{key: …}}}}`, or use latest.{first}.")
+            yield LintRemark("error", at, problem, f"Add `facts: {{{first}: {{key: …}}}}`, or use latest.{first}.")
 
 
 def _has_key(spec: ToolSpec, book: LintBook) -> bool:

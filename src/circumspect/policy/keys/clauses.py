@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from circumspect.policy.keys.checks import check_parameter, check_tool
-from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.policy.keys.meaning import (
     ClauseKey,
     Direction,
@@ -58,17 +58,17 @@ class ParameterPolicy(PolicySection):
 # --- requirements ---------------------------------------------------------------------------------------------------
 
 
-def _lint_required_call(one: Requirement, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_required_call(one: Requirement, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for name in one.call:
         yield from check_tool(at, name, about.book)
         other = about.book.policy.general(name)
         if name == about.tool:
-            yield Remark("error", at, f"'{name}' requires itself", "It could never be called the first time.")
+            yield LintRemark("error", at, f"'{name}' requires itself", "It could never be called the first time.")
         if other and other.deny:
-            yield Remark("error", at, f"'{name}' is switched off", "It can never have been called.")
+            yield LintRemark("error", at, f"'{name}' is switched off", "It can never have been called.")
 
 
-def _lint_shared_parameters(one: Requirement, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_shared_parameters(one: Requirement, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for parameter in one.same:
         for tool in (about.tool, *one.call):
             yield from check_parameter((*at, "same"), parameter, about.book.spec(tool))
@@ -194,18 +194,18 @@ def is_rewritten_condition(old: Precondition | Reaction, new: Precondition | Rea
 # --- postconditions and facts ---------------------------------------------------------------------------------------
 
 
-def _lint_verifying_call(one: Verify, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_verifying_call(one: Verify, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     yield from check_tool((*at, "call"), one.call, about.book)
     if about.book.effect(one.call) in ("write", "destructive"):
-        yield Remark("error", (*at, "call"), f"'{one.call}' changes something", "Verify with a tool that reads.")
+        yield LintRemark("error", (*at, "call"), f"'{one.call}' changes something", "Verify with a tool that reads.")
 
 
-def _lint_verifying_arguments(one: Verify, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_verifying_arguments(one: Verify, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     spec = about.book.spec(one.call)
     for name in one.args:
         yield from check_parameter((*at, "args", name), name, spec)
     for name in sorted(spec.required_parameters - one.args.keys()) if spec else ():
-        yield Remark("error", (*at, "args"), f"'{one.call}' needs '{name}'", "Add it to args.")
+        yield LintRemark("error", (*at, "args"), f"'{one.call}' needs '{name}'", "Add it to args.")
 
 
 class Verify(PolicySection):
@@ -242,18 +242,18 @@ class Verify(PolicySection):
     """What must hold of its `result`: `result.status == 'cancelled'`."""
 
 
-def _lint_fact_key(one: FactSource, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_fact_key(one: FactSource, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for tool in (about.tool, *one.updated_by) if one.key else ():
         yield from check_parameter(at, one.key or "", about.book.spec(tool))
     if one.key is None and not one.updated_by:
-        yield Remark("warning", at, "this says nothing", "Give it a key, or leave it out.")
+        yield LintRemark("warning", at, "this says nothing", "Give it a key, or leave it out.")
 
 
-def _lint_updates(one: FactSource, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_updates(one: FactSource, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for name in one.updated_by:
         yield from check_tool(at, name, about.book)
     if one.updated_by and not one.key:
-        yield Remark("error", at, "'updated_by' needs a 'key'", "Name the parameter that both tools share.")
+        yield LintRemark("error", at, "'updated_by' needs a 'key'", "Name the parameter that both tools share.")
 
 
 class FactSource(PolicySection):

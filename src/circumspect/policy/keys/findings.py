@@ -26,7 +26,7 @@ class FileFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class LintRemark:
     """A finding before its line is known."""
 
     level: Level

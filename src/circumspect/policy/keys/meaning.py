@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.values import Effect, ToolSpec
 
 if TYPE_CHECKING:
@@ -142,9 +142,9 @@ class PolicyKey:
     """The value -> sentences about what will happen to the call."""
     compare: Callable[[KeyChange], Iterable[PolicyDifference]]
     """Two values that differ -> the difference in words, and which way it goes."""
-    lint: Callable[[Any, Place, LintedSection], Iterable[Remark]] = stay_silent
+    lint: Callable[[Any, Place, LintedSection], Iterable[LintRemark]] = stay_silent
     """The value as it is written -> what makes no sense in it."""
-    contradictions: Callable[[Any, Place, LintedSection], Iterable[Remark]] = stay_silent
+    contradictions: Callable[[Any, Place, LintedSection], Iterable[LintRemark]] = stay_silent
     """The value as it holds, a tenant's overrides included -> what else in the section it cannot stand beside."""
     governs: bool = True
     """It is about calls that run, and so has no place beside `deny`."""
@@ -162,7 +162,7 @@ class ClauseKey:
     """The clause -> this key's part of the words that name the clause in a difference."""
     compare: Callable[[Any, Any], Direction]
     """Two clauses that differ in this key -> which way that goes."""
-    lint: Callable[[Any, Place, LintedSection], Iterable[Remark]] = stay_silent
+    lint: Callable[[Any, Place, LintedSection], Iterable[LintRemark]] = stay_silent
     """The clause -> what makes no sense in this key of it."""
     formula: Formula | None = None
 
@@ -221,13 +221,13 @@ def compare_sections(
             yield from key.compare(KeyChange(where or name, name, before, after, files))
 
 
-def lint_section(at: Place, section: PolicySection, about: LintedSection) -> Iterator[Remark]:
+def lint_section(at: Place, section: PolicySection, about: LintedSection) -> Iterator[LintRemark]:
     """What makes no sense in the keys of a section, as they are written."""
     for name, key in keys_of(type(section)).items():
         yield from key.lint(getattr(section, name), (*at, name), about)
 
 
-def find_contradictions(at: Place, about: LintedSection) -> Iterator[Remark]:
+def find_contradictions(at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """What in a tool's section cannot stand beside the rest of it."""
     for name, key in keys_of(type(about.section)).items():
         yield from key.contradictions(getattr(about.section, name), (*at, name), about)
@@ -250,13 +250,13 @@ def compare_clauses(old: PolicySection, new: PolicySection) -> Direction:
     return next((way for way in _GRAVEST_FIRST if way in ways), "")
 
 
-def lint_clause(clause: PolicySection, at: Place, about: LintedSection) -> Iterator[Remark]:
+def lint_clause(clause: PolicySection, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """What makes no sense in the keys of a clause."""
     for key in clause_keys_of(type(clause)).values():
         yield from key.lint(clause, at, about)
 
 
-def lint_clauses(clauses: Iterable[PolicySection], at: Place, about: LintedSection) -> Iterator[Remark]:
+def lint_clauses(clauses: Iterable[PolicySection], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """The same for a list of clauses."""
     for number, clause in enumerate(clauses):
         yield from lint_clause(clause, (*at, number), about)

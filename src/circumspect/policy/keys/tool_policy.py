@@ -25,7 +25,7 @@ from circumspect.policy.keys.clauses import (
     Verify,
     is_rewritten_condition,
 )
-from circumspect.policy.keys.findings import Place, Remark
+from circumspect.policy.keys.findings import LintRemark, Place
 from circumspect.policy.keys.meaning import (
     ClauseLists,
     ExplainedCall,
@@ -80,11 +80,11 @@ _EFFECTS: Mapping[Effect, str] = {
 }
 
 
-def _check_declared_effect(effect: Effect | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_declared_effect(effect: Effect | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     declared = about.spec.effect if about.spec else None
     if effect and declared and EFFECTS.index(effect) < EFFECTS.index(declared):
         problem = f"effect '{effect}' is looser than what the tool declares, '{declared}'"
-        yield Remark("error", at, problem, f"Write {declared}, or leave it out.")
+        yield LintRemark("error", at, problem, f"Write {declared}, or leave it out.")
 
 
 def _explain_cap(_cap: float | None, call: ExplainedCall) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _compare_caps(change: KeyChange) -> Iterator[PolicyDifference]:
         yield change.tell(words, "loosened" if change.after > change.before else "tightened")
 
 
-def _check_cap(cap: float | None, at: Place, _about: LintedSection) -> Iterator[Remark]:
+def _check_cap(cap: float | None, at: Place, _about: LintedSection) -> Iterator[LintRemark]:
     if cap == 1:
-        yield Remark("warning", at, "a cap of 1 caps nothing", "Leave it out, or lower it.")
+        yield LintRemark("warning", at, "a cap of 1 caps nothing", "Leave it out, or lower it.")
 
 
 def _explain_confirmation(confirm: ConfirmWhen | None, call: ExplainedCall) -> Iterator[str]:
@@ -117,13 +117,13 @@ def _explain_confirmation(confirm: ConfirmWhen | None, call: ExplainedCall) -> I
         yield "No confirmation is asked for."
 
 
-def _check_confirmation(confirm: ConfirmWhen | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_confirmation(confirm: ConfirmWhen | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     if about.effect == "destructive" and confirm == "never":
         problem = "what cannot be undone is never run without a confirmation"
-        yield Remark("error", at, problem, "Leave `confirm` out, or write always or four_eyes.")
+        yield LintRemark("error", at, problem, "Leave `confirm` out, or write always or four_eyes.")
     if about.effect == "read" and confirm in ("always", "four_eyes"):
         problem = "a tool that changes nothing has nothing to confirm"
-        yield Remark("error", at, problem, "Leave `confirm` out, or correct the effect.")
+        yield LintRemark("error", at, problem, "Leave `confirm` out, or correct the effect.")
 
 
 # --- switched off ---------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _compare_denials(change: KeyChange) -> Iterator[PolicyDifference]:
         yield change.tell(f"is switched off for another reason: {change.after}")
 
 
-def _lint_denial(reason: str | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_denial(reason: str | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     if reason is None:
         return
     section = about.section
@@ -146,9 +146,9 @@ def _lint_denial(reason: str | None, at: Place, about: LintedSection) -> Iterato
         name for name, key in keys_of(type(section)).items() if key.governs and name in section.model_fields_set
     ]:
         problem = f"a tool that is switched off has no use for {', '.join(rest)}"
-        yield Remark("error", at, problem, "Keep one or the other.")
+        yield LintRemark("error", at, problem, "Keep one or the other.")
     if not reason.strip():
-        yield Remark("error", at, "'deny' says no reason", "Say in one sentence why it is switched off.")
+        yield LintRemark("error", at, "'deny' says no reason", "Say in one sentence why it is switched off.")
 
 
 # --- when something goes wrong --------------------------------------------------------------------------------------
@@ -166,13 +166,13 @@ def _explain_recovery(said: Recovery | None, call: ExplainedCall) -> Iterator[st
         yield f"If a call is interrupted, {_RECOVERIES[said or (call.spec.recovery if call.spec else 'blind')]}."
 
 
-def _check_recovery(said: Recovery | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_recovery(said: Recovery | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     section = about.section
     if said in ("keyed", "local_tx") and "idempotent" in section.model_fields_set and not section.idempotent:
         problem = f"recovery '{said}' runs an interrupted call again, and the tool is not idempotent"
-        yield Remark("error", at, problem, "Write lookup or blind.")
+        yield LintRemark("error", at, problem, "Write lookup or blind.")
     if about.effect == "read" and said:
-        yield Remark("warning", at, "a read is simply made again", "Leave `recovery` out.")
+        yield LintRemark("warning", at, "a read is simply made again", "Leave `recovery` out.")
 
 
 def _explain_critical(critical: bool, call: ExplainedCall) -> Iterator[str]:
@@ -191,13 +191,13 @@ def _compare_phrases(change: KeyChange) -> Iterator[PolicyDifference]:
     yield change.tell("is said to people in other words")
 
 
-def _lint_phrases(phrases: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_phrases(phrases: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for language, phrase in phrases.items():
         for name in _PLACEHOLDER.findall(phrase):
             yield from check_parameter((*at, language), name, about.spec)
         if language not in LANGUAGES:
             known = f"Known: {', '.join(LANGUAGES)}."
-            yield Remark("warning", (*at, language), f"no one is spoken to in '{language}'", known)
+            yield LintRemark("warning", (*at, language), f"no one is spoken to in '{language}'", known)
 
 
 def _explain_params(params: Mapping[str, ParameterPolicy], call: ExplainedCall) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _compare_params(change: KeyChange) -> Iterator[PolicyDifference]:
                 yield from meaning.compare(replace(change, name=name, before=old, after=new))
 
 
-def _lint_params(params: Mapping[str, ParameterPolicy], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_params(params: Mapping[str, ParameterPolicy], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     for name, setting in params.items():
         yield from check_parameter((*at, name), name, about.spec)
         yield from lint_section((*at, name), setting, about)
@@ -242,13 +242,13 @@ def _explain_limits(limits: tuple[CallLimit, ...], call: ExplainedCall) -> Itera
     return (f"Limit: {explain_clause(one, call.tool)}" for one in limits)
 
 
-def _check_reactions(reactions: tuple[Reaction, ...], at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_reactions(reactions: tuple[Reaction, ...], at: Place, about: LintedSection) -> Iterator[LintRemark]:
     confirm = about.section.confirm
     for number, one in enumerate(reactions):
         if one.then == "confirm" and (about.effect == "destructive" or confirm == "always"):
-            yield Remark("warning", (*at, number), "it is confirmed anyway", "Leave this condition out.")
+            yield LintRemark("warning", (*at, number), "it is confirmed anyway", "Leave this condition out.")
         if one.then == "four_eyes" and confirm == "four_eyes":
-            yield Remark("warning", (*at, number), "it is approved anyway", "Leave this condition out.")
+            yield LintRemark("warning", (*at, number), "it is approved anyway", "Leave this condition out.")
 
 
 def _explain_unknown(unknown: str, call: ExplainedCall) -> Iterator[str]:
@@ -257,10 +257,10 @@ def _explain_unknown(unknown: str, call: ExplainedCall) -> Iterator[str]:
         yield f"When that cannot be decided yet, the call is held: {held}."
 
 
-def _check_unknown(_unknown: str, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_unknown(_unknown: str, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     section = about.section
     if "unknown" in section.model_fields_set and not (section.deny_unless or section.when):
-        yield Remark("warning", at, "there is no condition that could be unknown", "Leave it out.")
+        yield LintRemark("warning", at, "there is no condition that could be unknown", "Leave it out.")
 
 
 def _explain_verification(verify: Verify | None, call: ExplainedCall) -> Iterator[str]:
@@ -277,13 +277,13 @@ def _compare_verifications(change: KeyChange) -> Iterator[PolicyDifference]:
         yield change.tell("is differently verified afterwards", "look at it")
 
 
-def _lint_verification(verify: Verify | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _lint_verification(verify: Verify | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     return lint_clause(verify, at, about) if verify else iter(())
 
 
-def _check_verification(verify: Verify | None, at: Place, about: LintedSection) -> Iterator[Remark]:
+def _check_verification(verify: Verify | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     if about.effect == "read" and verify:
-        yield Remark("error", at, "a read has no effect to verify", "Leave `verify` out.")
+        yield LintRemark("error", at, "a read has no effect to verify", "Leave `verify` out.")
 
 
 def _as_requirement(value: Any) -> Any:
