@@ -9,7 +9,7 @@ import pytest
 from circumspect.policy.diff import diff
 from circumspect.policy.explain import explain
 from circumspect.policy.keys.clauses import Requirement
-from circumspect.policy.keys.findings import Remark
+from circumspect.policy.keys.findings import LintRemark
 from circumspect.policy.keys.meaning import ClauseKey, PolicyKey, PolicySection, RankedValues, look_at_it
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.lint import lint
@@ -25,7 +25,7 @@ class TimedPolicy(ToolPolicy):
         PolicyKey(
             explain=lambda hours, _: (f"It runs between {hours}.",) if hours else (),
             compare=RankedValues({}),
-            lint=lambda hours, at, _: (Remark("error", at, f"'{hours}' is no time"),) if hours == "noon" else (),
+            lint=lambda hours, at, _: (LintRemark("error", at, f"'{hours}' is no time"),) if hours == "noon" else (),
         ),
     ] = None
 
