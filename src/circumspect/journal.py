@@ -4,7 +4,7 @@
 
 An event's `content` is what a person reads; its other fields are stored beside it under their own names. `read_event`
 is the one place that knows stored keys: whoever reads a journal gets attributes. What this version cannot read (a newer
-one wrote it, or it is damaged) comes back as a `Remark`, so that an old or odd conversation still opens.
+one wrote it, or it is damaged) comes back as a `RemarkEvent`, so that an old or odd conversation still opens.
 
 Wings and policies declare events of their own by subclassing `Event` beside the values that those carry.
 """
@@ -97,7 +97,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Remark(Event):
+class RemarkEvent(Event):
     """Words with nothing beside them. Read from a store: also whatever this version cannot read."""
 
     about: EntryKind
@@ -129,7 +129,7 @@ def read_event(stored: StoredEvent) -> Event:
         if event.mark in meta or not event.mark:
             with contextlib.suppress(_Misfit):
                 return cast(Event, _decode(event, meta, stored.content))
-    return Remark(stored.content, stored.kind, meta)
+    return RemarkEvent(stored.content, stored.kind, meta)
 
 
 # --- what was said --------------------------------------------------------------------------------------------------

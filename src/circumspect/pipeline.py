@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from circumspect.errors import ModelError, StoreError
-from circumspect.journal import Journal, NoticeEvent, Remark
+from circumspect.journal import Journal, NoticeEvent, RemarkEvent
 from circumspect.policy.facts import Facts
 from circumspect.policy.understanding.synthetic import reveals_notes
 from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
@@ -203,7 +203,9 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
         drafted = await turn.draft(gathered)
         if drafted.wants_context:
             if gathered.full:
-                notes.write(Remark("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED)
+                notes.write(
+                    RemarkEvent("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED
+                )
                 return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
             gathered = turn.add_context(gathered, drafted.wants_context)
             continue

@@ -29,7 +29,7 @@ from circumspect.journal import (
     NoticeEvent,
     PersonReplyEvent,
     PromptEvent,
-    Remark,
+    RemarkEvent,
     ReplyEvent,
     RulingEvent,
     UnreadableCritiqueEvent,
@@ -184,7 +184,7 @@ EVENTS = [
         changes_something=True,
         models=EffortRecord(Effort(1, 0.5), Effort()),
     ),
-    Remark("no readable opinion", "critique"),
+    RemarkEvent("no readable opinion", "critique"),
 ]  # fmt: skip
 KINDS: tuple[EntryKind, ...] = tuple(_EVENTS)
 
@@ -211,7 +211,7 @@ def test_an_event_is_read_as_it_was_written_from_the_journal_and_from_the_store(
 def test_every_event_that_is_declared_is_among_them():
     for module in pkgutil.iter_modules(circumspect.web.reasoning.__path__, "circumspect.web.reasoning."):
         importlib.import_module(module.name)
-    assert {one for some in _EVENTS.values() for one in some} == {type(event) for event in EVENTS} - {Remark}
+    assert {one for some in _EVENTS.values() for one in some} == {type(event) for event in EVENTS} - {RemarkEvent}
 
 
 def test_the_stored_keys_are_those_of_the_first_version():
@@ -249,14 +249,14 @@ def test_what_a_newer_version_wrote_is_read_without_what_it_added():
 def test_what_cannot_be_read_is_a_remark_and_loses_nothing(damage):
     meta = {**written(RULING).meta, **damage}
     entry = JournalEntry("policy", "cancel: perhaps", None, meta)
-    assert read_event(entry) == Remark("cancel: perhaps", "policy", meta)
+    assert read_event(entry) == RemarkEvent("cancel: perhaps", "policy", meta)
     assert written(read_event(entry)).meta == meta
 
 
 @pytest.mark.parametrize("reason", [[], {}, None, 7, "OF_A_NEWER_VERSION"])
 def test_a_reason_that_is_none_of_ours_is_no_crash(reason):
     switch = {**written(SwitchEvent("", switch=SWITCH)).meta["switch"], "reason": reason}
-    assert isinstance(read_event(JournalEntry("understanding", "", None, {"switch": switch})), Remark)
+    assert isinstance(read_event(JournalEntry("understanding", "", None, {"switch": switch})), RemarkEvent)
 
 
 JSON = st.recursive(

@@ -9,7 +9,7 @@ from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screene
 
 from circumspect.errors import ModelUnavailable
 from circumspect.guardian import GuardianUnavailable, Screening
-from circumspect.journal import Remark
+from circumspect.journal import RemarkEvent
 from circumspect.policy.understanding.analysis import Routing
 from circumspect.policy.understanding.journal_events import RetrievalEvent, SourceRecord
 from circumspect.policy.understanding.topics import ExtraTopic
@@ -268,7 +268,7 @@ def test_list_sources_are_read_off_the_journal():
         noted(
             RetrievalEvent("", searches=1, saved=False, queries=(), sources=found, confidence=None, verdict="answer")
         ),
-        noted(Remark("", "understanding")),
+        noted(RemarkEvent("", "understanding")),
         says("user", "x"),
     ]
     assert list_sources(messages) == ("Prices", "Terms")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from circumspect.journal import ExecutionEvent, Journal, Remark
+from circumspect.journal import ExecutionEvent, Journal, RemarkEvent
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
@@ -39,7 +39,7 @@ async def act(
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
     else:
         if not await store.begin_call(started, token):
-            notes.write(Remark(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
+            notes.write(RemarkEvent(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
         await store.finish_call(ended)

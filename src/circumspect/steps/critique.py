@@ -7,7 +7,7 @@ once more and then handed to a person.
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.journal import CritiqueEvent, Journal, Remark, UnreadableCritiqueEvent
+from circumspect.journal import CritiqueEvent, Journal, RemarkEvent, UnreadableCritiqueEvent
 from circumspect.policy.parsing import critique_text
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -48,7 +48,7 @@ async def critique(
     notes.critiques += 1
     opinion = await _opinion(_request(enforced, gathered, tools), notes, model)
     if opinion is None:
-        notes.write(Remark("no readable opinion", "critique"), ReasonCode.CRITIQUE_FAILED)
+        notes.write(RemarkEvent("no readable opinion", "critique"), ReasonCode.CRITIQUE_FAILED)
         return enforced.tighten(RuleFinding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
     finding = _finding(opinion)
     reasons = (finding.reason,) if finding.reason else ()
@@ -69,7 +69,7 @@ async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> Criti
             reply = await model.complete(request)
         except ModelError as problem:
             notes.add_usage(problem.usage)
-            notes.write(Remark(f"the model failed: {problem.code}", "critique"))
+            notes.write(RemarkEvent(f"the model failed: {problem.code}", "critique"))
             continue
         notes.add_usage(reply.usage)
         if opinion := critique_text.read(reply.text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from circumspect.errors import ModelError
-from circumspect.journal import Journal, ModelCallEvent, Remark
+from circumspect.journal import Journal, ModelCallEvent, RemarkEvent
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
@@ -33,7 +33,7 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
         reply = await model.complete(request)
     except ModelError as problem:
         notes.add_usage(problem.usage)
-        notes.write(Remark(f"could not phrase: {problem.code}", "model"), ReasonCode.MODEL_FAILED)
+        notes.write(RemarkEvent(f"could not phrase: {problem.code}", "model"), ReasonCode.MODEL_FAILED)
         return ""
     notes.add_usage(reply.usage)
     notes.write(ModelCallEvent(reply.text, prompt=words.id))

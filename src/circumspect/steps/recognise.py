@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from circumspect import running
-from circumspect.journal import Journal, LookEvent, Remark
+from circumspect.journal import Journal, LookEvent, RemarkEvent
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.understanding.customer import CustomerLookup, facts_in, find_obstacle
 from circumspect.ports import Clock, Ids, Tools
@@ -37,7 +37,7 @@ async def recognise(
     look = customer.look(person)
     why = find_obstacle(look, spec, policy)
     if why or spec is None:
-        notes.write(Remark(f"the customer was not looked up: {why}", "understanding"))
+        notes.write(RemarkEvent(f"the customer was not looked up: {why}", "understanding"))
         return {}
     seen = await running.look(look, incoming, tools, clock, ids, min(spec.timeout, PATIENCE), again=False)
     if seen.state != "succeeded":

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
-from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, Remark, read_event
+from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, RemarkEvent, read_event
 from circumspect.language.pack import pack
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
@@ -87,7 +87,7 @@ async def understand(
     reply = await _fill_in_form(request, notes, model)
     analysis = read_analysis(reply)
     if analysis is None:
-        notes.write(Remark("the analysis cannot be read", "understanding"), ReasonCode.ANALYSIS_UNREADABLE)
+        notes.write(RemarkEvent("the analysis cannot be read", "understanding"), ReasonCode.ANALYSIS_UNREADABLE)
     routed = route(analysis, counted, screening.spam, settings.routing)
     decision = None
     if settings.decide:

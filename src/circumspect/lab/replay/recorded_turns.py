@@ -20,7 +20,7 @@ from circumspect.journal import (
     ExecutionEvent,
     FindingRecord,
     IntentEvent,
-    Remark,
+    RemarkEvent,
     RulingEvent,
     UserMessageEvent,
     read_event,
@@ -208,7 +208,7 @@ class _Journal:
             match read_event(entry):
                 case RulingEvent() as event:
                     found.append(self._ruling(entry, event))
-                case Remark(about="policy"):
+                case RemarkEvent(about="policy"):
                     found.append(self._unreadable_ruling(entry))
                 case Event(kind="critique") as event if found:
                     found[-1] = _with_opinion(found[-1], entry, event)

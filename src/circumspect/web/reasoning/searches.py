@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from circumspect.errors import CircumspectError
-from circumspect.journal import Remark
+from circumspect.journal import RemarkEvent
 from circumspect.reasons import ReasonCode
 from circumspect.web.reasoning.case import ReasoningCase
 from circumspect.web.reasoning.model_calls import ask_smart_model
@@ -21,7 +21,7 @@ async def search_and_refine(case: ReasoningCase, analysis: ContextAnalysis, most
     while query and len(case.hops) < most:
         key = normalise_query(query)
         if key in case.asked:
-            case.write(Remark("the same search is not made twice", "understanding"), ReasonCode.SEARCH_REPEATED)
+            case.write(RemarkEvent("the same search is not made twice", "understanding"), ReasonCode.SEARCH_REPEATED)
             break
         case.asked.add(key)
         hits = await _find_hits(case, query)
