@@ -33,7 +33,18 @@ def has(language: Language, key: str) -> bool:
 
 def meaning(code: ReasonCode, language: Language = "en") -> str:
     """One line that says what a reason code means."""
-    return _format("reasons", language, str(code).replace("_", "-").lower(), {})
+    return _format("reasons", language, _name(code), {})
+
+
+def advice(code: ReasonCode) -> str:
+    """What whoever runs the agent can do about a reason code, in English."""
+    bundle = _bundle("reasons", LANGUAGES[0])
+    text, _ = bundle.format_pattern(bundle.get_message(_name(code)).attributes["advice"])
+    return str(text)
+
+
+def _name(code: ReasonCode) -> str:
+    return str(code).replace("_", "-").lower()
 
 
 def keys(catalogue: str, language: Language) -> frozenset[str]:
