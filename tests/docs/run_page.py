@@ -70,7 +70,7 @@ def run(page: Path) -> int:
 def python(block: Block, page: Path, namespace: dict[str, Any], runner: asyncio.Runner) -> str:
     """Compiled at its own place on the page, so that a traceback names the page's lines."""
     source = "\n" * (block.line - 1) + block.text
-    code = compile(source, page.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code = compile(source, page.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         result = eval(code, namespace)

@@ -102,8 +102,10 @@ def test_a_language_of_words_says_which(language: Language) -> None:
 
 @pytest.mark.parametrize("name", ["messages", "reasons"])
 def test_the_catalogue_has_every_message_with_the_same_variables(language: Language, name: str) -> None:
-    assert catalogue.keys(name, language) == catalogue.keys(name, "en")
-    assert _variables(name, language) == _variables(name, "en")
+    ours, english = catalogue.keys(name, language), catalogue.keys(name, "en")
+    # A meaning may wait for its translation: it is said in English, and docs/reason-codes.md lists it at its top.
+    assert ours <= english if name == "reasons" else ours == english
+    assert _variables(name, language).items() <= _variables(name, "en").items()
 
 
 @pytest.mark.parametrize("name", ["messages", "reasons"])
