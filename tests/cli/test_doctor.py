@@ -142,7 +142,7 @@ def test_an_old_schema_is_told_and_left_alone(run, folder, port):
     connection.close()
     code, told, _ = seen(run, "--port", str(port))
     assert (code, told["database"]["state"]) == (1, "wrong")
-    assert "db upgrade" in told["database"]["fix"]
+    assert "Use another database" in told["database"]["fix"]
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
     connection.close()

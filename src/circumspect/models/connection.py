@@ -77,9 +77,9 @@ def _openai(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     # A stream that ends without saying why it ended may have been cut off: that must not pass for an answer.
-    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    abilities = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     if facts.schema == "native":
-        profile["supports_json_schema_output"] = True
+        abilities["supports_json_schema_output"] = True
     url = spec.base_url or os.environ.get("OPENAI_BASE_URL") or None
     http, patience = http_client(settings)
     client = AsyncOpenAI(api_key=key or _NO_KEY, base_url=url, max_retries=0, timeout=patience, http_client=http)
@@ -88,8 +88,8 @@ def _openai(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str
     else:
         # Not a name that a price list knows: what one's own server costs is not on it.
         provider = OpenAICompatibleProvider("own-server", openai_client=client)
-        profile["openai_chat_supports_max_completion_tokens"] = False
-    model = OpenAIChatModel(spec.model, provider=provider, profile=profile)
+        abilities["openai_chat_supports_max_completion_tokens"] = False
+    model = OpenAIChatModel(spec.model, provider=provider, profile=abilities)
     return Connection(model, client.close, any_schema=True)
 
 
@@ -102,8 +102,8 @@ def _anthropic(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: 
     client = AsyncAnthropic(
         api_key=key or _NO_KEY, base_url=spec.base_url, max_retries=0, timeout=patience, http_client=http
     )
-    profile = ModelProfile(supports_json_schema_output=True) if facts.schema == "native" else None
-    model = AnthropicModel(spec.model, provider=AnthropicProvider(anthropic_client=client), profile=profile)
+    abilities = ModelProfile(supports_json_schema_output=True) if facts.schema == "native" else None
+    model = AnthropicModel(spec.model, provider=AnthropicProvider(anthropic_client=client), profile=abilities)
     return Connection(model, client.close)
 
 

@@ -75,9 +75,9 @@ class ProviderModel:
         # Connecting here tells a wrong key, name or missing package at once, and keeps slow imports off the loop.
         self._spare: Connection | None = connect()
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
-        profile = self._spare.model.profile
-        self._facts = facts.or_else(_profile_facts(profile))
-        self._takes_temperature = not any(profile.get(fact) for fact in _NO_TEMPERATURE)
+        abilities = self._spare.model.profile
+        self._facts = facts.or_else(_read_traits(abilities))
+        self._takes_temperature = not any(abilities.get(fact) for fact in _NO_TEMPERATURE)
 
     @property
     def name(self) -> str:
@@ -260,9 +260,9 @@ def _text(event: wire.ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _profile_facts(profile: ModelProfile) -> ModelTraits:
+def _read_traits(abilities: ModelProfile) -> ModelTraits:
     """What pydantic-ai knows about a model."""
     return ModelTraits(
-        tools="native" if profile.get("supports_tools", True) else "json_schema",
-        schema="native" if profile.get("supports_json_schema_output", False) else "prompted",
+        tools="native" if abilities.get("supports_tools", True) else "json_schema",
+        schema="native" if abilities.get("supports_json_schema_output", False) else "prompted",
     )

@@ -1,6 +1,6 @@
 """What is known about a model before it is asked: does it take tools natively, does it take a JSON schema natively.
 
-In: a provider and a model's name. Out: `Facts`, where None means "nobody said, ask pydantic-ai's profile".
+In: a provider and a model's name. Out: `ModelTraits`, where None means "nobody said, ask pydantic-ai".
 
 The one choice that may surprise: a server that ignores `tools` does not fail, it just never calls one. So a model that
 was seen to do that is listed here by name, and a user's own word (`openai:NAME@URL;tools=json_schema`) beats the list.
