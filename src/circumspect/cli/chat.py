@@ -29,7 +29,7 @@ COMMANDS = {
     "/debug": "show or hide what happens inside each turn",
     "/mode standard|adaptive": "change how turns are processed",
     "/tenant NAME": "talk to another tenant",
-    "/lang en|he|ru|auto": "answer in this language, or in the language of each message",
+    f"/lang {'|'.join(LANGUAGES)}|auto": "answer in this language, or in the language of each message",
     "/reset": "start a new conversation",
     "/help": "show this list",
     "/quit": "leave (so does Ctrl-D)",
@@ -270,7 +270,9 @@ def _apply_command(session: ChatSession, line: str, console: Console | None = No
             return replace(session, mode=cast(Mode, value))
         case "/lang":
             if value not in (*LANGUAGES, "auto"):
-                raise ConfigError(f"'{value}' is not a language we speak.", fix="Type /lang en, he, ru or auto.")
+                raise ConfigError(
+                    f"'{value}' is not a language we speak.", fix=f"Type /lang {', '.join(LANGUAGES)} or auto."
+                )
             return replace(session, lang=None if value == "auto" else value)
         case "/tenant":
             from circumspect.demo import samples

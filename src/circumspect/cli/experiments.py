@@ -103,10 +103,10 @@ def create(
 @add_store_options
 def start(experiment: str, share: float, target: StoreTarget) -> None:
     """Start it, or start it again after it was stopped."""
-    from circumspect.lab.trials import experiments as words
+    from circumspect.lab.trials import experiments as trials
 
     def step(one: Experiment, now: float) -> Experiment:
-        return words.start(one, share, now)
+        return trials.start(one, share, now)
 
     _change("start_experiment", experiment, step, {"share": share}, target, check=True)
 
@@ -117,9 +117,9 @@ def start(experiment: str, share: float, target: StoreTarget) -> None:
 @add_store_options
 def share(experiment: str, share: float, target: StoreTarget) -> None:
     """Give it this share of the conversations that begin from now on."""
-    from circumspect.lab.trials import experiments as words
+    from circumspect.lab.trials import experiments as trials
 
-    _change("set_share", experiment, lambda one, now: words.set_share(one, share, now), {"share": share}, target)
+    _change("set_share", experiment, lambda one, now: trials.set_share(one, share, now), {"share": share}, target)
 
 
 @experiments.command()
@@ -128,9 +128,9 @@ def share(experiment: str, share: float, target: StoreTarget) -> None:
 @add_store_options
 def stop(experiment: str, why: str, target: StoreTarget) -> None:
     """Switch back: everybody has what the tenant has, at once."""
-    from circumspect.lab.trials import experiments as words
+    from circumspect.lab.trials import experiments as trials
 
-    _change("stop_experiment", experiment, lambda one, now: words.stop(one, why, now), {"why": why}, target)
+    _change("stop_experiment", experiment, lambda one, now: trials.stop(one, why, now), {"why": why}, target)
 
 
 @experiments.command()
@@ -140,10 +140,10 @@ def stop(experiment: str, why: str, target: StoreTarget) -> None:
 @add_store_options
 def finish(experiment: str, winner: str, roll_out: bool, target: StoreTarget) -> None:
     """Decide it."""
-    from circumspect.lab.trials import experiments as words
+    from circumspect.lab.trials import experiments as trials
 
     def step(one: Experiment, now: float) -> Experiment:
-        return words.finish(one, winner, roll_out, now)
+        return trials.finish(one, winner, roll_out, now)
 
     _change("finish_experiment", experiment, step, {"winner": winner, "roll_out": roll_out}, target)
 

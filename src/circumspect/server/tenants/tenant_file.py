@@ -238,7 +238,7 @@ class TenantFile(TenantSettings):
     id: FileTenantId
     """The tenant's id. It never changes; another id is another tenant."""
     language: Language = "en"
-    """What the agent speaks when a message does not tell: en, he or ru."""
+    """What the agent speaks when a message does not tell: the code of a language."""
     plan: Annotated[PlanSection, BeforeValidator(_plan, json_schema_input_type=str | PlanSection)] = PlanSection(
         name="pro"
     )
