@@ -12,11 +12,11 @@ Wings and policies declare events of their own by subclassing `Event` beside the
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
 from types import NoneType
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -66,6 +66,7 @@ class Journal:
 
 # --- what every event is --------------------------------------------------------------------------------------------
 
+E = TypeVar("E", bound="Event")
 _EVENTS: dict[EntryKind, list[type[Event]]] = {}
 
 
@@ -124,12 +125,20 @@ class StoredEvent(Protocol):
 
 def read_event(stored: StoredEvent) -> Event:
     """The event as it was written: the first of its kind whose mark is there and whose fields fit."""
-    meta = stored.meta
+    meta = stored.meta if isinstance(stored.meta, _OBJECT) else {}
     for event in _EVENTS.get(stored.kind, ()):
         if event.mark in meta or not event.mark:
             with contextlib.suppress(_Misfit):
                 return cast(Event, _decode(event, meta, stored.content))
     return RemarkEvent(stored.content, stored.kind, meta)
+
+
+def find_events(stored: Iterable[StoredEvent], wanted: type[E]) -> Iterator[E]:
+    """The events of one class, in their order. Entries that can be none are not read."""
+    kinds = {kind for kind, some in _EVENTS.items() if any(issubclass(one, wanted) for one in some)}
+    for one in stored:
+        if one.kind in kinds and isinstance(event := read_event(one), wanted):
+            yield event
 
 
 # --- what was said --------------------------------------------------------------------------------------------------

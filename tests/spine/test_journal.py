@@ -34,6 +34,7 @@ from circumspect.journal import (
     RulingEvent,
     UnreadableCritiqueEvent,
     UserMessageEvent,
+    find_events,
     read_event,
 )
 from circumspect.policy.understanding.analysis import Analysis
@@ -251,6 +252,22 @@ def test_what_cannot_be_read_is_a_remark_and_loses_nothing(damage):
     entry = JournalEntry("policy", "cancel: perhaps", None, meta)
     assert read_event(entry) == RemarkEvent("cancel: perhaps", "policy", meta)
     assert written(read_event(entry)).meta == meta
+
+
+def test_what_is_no_object_is_a_remark():
+    assert read_event(JournalEntry("policy", "odd", None, ["odd"])) == RemarkEvent("odd", "policy")
+
+
+def test_events_are_found_by_their_class_or_by_what_they_have_in_common():
+    entries = [written(event) for event in EVENTS]
+    assert [*find_events(entries, RulingEvent)] == [RULING]
+    assert {type(event) for event in find_events(entries, PromptEvent)} == {
+        ModelCallEvent,
+        DraftEvent,
+        AssessmentEvent,
+        CritiqueEvent,
+        ReasoningCallEvent,
+    }
 
 
 @pytest.mark.parametrize("reason", [[], {}, None, 7, "OF_A_NEWER_VERSION"])

@@ -19,7 +19,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
-from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, read_event
+from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, find_events, read_event
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
@@ -152,13 +152,13 @@ class Gateway:
         """What a turn came to, for a model of somebody else's."""
         if result.pending is not None:
             return await self._ask_user(result.pending, context, setup)
-        events = [read_event(entry) for entry in reversed(result.entries)]
+        events = map(read_event, reversed(result.entries))
         ran = next((event for event in events if isinstance(event, ExecutionEvent | LookEvent)), None)
         if isinstance(ran, ExecutionEvent):
             return _outcome(ran.state, ran.result, ran.error)
         if result.outcome == "answered":
             return _text(prompt("gateway-declined").text, status="declined", wrong=True)
-        ruled = next((event for event in events if isinstance(event, RulingEvent)), None)
+        ruled = next(find_events(reversed(result.entries), RulingEvent), None)
         problem = (ruled.problem if ruled else "") or result.reply
         reasons = ", ".join(str(code) for code in result.reason_codes)
         return _text(prompt("gateway-held").render(problem=problem, reasons=reasons), status="held", wrong=True)

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from circumspect.journal import ExecutionEvent, read_event
+from circumspect.journal import ExecutionEvent, find_events
 from circumspect.reasons import ReasonCode
 from circumspect.stores.tables import UNREPORTED, WAITING, escalations, outbox, tool_executions
 from circumspect.values import TurnResult
@@ -83,12 +83,10 @@ class Metrics:
             self.tokens.labels(tenant, call.model, "input").inc(call.input_tokens)
             self.tokens.labels(tenant, call.model, "output").inc(call.output_tokens)
             self.cost.labels(tenant, call.model).inc(call.cost_usd)
-        for entry in result.entries:
-            match read_event(entry):
-                case ExecutionEvent(tool=tool, state=state):
-                    self.executions.labels(tenant, tool, state).inc()
-                case ReasonedEvent() as made:
-                    self._count_reasoning(tenant, made)
+        for ran in find_events(result.entries, ExecutionEvent):
+            self.executions.labels(tenant, ran.tool, ran.state).inc()
+        for made in find_events(result.entries, ReasonedEvent):
+            self._count_reasoning(tenant, made)
 
     def _count_reasoning(self, tenant: str, made: ReasonedEvent) -> None:
         self.sources.labels(made.source).observe(made.confidence)

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
-from circumspect.journal import PersonReplyEvent, read_event
+from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
@@ -193,7 +193,7 @@ def drop_intent(intent: Intent, desk: ReplyContext) -> Reply:
 
 def with_a_person(desk: ReplyContext) -> Reply:
     """Somebody took the conversation over. Once they have spoken, the agent keeps out of it."""
-    spoken = any(isinstance(read_event(message), PersonReplyEvent) for message in desk.screened.opened.history[-4:])
+    spoken = any(find_events(desk.screened.opened.history[-4:], PersonReplyEvent))
     return Reply("escalated", "" if spoken else desk.say("with-person"))
 
 

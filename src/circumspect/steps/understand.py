@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
-from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, RemarkEvent, read_event
+from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, RemarkEvent, find_events
 from circumspect.language.pack import pack
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
@@ -213,11 +213,7 @@ async def read_earlier_sources(screened: Screened, store: Store) -> tuple[str, .
 
 def list_sources(messages: Iterable[Message]) -> tuple[str, ...]:
     """Titles of documents, read off internal messages as `retrieve` wrote them."""
-    titles: dict[str, None] = {}
-    for message in messages:
-        event = read_event(message)
-        if isinstance(event, RetrievalEvent):
-            titles |= {one.title: None for one in event.sources}
+    titles = dict.fromkeys(one.title for event in find_events(messages, RetrievalEvent) for one in event.sources)
     return tuple(filter(None, titles))
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from circumspect.journal import read_event
+from circumspect.journal import find_events
 from circumspect.knowledge.semantic import Embedder, cosine
 from circumspect.policy.understanding.journal_events import UnderstoodEvent
 from circumspect.values import TurnResult
@@ -32,8 +32,8 @@ def find_planned_answer(result: TurnResult) -> PlannedAnswer | None:
     """None where nothing was planned, or where the turn ended in something else than an answer."""
     if result.outcome not in _COUNTED:
         return None
-    for event in map(read_event, reversed(result.entries)):
-        if isinstance(event, UnderstoodEvent) and event.analysis:
+    for event in find_events(reversed(result.entries), UnderstoodEvent):
+        if event.analysis:
             plan = " ".join(filter(None, (event.analysis.user_intent, *event.analysis.action_plan)))
             return PlannedAnswer(plan, result.reply) if plan and result.reply else None
     return None

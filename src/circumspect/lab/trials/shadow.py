@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from circumspect.errors import ModelUnavailable, ToolError
-from circumspect.journal import ExecutionEvent, LookEvent, PromptEvent, RulingEvent, read_event
+from circumspect.journal import ExecutionEvent, LookEvent, PromptEvent, RulingEvent, find_events, read_event
 from circumspect.lab.trials.variants import Variant
 from circumspect.lab.trials.watching_store import Passing
 from circumspect.pipeline import run_turn
@@ -136,8 +136,7 @@ def _list_rulings(result: TurnResult) -> list[Json]:
     """Every call that was ruled on, and how."""
     return [
         {"tool": event.tool, "arguments": event.arguments, "verdict": event.verdict}
-        for event in map(read_event, result.entries)
-        if isinstance(event, RulingEvent)
+        for event in find_events(result.entries, RulingEvent)
     ]
 
 
@@ -162,8 +161,8 @@ def _texts(value: Json) -> list[str]:
 
 def prompts_of(result: TurnResult) -> tuple[str, ...]:
     """The ids of all prompts that the turn's journal names."""
-    named = [event.prompt for event in map(read_event, result.entries) if isinstance(event, PromptEvent)]
-    return tuple(sorted({id_ for one in named if one for id_ in one.split("+")}))
+    named = [event.prompt for event in find_events(result.entries, PromptEvent) if event.prompt]
+    return tuple(sorted({id_ for one in named for id_ in one.split("+")}))
 
 
 # --- ports without effects ------------------------------------------------------------------------------------------

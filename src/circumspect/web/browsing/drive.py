@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from circumspect.journal import RulingEvent, read_event
+from circumspect.journal import RulingEvent, find_events
 from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.values import Language, ToolCall
@@ -49,8 +49,7 @@ class DriveStep:
         """Id of the field that wants a password, where that is what the question is about."""
         if ReasonCode.PASSWORD_FIELD not in self.interaction.result.reason_codes:
             return ""
-        events = map(read_event, self.interaction.result.entries)
-        held = [event for event in events if isinstance(event, RulingEvent)]
+        held = [*find_events(self.interaction.result.entries, RulingEvent)]
         return str(held[-1].arguments.get("element", "")) if held else ""
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from typing_extensions import TypedDict
 
 from circumspect.errors import CircumspectError
-from circumspect.journal import RulingEvent, read_event
+from circumspect.journal import RulingEvent, find_events
 from circumspect.language import catalogue
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
@@ -139,8 +139,8 @@ class Interaction:
     def missing(self) -> tuple[str, ...]:
         """Names of what only the user can give: by what was thought, or by what the form requires."""
         fields = [one.field for one in self.reasoned.missing] if self.reasoned else []
-        events = map(read_event, self.result.entries)
-        held = [event.missing for event in events if isinstance(event, RulingEvent) and event.missing is not None]
+        ruled = find_events(self.result.entries, RulingEvent)
+        held = [event.missing for event in ruled if event.missing is not None]
         return (*fields, *(held[-1] if held else ()))
 
     @property
@@ -260,8 +260,7 @@ class NothingToDo(CircumspectError):
 
 
 def make_interaction(arrived: PageTurn, result: TurnResult) -> Interaction:
-    events = map(read_event, reversed(result.entries))
-    told = next((event for event in events if isinstance(event, ReasonedEvent)), None)
+    told = next(find_events(reversed(result.entries), ReasonedEvent), None)
     if result.calls:
         call = result.calls[0]
         action = NextAction(call.id, call, expect(call, arrived.page))

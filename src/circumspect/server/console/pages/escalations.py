@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from fastapi import Form, Query, Request
 from starlette.responses import Response
 
-from circumspect.journal import PersonReplyEvent, read_event
+from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.conversation_story import StoryView, read_story
@@ -218,8 +218,8 @@ def _is_said(
         messages.c.seq > after,
         messages.c.content == clean(content),
     )
-    said = (read_event(codec.message(row)) for row in connection.execute(query))
-    return any(isinstance(event, PersonReplyEvent) and event.operator == name for event in said)
+    said = find_events(map(codec.message, connection.execute(query)), PersonReplyEvent)
+    return any(event.operator == name for event in said)
 
 
 _ACTS: Mapping[Did, Any] = {
