@@ -98,7 +98,7 @@ def test_every_kind_of_row_comes_back_as_it_was(tmp_path):
     path = tmp_path / "talk.jsonl"
     path.write_text(json.dumps(talk) + "\n{")
     rows = list(audit([path], now=AT))
-    assert {type(row).__name__ for row in rows} == {"Ruled", "Unsupported", "Problem"}
+    assert {type(row).__name__ for row in rows} == {"AuditedCall", "Unsupported", "TranscriptProblem"}
     for row in rows:
         assert decode_row(encode_row(row)) == row
         assert line_of(decode_row(encode_row(row))) == line_of(row)
