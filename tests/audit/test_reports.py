@@ -14,12 +14,13 @@ import yaml
 from tests.audit.audit_talk import SHOP, Talk, conversation, policy, written
 
 from circumspect.audit.auditor import audit
-from circumspect.audit.draft_policy import draft_policy, guess
+from circumspect.audit.draft_policy import draft, guess
 from circumspect.audit.ground_truth import COST, AuditScore, labels_from, read_expected
 from circumspect.audit.report_html import page
 from circumspect.audit.report_text import clean, lines
 from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.summary import AuditSummary
+from circumspect.audit.transcript_files import Transcript, read
 from circumspect.errors import ConfigError
 from circumspect.policy.load import load
 from circumspect.values import ToolSpec
@@ -176,9 +177,13 @@ def test_calls_without_a_label_are_counted_apart() -> None:
 # --- a first policy ---------------------------------------------------------------------------------------------------
 
 
+def draft_from(paths: list[Path]) -> str:
+    return draft(one for one in read(paths) if isinstance(one, Transcript))
+
+
 def test_a_drafted_policy_loads_and_marks_every_guess(tmp_path: Path) -> None:
     talk = Talk().user("hi").calls("get_order", order_id="A1").returns("{}").calls("frobnicate: now\n# x", a=1)
-    text = draft_policy([written(tmp_path / "t.jsonl", conversation(talk), "{broken")])
+    text = draft_from([written(tmp_path / "t.jsonl", conversation(talk), "{broken")])
     drafted = load(text)
     assert {name: tool.effect for name, tool in drafted.tools.items()} == {
         "get_order": "read",
@@ -205,12 +210,12 @@ def test_a_draft_is_never_looser_than_the_tool_itself() -> None:
 
 def test_a_lookup_that_reports_changes_is_taken_for_a_change(tmp_path: Path) -> None:
     talk = Talk().user("hi").calls("get_order", order_id="A1").returns("The order was successfully deleted.")
-    drafted = yaml.safe_load(draft_policy([written(tmp_path / "t.jsonl", conversation(talk))]))
+    drafted = yaml.safe_load(draft_from([written(tmp_path / "t.jsonl", conversation(talk))]))
     assert drafted["tools"]["get_order"]["effect"] == "write"
 
 
 def test_a_draft_without_tools_is_still_a_policy(tmp_path: Path) -> None:
-    assert load(draft_policy([written(tmp_path / "t.jsonl", {"messages": []})])).tools == {}
+    assert load(draft_from([written(tmp_path / "t.jsonl", {"messages": []})])).tools == {}
 
 
 @pytest.mark.parametrize("name", ["tau_airline", "tau_retail", "agentdojo"])
