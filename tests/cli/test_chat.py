@@ -72,10 +72,10 @@ def test_a_clock_that_is_set_decides_whether_a_yes_is_late(run):
     assert late.turns[0]["reason_codes"][0] == "PENDING_INTENT_EXPIRED"
 
 
-def test_standard_mode_asks_nobody_and_says_so(chat):
-    (turn,) = chat("cancel order 12345", options=("--mode", "standard")).turns
-    assert turn["outcome"] == "acted"
-    assert turn["usage"]["mode"] == "standard"
+def test_standard_mode_asks_before_what_cannot_be_undone_and_says_which_mode_it_is(chat):
+    asked, done = chat("cancel order 12345", "yes", options=("--mode", "standard")).turns
+    assert (asked["outcome"], done["outcome"]) == ("asked", "acted")
+    assert asked["usage"]["mode"] == "standard"
 
 
 def test_an_answer_comes_in_the_language_that_was_asked_for(run):

@@ -288,13 +288,14 @@ async def test_overrides_of_a_tenant_hold_for_that_tenant_only(shop):
     assert found == []
 
 
-async def test_standard_mode_has_no_questions_to_flip_but_denials_hold_there_too(shop):
+async def test_questions_and_denials_of_standard_mode_are_replayed_too(shop):
     chat = shop(replies=[calls_cancel(), "It is cancelled."], mode="standard")
-    await chat.user("cancel order 12345").runs("cancel_order")
+    await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("yes").runs("cancel_order")
 
     assert (await flips(chat, changed("cancel_order", "{effect: destructive}")))[0] == []
-    [case], _ = await flips(chat, changed("cancel_order", "{effect: destructive, deny: People cancel.}"))
-    assert (case.change, case.fate, case.needless) == ("held", "ran", "presumed")
+    [case, *_], _ = await flips(chat, changed("cancel_order", "{effect: destructive, deny: People cancel.}"))
+    assert (case.change, case.fate, case.needless) == ("held", "confirmed", "known")
 
 
 def calls_cancel():

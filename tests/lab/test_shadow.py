@@ -13,10 +13,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.lab.trying import SHOP, Home, at_home, incoming
 from tests.patience import PATIENCE
 
 from circumspect.clock import FixedClock, RandomIds, SystemClock
+from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.errors import ModelRefused
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import Experiment, start
@@ -24,9 +26,10 @@ from circumspect.lab.trials.shadow import AnsweredTurn, shadow
 from circumspect.lab.trials.variants import Variant, make_variant, read_overlay
 from circumspect.lab.trials.watching_store import Watching
 from circumspect.pipeline import run_turn
+from circumspect.policy.load import load
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.shadow_turns import Shadowing
-from circumspect.server.stores import privacy
+from circumspect.server.stores import policies, privacy
 from circumspect.stores import experiments, shadows
 from circumspect.values import Json, ModelReply, ModelRequest, ToolSpec
 
@@ -37,17 +40,17 @@ class Counting:
     """The shop's tools, and every call that reached them."""
 
     def __init__(self, tools) -> None:
-        self.tools, self.display_name = tools, []
+        self.tools, self.called = tools, []
 
     def specs(self) -> Mapping[str, ToolSpec]:
         return self.tools.specs()
 
     async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
-        self.display_name.append(name)
+        self.called.append(name)
         return await self.tools.call(name, arguments, key)
 
     async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
-        self.display_name.append(name)
+        self.called.append(name)
         return await self.tools.lookup(name, arguments, key)
 
 
@@ -99,26 +102,41 @@ async def talk(tmp_path):
 
 async def test_the_same_configuration_does_the_same_and_asks_no_tool(talk):
     live = await talk.says("where is order 12345?")
-    before, called = talk.state(), list(talk.tools.display_name)
+    before, asked = talk.state(), list(talk.tools.called)
     made = await shadow(live, await talk.variant(), "recorded", NOW)
     assert made.same, made
     assert made.differences == ()
     assert made.shadow["reply"] == live.result.reply
-    assert talk.tools.display_name == called
+    assert talk.tools.called == asked
     assert talk.state() == before
 
 
+MOVE = "change the address of order 12345 to 1 New Street, Haifa"
+
+
+async def lenient(home: Home) -> dict[str, object]:
+    """A configuration under which an address is changed unasked."""
+    policy = yaml.safe_load((DIRECTORY / "policy.yaml").read_text("utf-8"))
+    policy["tools"]["update_address"] = {"effect": "write", "confirm": "never"}
+    text = yaml.safe_dump(policy)
+    made = await home.store.tx(policies.put_policy, SHOP, text, load(text).hash, at=NOW.now())
+    return {"profile": "standard", "policy": made.version}
+
+
 async def test_what_would_have_been_done_is_said_and_not_done(talk):
-    live = await talk.says("cancel order 12345")
+    overlay = await lenient(talk.home)
+    live = await talk.says(MOVE)
     assert live.result.outcome == "asked"
     before = talk.state()
     for reads in ("recorded", "live"):
-        made = await shadow(live, await talk.variant(profile="standard"), reads, NOW)
+        made = await shadow(live, await talk.variant(**overlay), reads, NOW)
         assert made.shadow["outcome"] == "acted"
-        assert made.shadow["would"] == [{"tool": "cancel_order", "arguments": {"order_id": "12345", "reason": ""}}]
+        assert made.shadow["would"] == [
+            {"tool": "update_address", "arguments": {"order_id": "12345", "address": "1 New Street, Haifa"}}
+        ]
         assert {"outcome", "calls"} <= {*made.differences}
         assert not made.same
-    assert talk.tools.display_name == []
+    assert talk.tools.called == []
     assert talk.state() == before
 
 
@@ -130,7 +148,7 @@ async def test_the_yes_of_a_user_is_not_used_up_and_acts_once(talk):
     made = await shadow(live, await talk.variant(), "live", NOW)
     assert made.same, made
     assert made.shadow["outcome"] == "acted"
-    assert talk.tools.display_name.count("cancel_order") == 1
+    assert talk.tools.called.count("cancel_order") == 1
     assert talk.state() == before
 
 
@@ -151,11 +169,11 @@ async def test_a_read_that_nobody_made_is_unknown_or_really_made(talk):
     blind = replace(live, result=replace(live.result, entries=()))
     made = await shadow(blind, await talk.variant(), "recorded", NOW)
     assert made.shadow["unknown_reads"] == [{"tool": "get_order_status", "arguments": {"order_id": "12345"}}]
-    assert talk.tools.display_name == ["get_order_status"]
+    assert talk.tools.called == ["get_order_status"]
     made = await shadow(blind, await talk.variant(), "live", NOW)
     assert "unknown_reads" not in made.shadow
     assert made.shadow["reply"] == live.result.reply
-    assert talk.tools.display_name == ["get_order_status"] * 2
+    assert talk.tools.called == ["get_order_status"] * 2
 
 
 async def test_one_that_fails_says_so_and_nobody_else_notices(talk):
@@ -182,7 +200,7 @@ async def test_a_shadow_is_not_logged_as_a_turn(talk, caplog):
 
 async def started(home: Home, **plan: object) -> Experiment:
     made = conducting.draft(
-        SHOP, "s1", name="s", kind="shadow", arms=[{"name": "new", "overlay": {"profile": "standard"}}], plan=plan,
+        SHOP, "s1", name="s", kind="shadow", arms=[{"name": "new", "overlay": await lenient(home)}], plan=plan,
         by="me", at=0.0,
     )  # fmt: skip
     running = start(made, 1.0, 0.0, notice=0)
@@ -200,7 +218,7 @@ async def waiting(talk):
 
 async def test_shadows_are_kept_and_those_too_many_are_counted(talk, waiting):
     experiment = await started(talk.home)
-    turns = [await talk.says("cancel order 12345") for _ in range(5)]
+    turns = [await talk.says(MOVE) for _ in range(5)]
     for one in turns:
         waiting.offer(experiment, one, talk.home.setup)
     await waiting.idle()

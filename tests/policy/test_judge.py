@@ -100,9 +100,15 @@ def test_every_rule_has_a_sentence_for_the_operator():
         assert one.name.replace("_", " ") not in one.sentence
 
 
-def test_what_adaptive_adds_is_not_asked_in_standard_mode():
-    assert judge(facts(mode="standard", assessment=None), RULES)[0] == Allow()
-    assert judge(facts(mode="adaptive"), RULES)[0] == Confirm()
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+def test_what_cannot_be_undone_is_confirmed_in_every_mode(mode):
+    assert judge(facts(mode=mode), RULES)[0] == Confirm()
+
+
+def test_an_assessment_is_read_in_adaptive_mode_only():
+    unreadable = Assessment(0.0, reasons=(ReasonCode.ASSESSMENT_UNPARSABLE,))
+    assert judge(facts(mode="standard", assessment=unreadable), RULES)[0] == Confirm()
+    assert judge(facts(mode="adaptive", assessment=unreadable), RULES)[0].kind == "deny"
 
 
 @pytest.mark.parametrize("mode", ["standard", "adaptive"])

@@ -80,11 +80,13 @@ class TestStandardMode:
         assert "12345" in turn.reply
         assert len(turn.usage.calls) == 2
 
-    async def test_a_destructive_action_runs_at_once(self, shop, order):
+    async def test_a_destructive_action_is_confirmed_and_needs_no_second_opinion(self, shop, order):
         chat = shop(mode="standard")
-        await chat.user("Cancel order 12345").runs("cancel_order", order_id="12345")
+        await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
+        assert order("12345").status == "processing"
+        await chat.user("yes").runs("cancel_order", order_id="12345")
         assert order("12345").status == "cancelled"
-        assert [one.kind for one in await thoughts(chat) if one.kind in ("assessment", "critique", "intent")] == []
+        assert [one.kind for one in await thoughts(chat) if one.kind in ("assessment", "critique")] == []
 
 
 class TestAdaptiveBasicFlows:

@@ -87,15 +87,17 @@ class TestToolCallHandling:
         assert (told.role, told.tool, told.call_id) == ("tool", "get_order_status", "call_1")
         assert '"status":"processing"' in told.text
 
-    async def test_a_destructive_tool_runs_without_confirmation_or_critique(self, shop, order):
+    async def test_a_destructive_tool_is_confirmed_without_critique(self, shop, order):
         proposal = calls("cancel_order", {"order_id": "12345"})
         chat = shop(mode="standard", replies=[proposal, "Order 12345 is cancelled.", "Anything else?"])
-        turn = await chat.user("Cancel order 12345").runs("cancel_order", order_id="12345")
+        await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
+        assert order("12345").status == "processing"
+        turn = await chat.user("Yes").runs("cancel_order", order_id="12345")
         assert turn.outcome == "acted"
         assert order("12345").status == "cancelled"
         await chat.user("Yes").is_answered("Anything else?")
-        assert purposes(chat) == ["draft"] * 3
-        assert await intents(chat) == []
+        assert purposes(chat) == ["draft", "phrase", "draft"]
+        assert [one.state for one in await intents(chat)] == ["consumed"]
 
     @pytest.mark.parametrize(
         ("proposal", "outcome", "reason"),

@@ -1,7 +1,7 @@
 """judge: Facts -> findings and the strictest verdict. Rules are pure; none can see or loosen what another said.
 
-A rule that crashes is a denial with its reason written down. A rule that belongs to the adaptive mode (assessment,
-confirmation) is not asked in standard mode; denials hold in every mode.
+A rule that crashes is a denial with its reason written down. A rule about the model's assessment is not asked in
+standard mode, which has none; denials and confirmations hold in every mode.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def special_calls_are_approved(facts: Facts) -> Verdict:
     return Confirm(by="colleague") if any(one.then == "four_eyes" for one in examine(facts).special) else Allow()
 
 
-@rule(ReasonCode.CONFIRMATION_REQUIRED, adaptive_only=True)
+@rule(ReasonCode.CONFIRMATION_REQUIRED)
 def special_calls_are_confirmed(facts: Facts) -> Verdict:
     """The user said yes where a condition in the policy file wants a confirmation."""
     return Confirm() if any(one.then == "confirm" for one in examine(facts).special) else Allow()

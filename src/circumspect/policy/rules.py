@@ -115,7 +115,7 @@ def a_colleague_approved(facts: Facts) -> Verdict:
     return Allow() if facts.confirmed and facts.confirmed.kind == "approval" else Confirm(by="colleague")
 
 
-@rule(ReasonCode.DESTRUCTIVE_NO_CONFIRM, adaptive_only=True)
+@rule(ReasonCode.DESTRUCTIVE_NO_CONFIRM)
 def what_cannot_be_undone_is_confirmed(facts: Facts) -> Verdict:
     """The user said yes to exactly this call before anything irreversible runs."""
     says_so = facts.assessment is not None and facts.assessment.is_destructive
@@ -124,7 +124,7 @@ def what_cannot_be_undone_is_confirmed(facts: Facts) -> Verdict:
     return Confirm()
 
 
-@rule(ReasonCode.CONFIRMATION_REQUIRED, adaptive_only=True)
+@rule(ReasonCode.CONFIRMATION_REQUIRED)
 def asked_for_confirmations_are_given(facts: Facts) -> Verdict:
     """The user said yes where the policy, or the model itself, wants a confirmation."""
     wanted = (facts.policy is not None and facts.policy.confirm == "always") or (
@@ -133,7 +133,7 @@ def asked_for_confirmations_are_given(facts: Facts) -> Verdict:
     return Confirm() if wanted and not facts.confirmed else Allow()
 
 
-@rule(ReasonCode.IMPLIED_DESTRUCTIVE_INTENT, adaptive_only=True)
+@rule(ReasonCode.IMPLIED_DESTRUCTIVE_INTENT)
 def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     """Words that only imply a destructive wish are confirmed before anything changes."""
     if facts.confirmed or facts.effect in ("read", None):
