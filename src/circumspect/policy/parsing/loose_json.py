@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from circumspect.language.folding import HIDDEN
 from circumspect.values import Json
 
 DEPTH = 32
 _LONGEST = 200_000
 _MENDABLE = 8_000
 
-INVISIBLE = "\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-_SPACE = rf"[\s{INVISIBLE}]"
+_SPACE = rf"[\s{HIDDEN}]"
 _FENCE = re.compile(rf"{_SPACE}*(?:```|~~~)[\w-]*")
 _TOKEN = re.compile(
     rf"""(?P<space>{_SPACE}+|//[^\n]*|/\*.*?\*/|\#[ \t][^\n]*)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from circumspect.policy.parsing.loose_json import INVISIBLE, parse_exact, printable
+from circumspect.language.folding import HIDDEN
+from circumspect.policy.parsing.loose_json import parse_exact, printable
 
 KEYS = (
     "confidence",
@@ -35,14 +36,14 @@ _OBJECT = 4_000
 _WRAPPERS = 400
 _NESTED = 8
 
-_I = f"[{INVISIBLE}]{{0,3}}"
+_I = f"[{HIDDEN}]{{0,3}}"
 _LT = r"(?:[<＜﹤‹〈〈⟨❮《]|&(?:amp;){0,2}(?:lt|#0{0,4}60|#x0{0,4}3c);?|\\u003c|%3c)"
 _GT = r"(?:[>＞﹥›〉〉⟩❯》]|&(?:amp;){0,2}(?:gt|#0{0,4}62|#x0{0,4}3e);?|\\u003e|%3e)"
 _S, _E = "[sｓ\u0455]", "[eｅ\u0435]"
 # Either half of the name will do: one wrong letter leaves the other half whole.
 _HALF = _I.join(("[aａ\u0430]", _S, _S, _E, _S)) + "|" + _I.join((_S, "[mｍ]", _E, "[nｎ]", "[tｔ]"))
 _SLASH = r"[/\\／]"
-_JUNK = rf"[\s{INVISIBLE}!?|*.:;&#`'\"=({{}}/\\／-]{{0,24}}"
+_JUNK = rf"[\s{HIDDEN}!?|*.:;&#`'\"=({{}}/\\／-]{{0,24}}"
 _NAME = rf"[\w&#;-]{{0,20}}?(?:{_HALF})"
 _TAG = rf"(?:{_LT}{_JUNK}{_NAME}|\[{_SLASH}?assessment\](?!\())"
 _CLOSING = rf"(?:{_LT}(?={_JUNK}{_SLASH}){_JUNK}{_NAME}|\[{_SLASH}assessment\])"
@@ -52,11 +53,11 @@ _OWN = "|".join(key for key in KEYS if "_" in key)
 _KEY = rf"{_QUOTE}(?<!\w)(?:{_OWN})(?!\w){_QUOTE}\s{{0,20}}[:：=]"
 _SURE = rf"[\"'“‘\\]{{1,3}}confidence{_QUOTE}\s{{0,20}}[:：=]"
 _BRACE = "[{｛]"
-_OBJECT_LIKE = rf"{_BRACE}(?=[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\\w{{}}]|//|/\*|\Z))"
+_OBJECT_LIKE = rf"{_BRACE}(?=[\s{HIDDEN}]{{0,40}}(?:[\"'“‘\\\w{{}}]|//|/\*|\Z))"
 _LABEL = (
     r"(?:(?<![#*_>\[(-])[#*_>\[(-][#*_>\[( \t-]{0,11})?(?<!\w)(?:self[ _-]?)?"
     rf"\w{{0,6}}?(?:{_HALF})[^\n{{}}｛`~<]{{0,30}}"
-    rf"(?=[\s{INVISIBLE}]{{0,40}}(?:```|~~~|{_BRACE}|(?<=[:：*_\])\s])\Z))"
+    rf"(?=[\s{HIDDEN}]{{0,40}}(?:```|~~~|{_BRACE}|(?<=[:：*_\])\s])\Z))"
 )
 
 
@@ -69,19 +70,19 @@ _TOKEN = _compile(
     rf"|(?P<fence>```[\w-]{{0,20}}|~~~[\w-]{{0,20}})|(?P<like>{_LT}[^<>{{}}\n]{{1,60}}?{_GT})|(?P<label>{_LABEL})"
 )
 _ANY_TAG = _compile(_TAG)
-_LEADING_TAG = _compile(rf"[\s{INVISIBLE}]*{_TAG}")
+_LEADING_TAG = _compile(rf"[\s{HIDDEN}]*{_TAG}")
 _CLOSE = _compile(_CLOSING)
 _IS_CLOSING = _compile(rf"{_CLOSING}|(?!{_LT}){_SLASH}\w")
 _END_OF_TAG = _compile(rf"[^<>{{}}\n]{{0,80}}?\s{{0,8}}{_GT}|\w{{0,20}}")
 _SIGN = _compile(rf"{_TAG}|{_KEY}|{_SURE}")
 _KEY_INSIDE = _compile(rf"(?<!\w)(?:{_OWN})(?!\w)|[\"'“‘\\]confidence(?!\w)|(?<!\w)confidence\s{{0,20}}[:：=]")
-_CLOSED_BY_TAG = _compile(rf"[\s{INVISIBLE}`~]{{0,40}}{_CLOSING}")
+_CLOSED_BY_TAG = _compile(rf"[\s{HIDDEN}`~]{{0,40}}{_CLOSING}")
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{｛}｝]', re.DOTALL)
 _SINGLE_QUOTED = re.compile(rf"'(?:[^'\\]|\\.)*(?:'|\\?\Z)|{_STRING_OR_BRACE.pattern}", re.DOTALL)
 _BEGINS_SINGLE = re.compile(rf"{_BRACE}\s{{0,40}}'")
 _BEGINS_QUOTED = re.compile(rf"{_BRACE}\s{{0,40}}[\"'“‘]")
 _CUT_KEY = "|".join(key[:letters] for key in KEYS for letters in range(1, len(key) + 1))
-_CUT_OBJECT = _compile(rf"{_BRACE}[\s{INVISIBLE}]{{0,40}}(?:[\"'“‘\\/]|(?:{_CUT_KEY})?\s{{0,20}}\Z)")
+_CUT_OBJECT = _compile(rf"{_BRACE}[\s{HIDDEN}]{{0,40}}(?:[\"'“‘\\/]|(?:{_CUT_KEY})?\s{{0,20}}\Z)")
 _CUT_TAG = _compile(rf"(?:{_LT}{_JUNK}(?:a{_I}(?:s{_I}){{0,2}}e?)?|&(?:amp;){{0,2}}l?t?;?)\Z")
 # Where a token may have begun that cannot be told yet.
 _BEGUN = _compile(
