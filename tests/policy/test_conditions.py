@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
 
-from circumspect.policy.conditions import decide, view
+from circumspect.policy.condition_view import view
+from circumspect.policy.conditions import decide
 from circumspect.policy.expressions import ExpressionError, compile_condition, resolve_place
 from circumspect.policy.judge import judge
 from circumspect.policy.keys.clauses import Precondition, Reaction

@@ -31,9 +31,9 @@ from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, to_aud
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
 from circumspect.audit.transcript_rules import exchange_of
-from circumspect.policy import conditions
+from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
-from circumspect.policy.conditions import HistoryIndex
+from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.claims import find_unsupported_claims
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
@@ -307,7 +307,7 @@ class _Conversation:
         spec, effect = covered.spec, covered.effect
         if spec is not None and (full := fill_defaults(spec, call.arguments)) is not call.arguments:
             call = ToolCall(call.tool, full, call.id)
-        session = conditions.attach(attach(History(tuple(self.events)), self.ledger), self.known)
+        session = condition_view.attach(attach(History(tuple(self.events)), self.ledger), self.known)
         facts = Facts(call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session)
         verdict, findings = self.auditor.judge_call(facts, covered)
         if proposed.problem:

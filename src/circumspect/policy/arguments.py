@@ -67,7 +67,7 @@ def is_misbuilt(problem: str, value: Json) -> bool:
 def find_problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
     """Parameter name to what is wrong with its value: `format:date`, `pattern:^[0-9]{5}$`, `enum:a|b`, `type:number`.
 
-    Absent parameters are `missing`'s business. Parameters that the tool does not have are `unknown`.
+    Absent parameters are left to `find_missing`. Parameters that the tool does not have are `unknown`.
     """
     check = validator(spec)
     if check.is_valid(arguments):

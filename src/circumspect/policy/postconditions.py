@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from circumspect.policy.conditions import UNKNOWN, ConditionResult, decide, decode_if_json, view
+from circumspect.policy.condition_view import decode_if_json, view
+from circumspect.policy.conditions import UNKNOWN, ConditionResult, decide
 from circumspect.policy.expressions import ExpressionError, compile_value
 from circumspect.policy.facts import Facts
 from circumspect.values import Json, ToolCall

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import is_
 
-from circumspect.policy.conditions import ConditionResult, Need, View, decide, index_history, render_value, view
+from circumspect.policy.condition_view import View, index_history, view
+from circumspect.policy.conditions import ConditionResult, Need, decide, render_value
 from circumspect.policy.expressions import find_places
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, rule

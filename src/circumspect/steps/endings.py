@@ -165,7 +165,7 @@ def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk
 
 
 def ask_colleagues_again(enforced: Enforced, desk: ReplyContext) -> Reply:
-    """A colleague's question to colleagues: the user hears nothing before one of them has decided."""
+    """Ask colleagues about a call that one of them changed; the user hears nothing before the next has decided."""
     return Reply("escalated", "", intent=_intent(enforced, desk.action(enforced), "approval", desk))
 
 

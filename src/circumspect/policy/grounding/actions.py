@@ -1,8 +1,8 @@
 """What kind of thing a tool does, and in which words people ask for it.
 
-`actions_of` reads a tool's name; `asked_for` reads a person's words; `commands` finds the sentences of a text that tell
-the reader to do something. All three speak of the same few actions, so that "who asked for this call?" is a comparison
-of sets.
+`actions_of` reads a tool's name; `find_wanted_actions` reads a person's words; `commands` finds the sentences of a text
+that tell the reader to do something. All three speak of the same few actions, so that "who asked for this call?" is a
+comparison of sets.
 
 What may surprise: this is a word list (`requests.txt` of each language), not a parser. It errs towards seeing a request
 in the user's words and is strict about what a command in somebody else's text looks like: an imperative at the head of

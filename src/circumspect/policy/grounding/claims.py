@@ -212,7 +212,7 @@ def _read(reply: str, frames: Callable[[_Claims], tuple[_Frame, ...]]) -> Iterat
 
 
 def _find_verb(sentence: str, words: _Claims, frames: Iterable[_Frame]) -> tuple[str, str, int, _Claims] | None:
-    """Most sentences are told by letters that are not in them, without trying a pattern."""
+    """The verb that a sentence claims with, and its action. One without the letters they need is not searched."""
     if words.marks and not any(mark in sentence for mark in words.marks):
         return None
     if not words.marks and not words.letters.search(sentence):

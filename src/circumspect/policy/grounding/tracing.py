@@ -1,7 +1,7 @@
 """Where the values of a call come from: each is traced to the user's words, a tool result, a default, or nowhere.
 
 `OriginLedger` is a conversation in a form that answers "who said this?" quickly; it grows with the conversation.
-`trace` gives one `Traced` per argument value: what is stored and shown, and what the rules in `grounding.py` decide by.
+`trace` gives one `Traced` per argument value: what is stored and shown, and what `grounding_rules.py` decides by.
 
 What may surprise: words are compared, not meanings. A value that the model composed, counted or reckoned is called so;
 only of ids and destinations can it be said that nobody gave them.

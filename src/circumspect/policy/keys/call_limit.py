@@ -37,7 +37,7 @@ def say_window(window: str) -> str:
 
 
 def length(window: str) -> timedelta | None:
-    """Of a window that is a span of time."""
+    """The span of a window such as `24h`; None for a turn or a conversation."""
     return None if window in ("turn", "conversation") else timedelta(**{_UNITS[window[-1]]: int(window[:-1])})
 
 

@@ -335,5 +335,5 @@ def look_at_it(*_: Any) -> Direction:
 
 
 def call_it_harmless(*_: Any) -> Direction:
-    """The change is one of words."""
+    """Only words changed, and no verdict with them."""
     return ""

@@ -6,7 +6,7 @@ The one choice that may surprise: reading is generous with form and strict with 
 recovered from a damaged block; the call it proposes counts only when tool and parameters were complete and exact, for a
 cut-off `"amount": 10` may have been 1000. Everything else is the most careful assessment there is, and no call.
 
-While a reply streams, `reading.visible.Visible` shows exactly the words that `read` will give in the end.
+While a reply streams, `visible.Visible` shows exactly the words that `read` will give in the end.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _confidence(value: Json) -> float:
 
 
 def _flag(value: Json) -> bool:
-    """Raised unless it clearly is not."""
+    """True unless the value clearly says no."""
     if isinstance(value, str):
         return value.strip().lower() not in _words().false
     return bool(value)

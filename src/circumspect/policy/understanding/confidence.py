@@ -70,7 +70,7 @@ class Factor:
 
     @property
     def contribution(self) -> float:
-        """Complexity counts against."""
+        """What the factor adds to the confidence; the less complex, the more."""
         return self.weight * (1 - self.value if self.name == "query_complexity" else self.value)
 
 

@@ -1,4 +1,4 @@
-"""Which way? Where the analysis sees the information -> the way that table and circumstances allow -> how it ends."""
+"""Chooses the route from where the analysis says the information is, and follows it to the end of the turn."""
 
 from __future__ import annotations
 
