@@ -461,7 +461,7 @@ def test_the_frame_has_the_words_of_all_languages_and_of_all_steps(house: Widget
             assert Translator(language).t(f"widget-{word}")
     assert {f"step-{step}" for step in STEPS.values()} <= set(WORDS)
     script = house.client().get("/widget.js")
-    assert all(f"{language}: [" in script.text for language in LANGUAGES)
+    assert all(f'"{language}":["' in script.text for language in LANGUAGES)
     assert script.headers["cross-origin-resource-policy"] == "cross-origin"
 
 

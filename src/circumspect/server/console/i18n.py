@@ -1,8 +1,8 @@
 """Words of the console: a language in, texts, numbers, amounts and times written its way out.
 
-Texts are Fluent files, one for each page and language, below `words/`; all files of a language make one bundle. What a
-translation lacks is said in English, and the page says so. Numbers and dates are Babel's. Times are UTC everywhere, as
-the charts are.
+Texts are Fluent files, one for each page and language, below `words/`, and the chat widget's in the language's own
+folder; all files of a language make one bundle. What a translation lacks is said in English, and the page says so.
+Numbers and dates are Babel's. Times are UTC everywhere, as the charts are.
 """
 
 from __future__ import annotations
@@ -126,5 +126,6 @@ def _bundle(language: Language) -> FluentBundle:
 
 def _read_pages(language: Language) -> dict[str, Resource]:
     folder = resources.files(__package__).joinpath("words", language)
-    files = sorted(folder.iterdir(), key=lambda one: one.name) if folder.is_dir() else ()
+    own = sorted(folder.iterdir(), key=lambda one: one.name) if folder.is_dir() else ()
+    files = (*own, resources.files("circumspect.language").joinpath(language, "widget.ftl"))
     return {file.name: FluentResource(file.read_text("utf-8")) for file in files if file.name.endswith(".ftl")}

@@ -23,6 +23,8 @@ from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.talk import COMMENT
 from circumspect.server.console.widget.visits import READS_PER_MINUTE, address_of, origins, publishable
 from circumspect.server.stores import tenants
+from circumspect.stores.codec import dumps
+from circumspect.values import LANGUAGES
 
 router = page_routes.router()
 SCRIPT_SECONDS = 300
@@ -44,7 +46,14 @@ async def script(request: Request) -> Response:
 
 @cache
 def _script() -> bytes:
-    return resources.files("circumspect.server.console").joinpath("static", "widget", "widget.js").read_bytes()
+    """The script with the words of its button in every language: it is fetched before anybody knows which is wanted."""
+    script = resources.files("circumspect.server.console").joinpath("static", "widget", "widget.js").read_text("utf-8")
+    spoken = {one: Translator(one) for one in LANGUAGES}
+    words = {
+        one: [*(said.t(f"widget-{word}") for word in ("open", "close", "name")), said.direction]
+        for one, said in spoken.items()
+    }
+    return script.replace("const WORDS = {};", f"const WORDS = {dumps(words)};", 1).encode()
 
 
 @router.get("/widget")

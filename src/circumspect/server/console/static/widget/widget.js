@@ -12,12 +12,8 @@
   const host = new URL(script.src).origin;
   const asked = (script.dataset.lang || document.documentElement.lang || navigator.language || "en").slice(0, 2).toLowerCase();
   const language = asked === "iw" ? "he" : asked;
-  const WORDS = {
-    en: ["Open the chat", "Close the chat", "Chat"],
-    he: ["פתיחת הצ'אט", "סגירת הצ'אט", "צ'אט"],
-    ru: ["Открыть чат", "Закрыть чат", "Чат"],
-  };
-  const [opens, closes, title] = WORDS[language] || WORDS.en;
+  const WORDS = {}; // by language, filled in by the server from the catalogues
+  const [opens, closes, title, direction] = WORDS[language] || WORDS.en;
   const PATIENCE = 5000;
 
   const place = document.createElement("div");
@@ -58,7 +54,7 @@
   news.hidden = true;
   button.append(picture, news);
   const wrapper = document.createElement("div");
-  wrapper.dir = language === "he" ? "rtl" : "ltr";
+  wrapper.dir = direction;
   wrapper.lang = language;
   wrapper.append(button);
   root.append(wrapper);

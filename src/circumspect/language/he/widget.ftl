@@ -1,5 +1,7 @@
 widget-title = צ'אט עם { $name }
+widget-open = פתיחת הצ'אט
 widget-close = סגירת הצ'אט
+widget-name = צ'אט
 widget-log = הודעות
 widget-write = כתבו הודעה
 widget-send = שליחה

@@ -1,5 +1,7 @@
 widget-title = Чат: { $name }
+widget-open = Открыть чат
 widget-close = Закрыть чат
+widget-name = Чат
 widget-log = Сообщения
 widget-write = Напишите сообщение
 widget-send = Отправить

@@ -1,5 +1,7 @@
 widget-title = Chat with { $name }
+widget-open = Open the chat
 widget-close = Close the chat
+widget-name = Chat
 widget-log = Messages
 widget-write = Write a message
 widget-send = Send
