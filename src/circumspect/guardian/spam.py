@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from circumspect.language.pack import join_patterns, packs
+from circumspect.language.pack import join_patterns, join_words, packs
 from circumspect.language.word_lists import as_matchable, patterns, pick_languages
 from circumspect.values import Language
 
@@ -101,7 +101,7 @@ def _odd(word: str) -> bool:
         return True
     if keys.without_vowels.match(word):
         return False
-    return bool(keys.consonants.search(word)) or not keys.vowel.search(word)
+    return bool(keys.consonants.search(keys.one_sound.sub("x", word))) or not keys.vowel.search(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,8 @@ class _Keyboard:
     vowel: re.Pattern[str]
     consonants: re.Pattern[str]
     """Five in a row."""
+    one_sound: re.Pattern[str]
+    """Several that count as one."""
     without_vowels: re.Pattern[str]
     """A letter of a script in which vowels are not written."""
 
@@ -126,5 +128,6 @@ def _keyboard() -> _Keyboard:
         near=frozenset(pair for way in ways for pair in map("".join, pairwise(way))),
         vowel=re.compile(f"[{''.join(letters for one in spoken for letters in one.vowels)}]"),
         consonants=re.compile(f"[{''.join(letters for one in spoken for letters in one.consonants)}]{{5,}}"),
+        one_sound=re.compile(join_words(one.one_sound for one in spoken)),
         without_vowels=re.compile(join_patterns(unwritten)),
     )

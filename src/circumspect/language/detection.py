@@ -25,7 +25,9 @@ _NOT_WORDS = re.compile(r"\S*(?:://|@|www\.)\S*|\S*[\d_]\S*")
 _WORD = re.compile(rf"[^\W\d_]+(?:[`{INNER_MARKS}][^\W\d_]+)*")
 _LATIN = SCRIPTS["latin"]
 """The script of names, brands and product codes in every language."""
-_SURE = 0.5
+_SURE = 0.8
+_FEW = 3
+"""In so few words one small word tells the language; in more it may be a stranger's: "Die Lieferung kam nie an"."""
 
 
 def detect(text: str, kept: Language | None, default: Language) -> Language:
@@ -75,22 +77,23 @@ def _is_plain(words: Sequence[str]) -> bool:
 
 
 def _among(script: Script, words: Sequence[str], kept: Language | None) -> Language:
-    """Which language of the script: the one whose small words alone are there, or that the model is sure of; else the
-    conversation's, if it is one of them, else the first."""
-    sharing = _by_script()[script]
-    if len(sharing) == 1:
-        return sharing[0].code
-    plain = {one.code: sum(1 for word in words if _plain_words(one.code).fullmatch(word)) for one in sharing}
-    if len(told := [code for code, count in plain.items() if count]) == 1:
-        return told[0]
+    """Which language of the script: the one whose small words are there, or that the model is sure of; else the
+    conversation's, if it is one of them, else the first. One word, or a few names, changes no conversation."""
+    sharing = [one.code for one in _by_script()[script]]
+    stays = kept if kept in sharing else None
+    if len(sharing) == 1 or (stays and len(words) == 1):
+        return stays or sharing[0]
+    plain = {code: sum(1 for word in words if _plain_words(code).fullmatch(word)) for code in sharing}
+    first, second = sorted(sharing, key=plain.__getitem__, reverse=True)[:2]
+    if plain[first] - plain[second] > (len(words) > _FEW):
+        return first
     scores = _score(" ".join(words).lower())
-    best = max(sharing, key=lambda one: scores.get(one.code, 0.0)).code
-    if scores.get(best, 0.0) >= _SURE and len(words) > 1:
+    best = max(sharing, key=lambda code: (scores.get(code, 0.0), code == stays))
+    lower = sum(1 for word in words if word.islower())
+    if scores.get(best, 0.0) >= _SURE and (plain[best] or lower > (_FEW if stays else 0)):
         return best
-    most = max(plain, key=lambda code: (plain[code], code == kept))
-    if plain[most] and list(plain.values()).count(plain[most]) == 1:
-        return most
-    return kept if kept in plain else sharing[0].code
+    most = max(sharing, key=lambda code: (plain[code], scores.get(code, 0.0), code == stays))
+    return most if plain[most] else stays or sharing[0]
 
 
 @lru_cache(maxsize=1024)

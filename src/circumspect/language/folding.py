@@ -81,5 +81,6 @@ def _same_letters() -> dict[int, str]:
 
 @cache
 def _short_forms() -> tuple[tuple[re.Pattern[str], str], ...]:
-    lines = (line for one in packs() for line in one.about.short_forms)
+    # The longer first: "geht's" is "geht es" before every other "'s" is an "is".
+    lines = sorted((line for one in packs() for line in one.about.short_forms), key=len, reverse=True)
     return tuple((re.compile(short), long.replace("_", " ")) for short, long in split_pairs(lines))

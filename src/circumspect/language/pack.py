@@ -62,6 +62,8 @@ class About:
     vowels: Lines
     consonants: Lines
     """Letters without which, or of which five in a row, no word is. Empty where vowels are not written."""
+    one_sound: Lines
+    """Several of those that are counted as one, because words are joined at them: "Angstschweiß"."""
     abbreviations: Lines
     """With their full stops: these end no sentence."""
     short_forms: Lines
@@ -80,6 +82,8 @@ class WishWords:
     """Before the words of a sensitive topic, these say that it is none."""
     topic_denied_gap: Lines
     """What may stand between the two, any number of times."""
+    denied_inside: Lines
+    """Inside a phrase, where `...` stands, these deny it: in a language that says "I want no order cancelled"."""
     ordered: Lines
     """What a clause may begin with before a command, where commands have no form of their own; else empty."""
 
@@ -287,8 +291,10 @@ class LanguagePack:
 
     @cached_property
     def phrases(self) -> Mapping[str, Lines]:
-        """phrases.txt by heading: yes, no, wishes."""
-        return read_lists(self.code, "phrases")
+        """phrases.txt by heading: yes, no, wishes; in the letters that `fold_words` leaves."""
+        letters = str.maketrans(dict(split_pairs(self.about.same_letters)))
+        lists = read_lists(self.code, "phrases").items()
+        return {heading: tuple(line.translate(letters) for line in lines) for heading, lines in lists}
 
     @cached_property
     def name(self) -> str:

@@ -1,7 +1,8 @@
 """Where a text's sentences end: text -> its sentences.
 
-One splitter for every reader. They differ in what they must not miss, so each names the ends it goes by; an end after
-an abbreviation of some language ("z. B.") is none in all of them.
+One splitter for every reader. They differ in what they must not miss, so each names the ends it goes by. The full stop
+of an abbreviation ("z. B.") or of a day ("12. März") is no end, except to the reader of orders in somebody else's text:
+there the next order must not hide behind one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 from circumspect.language.pack import join_patterns, packs
 
+_STOPS = ".!?;…"
 SentenceEnd = Literal["plain", "closed", "quoted", "anywhere", "further"]
 _ENDS: dict[SentenceEnd, re.Pattern[str]] = {
     # A mark and white space, or a new line.
@@ -39,13 +41,20 @@ def split_sentences(text: str, ends: SentenceEnd = "plain") -> list[str]:
 
 def find_ends(text: str, ends: SentenceEnd = "plain", start: int = 0) -> Iterator[tuple[int, int]]:
     """Where what stands between two sentences begins and ends, from `start` on."""
-    shortened = _abbreviation()
+    inner = frozenset[int]() if ends == "closed" else _find_inner_stops(text)
     for mark in _ENDS[ends].finditer(text, start):
-        if shortened is None or not shortened.search(text, max(0, mark.start() - 12), mark.start()):
+        if mark.end() - len(mark[0].lstrip(_STOPS)) not in inner:
             yield mark.span()
 
 
+def _find_inner_stops(text: str) -> frozenset[int]:
+    """The places behind full stops that end nothing: of an abbreviation, and of a day before its month ("12. März")."""
+    hits = _stopped().finditer(text) if "." in text else ()
+    return frozenset(at + 1 for hit in hits for at in range(hit.start(), hit.end()) if text[at] == ".")
+
+
 @cache
-def _abbreviation() -> re.Pattern[str] | None:
-    listed = [re.escape(line) for one in packs() for line in one.about.abbreviations]
-    return re.compile(rf"(?<!\w){join_patterns(listed)}\Z", re.IGNORECASE) if listed else None
+def _stopped() -> re.Pattern[str]:
+    listed = sorted((re.escape(line) for one in packs() for line in one.about.abbreviations), key=len, reverse=True)
+    months = (name for one in packs() for line in one.values.months for name in line.split())
+    return re.compile(rf"(?<!\w)(?:{join_patterns(listed)}|\d{{1,2}}\.(?=\s?(?i:{join_patterns(months)})(?!\w)))")

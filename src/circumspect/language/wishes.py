@@ -16,6 +16,7 @@ from functools import cache
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import LanguagePack, join_patterns, join_words, pack, packs
 from circumspect.language.phrases import words
+from circumspect.language.word_lists import compile_gap
 from circumspect.values import Language
 
 _LONGEST = 20_000
@@ -69,12 +70,14 @@ def _denied() -> re.Pattern[str]:
 
 @cache
 def _pattern(heading: str, language: Language) -> re.Pattern[str]:
-    ways = map(_regex, sorted(set(pack(language).phrases[heading]), key=len, reverse=True))
+    gap = compile_gap(pack(language).wishes.denied_inside)
+    phrases = sorted(set(pack(language).phrases[heading]), key=len, reverse=True)
+    ways = (_regex(phrase, gap) for phrase in phrases)
     return re.compile(rf"(?<= ){join_patterns(ways)}(?= )")
 
 
-def _regex(phrase: str) -> str:
+def _regex(phrase: str, gap: str) -> str:
     """`...` stands for up to four words, at the end for the rest of the clause; `*` for any part of a word."""
     whole = phrase.removesuffix(" ...")
     parts = " ".join(re.escape(part).replace(r"\*", f"{_WORD}*") for part in whole.split())
-    return parts.replace(r"\.\.\. ", f"(?:{_WORD}+ ){{0,4}}") + ("" if whole == phrase else r"[^|]*(?<! )")
+    return parts.replace(r"\.\.\. ", gap) + ("" if whole == phrase else r"[^|]*(?<! )")

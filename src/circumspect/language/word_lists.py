@@ -15,12 +15,11 @@ from functools import cache
 from circumspect.errors import ConfigError
 from circumspect.language.files import read_lists
 from circumspect.language.folding import fold_words
-from circumspect.language.pack import join_patterns, packs
+from circumspect.language.pack import Lines, join_patterns, pack, packs
 from circumspect.language.phrases import words
 from circumspect.language.registry import Language
 
 _IN_WORD = r"[^|\s]"
-_GAP = rf"(?:{_IN_WORD}+ ){{0,4}}"
 
 
 def as_matchable(text: str) -> str:
@@ -39,25 +38,32 @@ def patterns(name: str, language: Language) -> Mapping[str, re.Pattern[str]]:
     headings = _headings(name, language)
     parts = {heading[1:]: lines for heading, lines in headings.items() if heading.startswith("=")}
     return {
-        heading: compile_phrases(lines, parts)
+        heading: compile_phrases(lines, parts, pack(language).wishes.denied_inside)
         for heading, lines in headings.items()
         if lines and not heading.startswith("=")
     }
 
 
-def compile_phrases(phrases: tuple[str, ...], parts: Mapping[str, tuple[str, ...]] | None = None) -> re.Pattern[str]:
-    """One pattern that finds any of the phrases in a text from `as_matchable`."""
-    ways = (_phrase(phrase, parts or {}) for phrase in sorted(set(phrases), key=len, reverse=True))
+def compile_phrases(
+    phrases: tuple[str, ...], parts: Mapping[str, tuple[str, ...]] | None = None, denials: Lines = ()
+) -> re.Pattern[str]:
+    """One pattern that finds any of the phrases in a text from `as_matchable`, over no gap that holds a denial."""
+    gap = compile_gap(denials)
+    ways = (_phrase(phrase, parts or {}, gap) for phrase in sorted(set(phrases), key=len, reverse=True))
     return re.compile(rf"(?<= )(?:{'|'.join(ways)})")
 
 
-def _phrase(phrase: str, parts: Mapping[str, tuple[str, ...]]) -> str:
-    return "".join(_word(word, phrase, parts) for word in phrase.split())
+def compile_gap(denials: Lines) -> str:
+    """What `...` stands for: up to four words of the clause, none of which denies what the phrase says."""
+    refused = f"(?!{join_patterns(denials)} )" if denials else ""
+    return rf"(?:{refused}{_IN_WORD}+ ){{0,4}}"
+
+
+def _phrase(phrase: str, parts: Mapping[str, tuple[str, ...]], gap: str) -> str:
+    return "".join(gap if word == "..." else _word(word, phrase, parts) for word in phrase.split())
 
 
 def _word(word: str, phrase: str, parts: Mapping[str, tuple[str, ...]]) -> str:
-    if word == "...":
-        return _GAP
     optional = word.endswith("?") and len(word) > 1
     ways: list[str] = []
     for way in word.removesuffix("?").split("/") if word != "/" else (word,):

@@ -49,16 +49,19 @@ def _in_words() -> Mapping[int, tuple[str, ...]]:
     return {value: tuple(words) for value, words in found.items() if value <= _LARGEST_IN_WORDS}
 
 
+_DECIMAL_COMMA = (str.maketrans(",.", " ,"), str.maketrans(",.", ".,"))
+
+
 @lru_cache(maxsize=2048)
 def numerals(value: int | float) -> tuple[str, ...]:
-    """The ways in which a number is written: 1234.5 · 1,234.50 · 1 234,5 · and small ones in words."""
+    """The ways in which a number is written: 1234.5 · 1,234.50 · 1.234,50 · 1 234,5 · and small ones in words."""
     if value != value or value in (float("inf"), float("-inf")):
         return ()
     if value == int(value):
         whole = int(value)
         grouped = f"{whole:,}"
         forms = [str(whole), f"{whole}.0", f"{whole}.00", f"{whole},00", grouped, f"{grouped}.00"]
-        forms += [grouped.replace(",", sign) for sign in " '."]
+        forms += [grouped.replace(",", sign) for sign in " '."] + [f"{grouped.replace(',', '.')},00"]
         forms += _in_words().get(whole, ())
     else:
         plain, cents = repr(value), f"{value:.2f}"
@@ -66,7 +69,7 @@ def numerals(value: int | float) -> tuple[str, ...]:
         if float(cents) == value:
             grouped = f"{value:,.2f}"
             forms += [cents, cents.replace(".", ","), grouped, grouped.replace(",", " ")]
-            forms.append(grouped.replace(",", " ").replace(".", ","))
+            forms += [grouped.translate(signs) for signs in _DECIMAL_COMMA]
     return tuple(dict.fromkeys(forms))
 
 

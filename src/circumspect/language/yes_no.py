@@ -84,15 +84,20 @@ def _hear(text: str, values: Collection[str], table: _Table) -> _Heard | None:
     if plain is None:
         return None
     heard = _Heard()
-    turned = open_ended = wanting = False
+    turned = open_ended = wanting = late = False
+    acts, went = 0, False
     last = ""
     for kind, name in (*_parts(words(plain), known, table), (BREAK, "")):
         match kind:
             case "|":
                 if open_ended and wanting:
                     return None
+                if open_ended and late and (len(heard.acts) > acts or heard.go != went):
+                    del heard.acts[acts:]
+                    heard.go, heard.held = went, True
                 heard.no |= open_ended
-                turned = open_ended = wanting = False
+                turned = open_ended = wanting = late = False
+                acts, went = len(heard.acts), heard.go
                 continue
             case "filler":
                 pass
@@ -104,6 +109,7 @@ def _hear(text: str, values: Collection[str], table: _Table) -> _Heard | None:
                 if turned:
                     return None
                 turned = open_ended = True
+                late = name in table.not_last
             case "go" | "sign" | "act" if turned:
                 heard.no = heard.held = True
                 open_ended = False
@@ -159,12 +165,14 @@ def _longest_value(said: list[str], at: int, values: Collection[_Phrase]) -> int
 
 
 def _value(word: str) -> str:
-    """A value without the signs around it: #12345 is 12345, $20.50 is 20.5."""
+    """A value without the signs around it: #12345 is 12345, $20.50 and 20,50 € are 20.5."""
     bare = _SIGNS.sub("", word) or word
     if not bare[0].isdigit():
         return bare
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", bare):
         bare = bare.replace(",", "")
+    elif re.fullmatch(r"(\d+|\d{1,3}(\.\d{3})+),\d{1,2}", bare):
+        bare = bare.replace(".", "").replace(",", ".")
     return re.sub(r"\.0+$|(\.\d*?[1-9])0+$", r"\1", bare)
 
 
@@ -203,6 +211,8 @@ class _Table:
     groups: dict[tuple[str, str], frozenset[str]]
     words: frozenset[str]
     dangling: frozenset[str]
+    not_last: frozenset[str]
+    """A "not" that may stand at the end of its clause and turn what went before."""
     drawn_out: frozenset[str]
     """Words that may be written with their letters repeated. Not all: "too" is not "to", "off" is not "of"."""
     joined: tuple[str, ...]
@@ -257,15 +267,17 @@ def _tables(language: Language) -> tuple[_Table, ...]:
 def _table(languages: tuple[LanguagePack, ...]) -> _Table:
     kinds: dict[_Phrase, str] = {}
     groups: dict[tuple[str, str], frozenset[str]] = {}
-    for language in languages:
+    for language in packs():
         for heading, phrases in language.phrases.items():
             kind, _, group = heading.partition(" ")
             if not (kind in ("act", "thing") if group else kind in _KINDS):
                 continue
             for line in phrases:
                 parts = tuple(line.split())
-                kinds.setdefault(parts, kind)
+                if language in languages:
+                    kinds.setdefault(parts, kind)
                 if group:
+                    # Of all languages: a tool's name is English whatever the answer is in.
                     key = (kind, " ".join(parts))
                     groups[key] = groups.get(key, frozenset()) | {group}
     by_first: dict[str, list[tuple[_Phrase, str]]] = {}
@@ -278,6 +290,7 @@ def _table(languages: tuple[LanguagePack, ...]) -> _Table:
         groups,
         words=frozenset(word for phrase in kinds for word in phrase),
         dangling=frozenset(phrase for language in languages for phrase in language.phrases["dangling"]),
+        not_last=frozenset(phrase for language in languages for phrase in language.phrases["not last"]),
         drawn_out=frozenset((*answers, *courtesies)),
         joined=tuple(small for language in languages for small in language.about.glued_and),
     )
