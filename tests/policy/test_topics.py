@@ -54,7 +54,7 @@ def test_messages_that_the_lists_were_not_made_from_raise_no_false_alarm_and_tel
 
 def test_every_language_knows_the_same_topics():
     known = {language: set(patterns("sensitive", language)) for language in LANGUAGES}
-    assert known["en"] == known["he"] == known["ru"]
+    assert all(known["en"] == one for one in known.values())
 
 
 @pytest.mark.parametrize("text", ["a tissue issue", "the pursuer pursued", "resuet", "recourt"])

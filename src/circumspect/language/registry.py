@@ -15,6 +15,7 @@ LANGUAGES: tuple[str, ...] = (
     "en",
     "he",
     "ru",
+    "de",
 )
 
 
