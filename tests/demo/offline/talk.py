@@ -121,7 +121,7 @@ class Talk:
 
     @property
     def shop(self) -> Business:
-        return self.business or SHOPS[self.language]
+        return self.business or SHOPS.get(self.language, SHOPS["en"])
 
     async def user(self, text: str) -> Answer:
         messages = (*self.said[-self.history :], ChatMessage("user", text))
