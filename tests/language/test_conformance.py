@@ -100,7 +100,7 @@ def test_a_language_of_words_says_which(language: Language) -> None:
 # --- what we say ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["messages", "reasons"])
+@pytest.mark.parametrize("name", ["messages", "reasons", "widget"])
 def test_the_catalogue_has_every_message_with_the_same_variables(language: Language, name: str) -> None:
     ours, english = catalogue.keys(name, language), catalogue.keys(name, "en")
     # A meaning may wait for its translation: it is said in English, and docs/reason-codes.md lists it at its top.
@@ -108,7 +108,7 @@ def test_the_catalogue_has_every_message_with_the_same_variables(language: Langu
     assert _variables(name, language).items() <= _variables(name, "en").items()
 
 
-@pytest.mark.parametrize("name", ["messages", "reasons"])
+@pytest.mark.parametrize("name", ["messages", "reasons", "widget"])
 def test_every_choice_by_number_has_the_plural_forms_of_the_language(language: Language, name: str) -> None:
     from babel import Locale
 

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from circumspect import tool
+from circumspect.language.consent import consent
 from circumspect.language.detection import detect
 from circumspect.language.folding import fold, fold_words
 from circumspect.language.sentences import split_sentences
+from circumspect.language.wishes import asks_outright, implies_destruction
+from circumspect.language.written_values import FoldedText, says_number
+from circumspect.language.yes_no import classify
 from circumspect.models.scripted import says
 from circumspect.policy.grounding.actions import commands, find_wanted_actions
 from circumspect.policy.grounding.claims import claims_in
-from circumspect.policy.grounding.normalise import FoldedText, says_number
-from circumspect.policy.parsing.answers import classify
-from circumspect.policy.parsing.consent import consent
-from circumspect.policy.parsing.wishes import asks_outright, implies_destruction
 from circumspect.reasons import ReasonCode
 
 PROCEED = '{"decision": "PROCEED", "reasoning": ""}'

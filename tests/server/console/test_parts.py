@@ -65,7 +65,7 @@ def test_a_waterfall_shows_what_took_no_time() -> None:
     assert all(one.width >= 2 for one in chart.shapes)
 
 
-@pytest.mark.parametrize("language", ["he", "ru"])
+@pytest.mark.parametrize("language", ["he", "ru", "de"])
 def test_every_text_of_a_page_that_is_translated_is(language: str) -> None:
     english, translated = keys("en"), keys(language)
     assert {page: english[page] ^ texts for page, texts in translated.items() if english[page] != texts} == {}
@@ -188,7 +188,7 @@ def test_every_sentence_of_the_ladder_and_of_guards_has_words_of_ours() -> None:
     ]
     assert len({step.why for step in steps}) == len(_TABLE), "each line of the ladder speaks once"
     for why in (*(step.why for step in steps), *(stop.why for stop in stops)):
-        for language in (one for one in LANGUAGES if Translator(one).translated):
+        for language in (one for one in LANGUAGES if "experiments.ftl" in keys(one)):
             said = translate_sentence(why, Translator(language))
             assert not said.english, why
             assert language == "en" or not re.search("unit|guard|control|person", said.text), said
