@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from circumspect.cli.options import read_json_object
 from circumspect.cli.store_options import StoreTarget, add_store_options, login, need_packages, table
-from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
@@ -82,13 +81,7 @@ def deny(approval_id: str, target: StoreTarget) -> None:
 @add_store_options
 def edit(approval_id: str, arguments: str, target: StoreTarget) -> None:
     """Change the arguments. The rules look at them again, and the changed call waits for an approval of its own."""
-    try:
-        given = json.loads(arguments)
-    except ValueError as wrong:
-        raise ConfigError(f"The arguments are not JSON: {wrong}.", fix="Write an object: '{\"amount\": 20}'.") from None
-    if not isinstance(given, dict):
-        raise ConfigError("The arguments are not a JSON object.", fix="Write an object: '{\"amount\": 20}'.")
-    _decide(approval_id, "edit", given, target)
+    _decide(approval_id, "edit", read_json_object(arguments, "The arguments are", '{"amount": 20}'), target)
 
 
 def _decide(

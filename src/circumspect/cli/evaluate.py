@@ -15,7 +15,7 @@ import click
 
 from circumspect.cli.batch_options import Division, add_division_options, engine_of, show_bar
 from circumspect.cli.input_files import read_text
-from circumspect.cli.options import FILE, NEW_FILE, PATH
+from circumspect.cli.options import FILE, NEW_FILE, PATH, need_model, pick_model_name
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def evaluate(
     twice = next((one.id for index, one in enumerate(documents) if one.id in {two.id for two in documents[:index]}), "")
     if twice:
         raise ConfigError(f"Two documents are called {twice}.", fix="Rename one: results name documents by file name.")
-    named = _pick_model_name(controller, model)
+    named = None if controller == "heuristic" else pick_model_name(model)
+    if controller == "react":
+        named = need_model(model, "The react controller needs a model.")
     reviewing = Reviewing(
         _model(named),
         ReviewLimits(tokens=tokens, budget="hard" if hard else "soft", seconds=seconds),
@@ -160,20 +162,6 @@ def _prompt(path: Path | None) -> Prompt | None:
     if not text:
         raise ConfigError(f"{path} is empty.", fix="Say in it what the model should do, or leave --prompt out.")
     return Words(path.stem, text)
-
-
-def _pick_model_name(controller: str, name: str | None) -> str | None:
-    """None is the heuristic controller. The offline demo model chats; it does not review."""
-    from circumspect.models.opening import OFFLINE, VARIABLE
-
-    named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
-    if controller == "heuristic" or (controller == "auto" and named == OFFLINE):
-        return None
-    if named == OFFLINE:
-        raise ConfigError(
-            "The react controller needs a model.", fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL."
-        )
-    return named
 
 
 def _model(named: str | None) -> Model | None:

@@ -5,14 +5,13 @@ Written straight into the database; servers on it see a change within a second o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from circumspect.cli.options import read_json_object
 from circumspect.cli.store_options import StoreTarget, add_store_options, login, need_packages, table
-from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
     from circumspect.lab.trials.experiments import Experiment
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from circumspect.stores import SqlStore
     from circumspect.stores.shadows import ShadowRow, ShadowSummary
 
+_EXAMPLE = '{"profile": "standard"}'
 _SHOWN = ("acted", "asked", "escalated", "failed", "wrong", "cost", "tokens", "seconds")
 
 
@@ -85,8 +85,8 @@ def create(
         now = services.clock.now()
         made = conducting.draft(
             TenantId(tenant), services.ids.new("exp"), name=name, arms=[_arm(one) for one in arms],
-            kind="shadow" if shadow else "ab", unit=unit, plan=_json(plan, "--plan"), note=note, by=login(),
-            at=now.timestamp(),
+            kind="shadow" if shadow else "ab", unit=unit, plan=read_json_object(plan, "--plan is", _EXAMPLE), note=note,
+            by=login(), at=now.timestamp(),
         )  # fmt: skip
         await _check(services, made)
         written = conducting.make_log_writer("create_experiment", login(), services.ids.new("act"), now, {"name": name})
@@ -225,17 +225,7 @@ async def _check(services: Services, experiment: Experiment) -> None:
 
 def _arm(text: str) -> dict[str, Any]:
     name, given, overlay = text.partition("=")
-    return {"name": name, "overlay": _json(overlay, f"--arm {name}") if given else {}}
-
-
-def _json(text: str, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ConfigError(f"{where} is not a JSON object.", fix="""Write it in quotes: '{"profile": "standard"}'.""")
-    return found
+    return {"name": name, "overlay": read_json_object(overlay, f"--arm {name} is", _EXAMPLE) if given else {}}
 
 
 def _table(arms: Mapping[str, Mapping[str, Any]]) -> str:

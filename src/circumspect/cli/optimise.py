@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,12 +14,7 @@ import click
 from circumspect.cli.batch_options import Division, add_division_options, hold_engine, show_bar
 from circumspect.cli.input_files import read_from, read_text
 from circumspect.cli.optimise_forget import forget
-from circumspect.cli.options import (
-    FILE,
-    FOLDER,
-    NEW_FOLDER,
-    since_option,
-)
+from circumspect.cli.options import FILE, FOLDER, NEW_FOLDER, need_model, since_option
 from circumspect.cli.store_options import StoreTarget, add_store_options, login, unknown_tenant
 from circumspect.errors import ConfigError
 
@@ -35,6 +29,7 @@ if TYPE_CHECKING:
     from circumspect.lab.optimise.watch import Due, StoredScores
 
 BETTER, NO_BETTER = 0, 1
+_NO_MODEL = "Optimising a prompt needs a model that reads it."
 NOTE = "It holds the cases as they were sent: personal data. Look through them before you commit or share them."
 
 
@@ -158,9 +153,9 @@ def review(
             target.say({"watch": saw.to_json(verdict, below)}, f"No run: {verdict.why}.{_of(saw)}")
             return
         click.echo(f"A run is due: {verdict.why}.{_of(saw)}", err=True)
-    named = _pick_model_name(model)
+    named = need_model(model, _NO_MODEL)
     reviewer = open_model(named)
-    writer = open_model(_pick_model_name(reflection_model)) if reflection_model else reviewer
+    writer = open_model(need_model(reflection_model, _NO_MODEL)) if reflection_model else reviewer
     path = run_folder or default_folder(plan, dataset, reviewer.name, writer.name)
     if watch and (path / "report.json").exists():
         target.say({"run": str(path), "started": False}, f"That run has ended already: {path}. Its winner waits.")
@@ -177,18 +172,6 @@ def review(
         _store(report, kept, target)
     _tell(report, kept, target)
     sys.exit(BETTER if report.has_improved else NO_BETTER)
-
-
-def _pick_model_name(name: str | None) -> str:
-    from circumspect.models.opening import OFFLINE, VARIABLE
-
-    named = name or os.environ.get(VARIABLE, "").strip() or OFFLINE
-    if named == OFFLINE:
-        raise ConfigError(
-            "Optimising a prompt needs a model that reads it.",
-            fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL.",
-        )
-    return named
 
 
 @contextmanager

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from circumspect.errors import ConfigError
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -40,6 +44,32 @@ def default_database_option(about: str) -> Callable[[CommandFunction], CommandFu
 
 def since_option(about: str) -> Callable[[CommandFunction], CommandFunction]:
     return click.option("--since", callback=read_moment, metavar="ISO-TIME", help=about)
+
+
+def read_json_object(text: str, where: str, example: str) -> dict[str, Any]:
+    """A JSON object that was written on the command line."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where} not a JSON object.", fix=f"Write it in quotes: '{example}'.")
+    return found
+
+
+def pick_model_name(given: str | None) -> str | None:
+    """The model that was named here or in the environment; None for the offline demo model, which chats only."""
+    from circumspect.models.opening import OFFLINE, VARIABLE
+
+    named = given or os.environ.get(VARIABLE, "").strip() or OFFLINE
+    return None if named == OFFLINE else named
+
+
+def need_model(given: str | None, problem: str) -> str:
+    """The same where the command cannot do without."""
+    if named := pick_model_name(given):
+        return named
+    raise ConfigError(problem, fix="Add --model openai:gpt-4o, or set CIRCUMSPECT_MODEL.")
 
 
 def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:

@@ -511,3 +511,11 @@ async def test_words_beside_a_date_are_not_taken_for_a_name() -> None:
     talk = Talk()
     await talk.user("I'd like to book a haircut")
     assert "name" in (await talk.user("next Sunday around 11:00")).missing
+
+
+async def test_a_language_without_word_lists_is_answered_in_english() -> None:
+    talk = Talk("xx", business=SHOPS["en"])
+    asked = await talk.user("Order cancel, bitte: 12345")
+    assert (asked.tool, asked.arguments) == ("cancel_order", {"order_id": "12345"})
+    assert is_in("en", asked.text)
+    assert (await talk.user("Was kostet der Versand nach Österreich?")).text
