@@ -15,6 +15,7 @@ one works that much longer; its end date is looked at every time.
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -312,6 +313,16 @@ def _bearer(request: Request) -> str | None:
             "The Authorization header cannot be read.", fix="Send one, as `Authorization: Bearer KEY-OR-TOKEN`."
         )
     return token.strip()
+
+
+def address_of(request: Request) -> str:
+    """The caller's address; of IPv6 the network, since whoever has one address there has all of it."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
 
 
 def services_of(request: Request) -> Services:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
 import sqlalchemy as sa
 
@@ -72,6 +73,9 @@ class _Kept:
     problem: TenantUnavailable | None = None
     tried: float = float("-inf")
 
+    def refuse(self, tenant: TenantId) -> NoReturn:
+        raise self.problem.again() if self.problem else _make_unconfigured_error(tenant)
+
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
@@ -109,18 +113,14 @@ class Directory:
         kept = self._kept.get(tenant)
         if kept is None or kept.setup is None or self._is_old(kept):
             kept = await self._current(tenant, build=True)
-        if kept.setup is None:
-            raise kept.problem.again() if kept.problem else _make_unconfigured_error(tenant)
-        return kept.setup
+        return kept.setup or kept.refuse(tenant)
 
     async def settings(self, tenant: TenantId) -> TenantSettings:
         """What the server does for the tenant beside answering. There also while its tools are not."""
         kept = self._kept.get(tenant)
         if kept is None or kept.settings is None or self._is_old(kept):
             kept = await self._current(tenant, build=False)
-        if kept.settings is None:
-            raise kept.problem.again() if kept.problem else _make_unconfigured_error(tenant)
-        return kept.settings
+        return kept.settings or kept.refuse(tenant)
 
     async def close(self) -> None:
         """Lets go of everything, whatever is under way. Closing twice does no harm."""

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from circumspect.journal import ReplyEvent, read_event
 from circumspect.server.console.figures import HELD, match_tenants
 from circumspect.stores import codec
-from circumspect.stores.codec import clean, moment
+from circumspect.stores.codec import clean
 from circumspect.stores.people import ListCursor, VisibleTenants
 from circumspect.stores.tables import VISIBLE, conversations, messages, tool_executions, tools, turns
 from circumspect.values import Message, TenantId
@@ -177,20 +177,8 @@ def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[FoundCon
     found = []
     for row in rows:
         first, last = said.get((row.tenant, row.id, 0)), said.get((row.tenant, row.id, row.next_seq - 1))
-        found.append(
-            FoundConversation(
-                tenant=row.tenant,
-                id=row.id,
-                mode=row.mode,
-                language=row.language,
-                person=row.person,
-                paused_by=row.paused_by,
-                messages=row.next_seq,
-                updated_at=moment(row.updated_at),
-                first=first.content if first else "",
-                last=last,
-            )
-        )
+        begun = first.content if first else ""
+        found.append(codec.read_row(FoundConversation, row, messages=row.next_seq, first=begun, last=last))
     return found
 
 

@@ -17,10 +17,17 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError
-from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_key, require_sign_in, services_of
+from circumspect.server.access import (
+    NotPermitted,
+    NotSignedIn,
+    address_of,
+    from_here,
+    require_key,
+    require_sign_in,
+    services_of,
+)
 from circumspect.server.console.i18n import Translator
 from circumspect.server.console.visitors import words_of
-from circumspect.server.console.widget.visits import address_of
 from circumspect.server.problems import not_found, require_found
 from circumspect.server.routes.session import _secure
 from circumspect.server.stores import access, tenants

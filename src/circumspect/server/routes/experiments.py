@@ -49,7 +49,7 @@ from circumspect.server.responses import (
     resource,
     to_response,
 )
-from circumspect.server.schemas.bodies import ID, AnswerPage, ProblemBody
+from circumspect.server.schemas.bodies import ID, AnswerPage, ProblemBody, RequestBody
 from circumspect.server.schemas.experiments import (
     ExperimentGiven,
     ExperimentShown,
@@ -64,7 +64,6 @@ from circumspect.server.schemas.experiments import (
 from circumspect.server.services import Services
 from circumspect.stores import experiments, shadows
 from circumspect.stores.experiments import ExperimentState
-from circumspect.values import JsonObject
 
 router = resource("experiments")
 KindQuery = Annotated[str | None, Query(pattern="^(ab|shadow)$", description="Only of this kind.")]
@@ -76,6 +75,9 @@ def _describe_tagged_route(model: Any, *statuses: int, status: int = 200, change
     if changes:
         responses[412] = {"model": ProblemBody, "description": CHANGED, "headers": ETAG}
     return describe_route(model, *statuses, status=status, responses=responses)
+
+
+_CHANGE = _describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True)
 
 
 @router.get("/v1/admin/experiments", **describe_route(AnswerPage[ExperimentShown], 404))
@@ -138,7 +140,7 @@ async def get_experiment(request: Request, who: SettingsReader, experiment_id: I
 
 @router.post(
     "/v1/admin/experiments/{experiment_id}/start",
-    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+    **_CHANGE,
 )
 async def start_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
@@ -147,51 +149,37 @@ async def start_experiment(
     services = services_of(request)
     row = require_found(await services.store.tx(experiments.get, who.tenant_filter, experiment_id), "experiment")
     await _check(services, require_unchanged(from_row(row), if_match))
-    return await _change_experiment(
-        request, who, experiment_id, if_match, "start_experiment", lambda one, now: words.start(one, given.share, now),
-        {"share": given.share},
-    )  # fmt: skip
+    return await _change_experiment(request, who, experiment_id, if_match, "start_experiment", given, words.start)
 
 
 @router.post(
     "/v1/admin/experiments/{experiment_id}/share",
-    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+    **_CHANGE,
 )
 async def set_share(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
 ) -> Response:
     """For conversations that begin from now on. Those under way keep their arm."""
-    return await _change_experiment(
-        request, who, experiment_id, if_match, "set_share", lambda one, now: words.set_share(one, given.share, now),
-        {"share": given.share},
-    )  # fmt: skip
+    return await _change_experiment(request, who, experiment_id, if_match, "set_share", given, words.set_share)
 
 
-@router.post(
-    "/v1/admin/experiments/{experiment_id}/stop", **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True)
-)
+@router.post("/v1/admin/experiments/{experiment_id}/stop", **_CHANGE)
 async def stop_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: StopGiven, if_match: IfMatch = None
 ) -> Response:
     """Switch back: everybody has what the tenant has, within seconds, on all workers."""
-    return await _change_experiment(
-        request, who, experiment_id, if_match, "stop_experiment", lambda one, now: words.stop(one, given.why, now),
-        {"why": given.why},
-    )  # fmt: skip
+    return await _change_experiment(request, who, experiment_id, if_match, "stop_experiment", given, words.stop)
 
 
 @router.post(
     "/v1/admin/experiments/{experiment_id}/finish",
-    **_describe_tagged_route(ExperimentShown, 400, 404, 409, changes=True),
+    **_CHANGE,
 )
 async def finish_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
 ) -> Response:
     """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
-    return await _change_experiment(
-        request, who, experiment_id, if_match, "finish_experiment",
-        lambda one, now: words.finish(one, given.winner, given.roll_out, now), given.model_dump(),
-    )  # fmt: skip
+    return await _change_experiment(request, who, experiment_id, if_match, "finish_experiment", given, words.finish)
 
 
 # --- shadows --------------------------------------------------------------------------------------------------------
@@ -247,15 +235,16 @@ async def _change_experiment(
     id_: str,
     if_match: str | None,
     name: str,
-    step: Callable[[Experiment, float], Experiment],
-    detail: JsonObject,
+    given: RequestBody,
+    step: Callable[..., Experiment],
 ) -> Response:
-    services = services_of(request)
+    """What is given is what the step takes, between the experiment and the time."""
+    services, detail = services_of(request), given.model_dump()
     now = services.clock.now()
     written = make_log_writer(name, who.name, services.ids.new("act"), now, detail)
 
     def apply_step(one: Experiment) -> Experiment:
-        return step(require_unchanged(one, if_match), now.timestamp())
+        return step(require_unchanged(one, if_match), *detail.values(), now.timestamp())
 
     try:
         after = await services.store.tx(change, who.tenant_filter, id_, apply_step, written)

@@ -6,7 +6,6 @@ in a page cannot read what its cookie holds.
 
 from __future__ import annotations
 
-import ipaddress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from circumspect.server.access import (
     NotPermitted,
     NotSignedIn,
     Principal,
+    address_of,
     either,
     from_here,
     require_sign_in,
@@ -41,7 +41,7 @@ async def create_session(request: Request, response: Response, given: Credential
     services = services_of(request)
     if request.headers.get("sec-fetch-site") is not None and not from_here(request):
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
-    await services.limiter.check(f"sign-in:{_from(request)}", ATTEMPTS_PER_MINUTE)
+    await services.limiter.check(f"sign-in:{address_of(request)}", ATTEMPTS_PER_MINUTE)
     made = await sign_in(
         services.store,
         services.ids,
@@ -88,16 +88,6 @@ async def delete_session(request: Request, response: Response) -> None:
 def set_cookie(request: Request, response: Response, token: str) -> None:
     """Lasts as long as the browser is open; when the sign-in ends is for the server to know."""
     response.set_cookie(COOKIE, token, path="/", secure=_secure(request), httponly=True, samesite="lax")
-
-
-def _from(request: Request) -> str:
-    """The caller's address; of IPv6 the network, since whoever has one address there has all of it."""
-    host = request.client.host if request.client else ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
 
 
 def _secure(request: Request) -> bool:

@@ -8,12 +8,12 @@ the page says so with what holds now.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Form, Request
 from starlette.responses import Response
 
-from circumspect.server.access import services_of
+from circumspect.server.access import Principal, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.pages import experiments as pages
 from circumspect.server.console.pages import shadows as shadow_pages
@@ -24,6 +24,7 @@ from circumspect.server.routes import experiments as api
 from circumspect.server.schemas.experiments import FinishGiven, ShareGiven, StopGiven
 from circumspect.stores import experiments
 
+B = TypeVar("B")
 router = page_routes.router()
 SeenFingerprint = Annotated[str, Form(max_length=64, pattern="^[0-9A-Za-z]+$")]
 """The fingerprint of what the person saw."""
@@ -36,33 +37,21 @@ WinnerName = Annotated[str, Form(min_length=1, max_length=64, pattern=r"^[A-Za-z
 async def start(
     request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, share: ShareField
 ) -> Response:
-    given = ShareGiven(share=share)
-    return await _run_action(
-        request, who, experiment_id, "start",
-        lambda: api.start_experiment(request, who.principal, experiment_id, given, seen),
-    )  # fmt: skip
+    return await _run_action(request, who, experiment_id, "start", api.start_experiment, ShareGiven(share=share), seen)
 
 
 @router.post("/experiments/{experiment_id}/share")
 async def set_share(
     request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, share: ShareField
 ) -> Response:
-    given = ShareGiven(share=share)
-    return await _run_action(
-        request, who, experiment_id, "share",
-        lambda: api.set_share(request, who.principal, experiment_id, given, seen),
-    )  # fmt: skip
+    return await _run_action(request, who, experiment_id, "share", api.set_share, ShareGiven(share=share), seen)
 
 
 @router.post("/experiments/{experiment_id}/stop")
 async def stop(
     request: Request, who: AdminVisitor, experiment_id: IdPath, seen: SeenFingerprint, why: Why = ""
 ) -> Response:
-    given = StopGiven(why=why.strip())
-    return await _run_action(
-        request, who, experiment_id, "stop",
-        lambda: api.stop_experiment(request, who.principal, experiment_id, given, seen),
-    )  # fmt: skip
+    return await _run_action(request, who, experiment_id, "stop", api.stop_experiment, StopGiven(why=why.strip()), seen)
 
 
 @router.post("/experiments/{experiment_id}/finish")
@@ -75,14 +64,17 @@ async def finish(
     roll_out: Annotated[bool, Form()] = False,
 ) -> Response:
     given = FinishGiven(winner=winner, roll_out=roll_out)
-    return await _run_action(
-        request, who, experiment_id, "finish",
-        lambda: api.finish_experiment(request, who.principal, experiment_id, given, seen),
-    )  # fmt: skip
+    return await _run_action(request, who, experiment_id, "finish", api.finish_experiment, given, seen)
 
 
 async def _run_action(
-    request: Request, who: Visitor, id_: str, done: str, act: Callable[[], Awaitable[Response]]
+    request: Request,
+    who: Visitor,
+    id_: str,
+    done: str,
+    act: Callable[[Request, Principal, str, B, str], Awaitable[Response]],
+    given: B,
+    seen: str,
 ) -> Response:
     row = require_found(
         await services_of(request).store.tx(experiments.get, who.principal.tenant_filter, id_), "experiment"
@@ -91,7 +83,7 @@ async def _run_action(
         ("shadows", shadow_pages.render_shadow) if row.kind == "shadow" else ("experiments", pages.render_experiment)
     )
     try:
-        await act()
+        await act(request, who.principal, id_, given, seen)
     except HttpProblem as problem:
         if problem.status not in (409, 412):
             raise

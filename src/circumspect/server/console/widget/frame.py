@@ -14,14 +14,14 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import NotPermitted, NotSignedIn, services_of
+from circumspect.server.access import NotPermitted, NotSignedIn, address_of, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.i18n import Translator, parse_language
 from circumspect.server.console.rendering import environment
 from circumspect.server.console.security import POLICY
 from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.talk import COMMENT
-from circumspect.server.console.widget.visits import READS_PER_MINUTE, address_of, origins, publishable
+from circumspect.server.console.widget.visits import READS_PER_MINUTE, origins, publishable
 from circumspect.server.stores import tenants
 from circumspect.stores.codec import dumps
 from circumspect.values import LANGUAGES

@@ -8,7 +8,6 @@ themselves and not the tenant's own programs.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import secrets
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import Caller, Door, NotPermitted, Principal, require_key, services_of
+from circumspect.server.access import Caller, Door, NotPermitted, Principal, address_of, require_key, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.stores.access import KnownKey
@@ -91,13 +90,3 @@ async def origins(request: Request, tenant: TenantId) -> tuple[str, ...]:
         return (await services_of(request).directory.settings(tenant)).widget.origins
     except CircumspectError:
         return ()
-
-
-def address_of(request: Request) -> str:
-    """Of IPv6 the network, since whoever has one address there has all of it."""
-    host = request.client.host if request.client else ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return host if address.version == 4 else str(ipaddress.ip_network((host, 64), strict=False))
