@@ -1,4 +1,4 @@
-"""RuleGuardian: word lists in English, Hebrew and Russian. No network, no model, a millisecond or two.
+"""RuleGuardian: word lists, one a language. No network, no model, a millisecond or two.
 
 It finds what is said plainly, also behind simple disguises, and knows no context beyond a clause. It is the default
 where nothing else is configured, and worth having beside a model, because it scores spam and names prompt injection,

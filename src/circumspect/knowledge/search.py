@@ -112,7 +112,7 @@ class Library:
     ) -> Sequence[LibraryPassage]:
         """The best passages, the best first; none where nothing like the query's words occurs.
 
-        `language` (en, he, ru) prefers documents in it: others are asked only where those have none of the words."""
+        `language` prefers documents in it: others are asked only where those have none of the words."""
         query = query[:LONGEST_QUERY]
         meant = await self._embed_query(query)
         ordered = await self._store.tx(_rank_pieces, tenant, query, meant, language)

@@ -94,6 +94,14 @@ def test_a_page_without_a_translation_is_in_english_and_says_so(text: str, noted
     assert (Translator("en").t(text) in shown) is noted
 
 
+def test_a_language_without_texts_of_the_console_is_shown_in_english_and_says_so() -> None:
+    source = '{% extends "frame/base.html" %}{% block main %}{{ t("search") }} {{ number(1234.5, 1) }}{% endblock %}'
+    words = Translator("de")
+    shown = environment().from_string(source).render(_build_language_context(words), who=None, live="", here="/")
+    assert Translator("en").t("untranslated") in shown
+    assert "Search 1.234,5" in shown
+
+
 def test_every_text_that_templates_and_pages_name_is_there() -> None:
     sources = [*TEMPLATES, *ROOT.rglob("*.py")]
     named = {
