@@ -90,7 +90,7 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
     scores = _score(" ".join(words).lower())
     best = max(sharing, key=lambda code: (scores.get(code, 0.0), code == stays))
     lower = sum(1 for word in words if word.islower())
-    if scores.get(best, 0.0) >= _SURE and (plain[best] or lower > (_FEW if stays else 0)):
+    if scores.get(best, 0.0) >= _SURE and (plain[best] or lower > (_FEW if stays else 1)):
         return best
     most = max(sharing, key=lambda code: (plain[code], scores.get(code, 0.0), code == stays))
     return most if plain[most] else stays or sharing[0]
