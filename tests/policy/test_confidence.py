@@ -75,10 +75,10 @@ def test_bands_can_be_set():
 
 def test_every_factor_is_kept_with_its_weight_its_contribution_and_why():
     kept = composite((0.5, "half"), (0.2, "plain"), (0.4, "new"), (1.0, "none ran"), conflict=True)
-    told = kept.to_json()
-    assert [factor["name"] for factor in told["factors"]] == list(WEIGHTS)
-    assert sum(factor["contribution"] for factor in told["factors"]) * 0.5 == pytest.approx(told["value"])
-    assert all(factor["why"] for factor in told["factors"])
+    told = kept.to_record()
+    assert [factor.name for factor in told.factors] == list(WEIGHTS)
+    assert sum(factor.contribution for factor in told.factors) * 0.5 == pytest.approx(told.value)
+    assert all(factor.why for factor in told.factors)
     assert kept.explain().startswith("0.32: sources contradict each other (halved); context_completeness 0.40")
 
 

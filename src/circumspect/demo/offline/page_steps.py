@@ -17,7 +17,7 @@ from typing import Any
 from circumspect.demo.offline.drafts import CLEAR, LOST, SURE, WEAK, OfflineProposal
 from circumspect.demo.offline.given_values import find_field_value, is_date
 from circumspect.demo.offline.lexicon import fold_letters, lexicons, lexicons_of, mentions, say
-from circumspect.demo.offline.page_task import PageRequest
+from circumspect.demo.offline.page_task import PageWish
 from circumspect.demo.offline.page_view import TYPED, ElementLine, find_shared_keys, keys_of
 from circumspect.values import ModelRequest, ToolCall
 
@@ -48,7 +48,7 @@ def drive(request: ModelRequest) -> OfflineProposal:
 
 
 @dataclass(frozen=True)
-class _Case(PageRequest):
+class _Case(PageWish):
     @cached_property
     def task(self) -> str:
         """The newest words that say what to do; answers to questions come after them."""

@@ -18,7 +18,7 @@ _TITLE_CASE = re.compile(r"(?<=\S )[A-Z][a-z]{2,}\b")
 
 
 @dataclass(frozen=True)
-class PageRequest:
+class PageWish:
     """A request about a page: the page, and what the user said."""
 
     request: ModelRequest
@@ -33,7 +33,7 @@ class PageRequest:
 
 
 @dataclass(frozen=True)
-class ReasoningTask(PageRequest):
+class ReasoningTask(PageWish):
     """The request, read: what is wanted, and what there is to go by."""
 
     @cached_property
