@@ -6,24 +6,29 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
+import yaml
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from tests.patience import PATIENCE, wait_until
 from tests.server.house import OURS, SECRET, House, Running, is_a_problem, say
 from tests.server.test_serve import serving
 
+from circumspect.demo.samples.sample_files import DIRECTORY
 from circumspect.lab.trials import conducting
 from circumspect.lab.trials.experiments import draw, from_row, start
 from circumspect.models import open_model
+from circumspect.policy.load import load
 from circumspect.server.background import look_at_arms
 from circumspect.server.config import Settings
 from circumspect.server.services import open_services
+from circumspect.server.stores import policies
 from circumspect.stores import SqlStore, experiments, shadows
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExposureRow
@@ -31,7 +36,7 @@ from circumspect.values import Business, Tenant, TenantId
 
 SHOP = TenantId(OURS)
 AT_ONCE = {"name": "quick", "overlay": {"profile": "standard"}}
-"""An arm that does what control asks about first: the two can be told apart from outside."""
+"""An arm in the other mode than control: the two can be told apart from outside."""
 CANCEL = "cancel order 12345"
 
 
@@ -65,9 +70,26 @@ def ended(house: House, id_: str) -> None:
     house.operator("root").post(f"/v1/admin/experiments/{id_}/stop", json={})
 
 
-def outcome(house: House, text: str = CANCEL) -> str:
+def mode(house: House, text: str = CANCEL) -> str:
+    """`adaptive` for control, `standard` for the arm."""
     client = house.key()
-    return str(say(client, house.conversation(client), text)["outcome"])
+    return str(say(client, house.conversation(client), text)["usage"]["mode"])
+
+
+def lenient(house: House) -> dict[str, object]:
+    """A configuration under which an address is changed unasked. It is stored, and not in force."""
+    policy = yaml.safe_load((DIRECTORY / "policy.yaml").read_text("utf-8"))
+    policy["tools"]["update_address"] = {"effect": "write", "confirm": "never"}
+    loose, ours = yaml.safe_dump(policy), (DIRECTORY / "policy.yaml").read_text("utf-8")
+
+    async def put(store: SqlStore) -> int:
+        made, _ = [
+            await store.tx(policies.put_policy, SHOP, text, load(text).hash, at=datetime.now(UTC))
+            for text in (loose, ours)
+        ]
+        return made.version
+
+    return {"profile": "standard", "policy": house.stored(put)}
 
 
 def rows(house: House, id_: str) -> list[Any]:
@@ -159,10 +181,10 @@ def test_what_an_experiment_cannot_be_is_refused_by_name(house: House) -> None:
 def test_turns_are_counted_by_the_arm_that_was_drawn(both: House) -> None:
     id_ = begun(both, AT_ONCE, share=0.5)
     client = both.key()
-    outcomes = {}
+    modes = {}
     for number in range(8):
         talk = both.conversation(client, id=f"{id_}-{number}")
-        outcomes[talk] = say(client, talk, CANCEL)["outcome"]
+        modes[talk] = say(client, talk, CANCEL)["usage"]["mode"]
     written = wait_until(lambda: found if len(found := rows(both, id_)) == 8 else None)
 
     async def stored(store: SqlStore) -> Any:
@@ -173,8 +195,8 @@ def test_turns_are_counted_by_the_arm_that_was_drawn(both: House) -> None:
         drawn = draw(experiment, row.conversation, time.time())
         assert drawn is not None
         assert drawn.arm.name == row.arm
-        assert row.outcome == outcomes[row.conversation]
-        assert (row.outcome == "asked") == (row.arm == "control")
+        assert row.outcome == "asked"
+        assert (modes[row.conversation] == "adaptive") == (row.arm == "control")
         assert not row.fell_back
         assert row.prompts[0].startswith("standard@" if row.arm == "quick" else "adaptive@") or row.prompts
     arms = both.operator("root").get(f"/v1/admin/experiments/{id_}").json()["results"]["arms"]
@@ -257,7 +279,7 @@ def test_an_arm_that_fails_gives_way_and_the_user_is_answered(
 
 def test_an_arm_that_cannot_be_built_gives_way(house: House) -> None:
     id_ = begun(house, {"name": "broken", "overlay": {"policy": 99}})
-    assert outcome(house) == "asked"
+    assert mode(house) == "adaptive"
     (row,) = wait_until(lambda: rows(house, id_))
     assert (row.arm, row.fell_back) == ("broken", True)
     ended(house, id_)
@@ -285,9 +307,9 @@ def test_what_cannot_be_written_down_costs_nobody_an_answer(house: House) -> Non
     id_ = begun(house, AT_ONCE)
     renamed("exposures", "gone")
     try:
-        assert outcome(house) != "asked"
+        assert mode(house) == "standard"
         time.sleep(1.2)  # a round of writing, which fails
-        assert outcome(house, "where is order 12345?") == "answered"
+        assert mode(house, "where is order 12345?") == "standard"
     finally:
         renamed("gone", "exposures")
     wait_until(lambda: len(rows(house, id_)) == 2)
@@ -336,17 +358,17 @@ def test_a_switch_reaches_every_process_without_a_restart(house: House, tmp_path
         with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, trust_env=False, verify=False) as other:
 
             def there() -> str:
-                return str(say(other, house.conversation(other), CANCEL)["outcome"])
+                return str(say(other, house.conversation(other), CANCEL)["usage"]["mode"])
 
-            assert there() == "asked"
+            assert there() == "adaptive"
             said = {"name": "n", "arms": [AT_ONCE], "plan": {"quiet_seconds": 0}}
             made = root.post("/v1/admin/experiments", params={"tenant": OURS}, json=said).json()
             root.post(f"/v1/admin/experiments/{made['id']}/start", json={"share": 1.0})
-            wait_until(lambda: there() != "asked")
-            assert outcome(house) != "asked"
+            wait_until(lambda: there() == "standard")
+            assert mode(house) == "standard"
             root.post(f"/v1/admin/experiments/{made['id']}/stop", json={})
-            assert outcome(house) == "asked", "where it was told, it holds at once"
-            wait_until(lambda: there() == "asked")
+            assert mode(house) == "adaptive", "where it was told, it holds at once"
+            wait_until(lambda: there() == "adaptive")
 
 
 def test_a_conversation_under_way_keeps_its_arm_and_a_new_one_gets_the_winner(house: House) -> None:
@@ -357,8 +379,8 @@ def test_a_conversation_under_way_keeps_its_arm_and_a_new_one_gets_the_winner(ho
     url = f"/v1/admin/experiments/{made['id']}"
     root.post(f"{url}/start", json={"share": 0.0})
     root.post(f"{url}/finish", json={"winner": "quick", "roll_out": True})
-    wait_until(lambda: outcome(house, "cancel order 12346") != "asked")
-    assert say(client, before, "cancel order 12347")["outcome"] == "asked"
+    wait_until(lambda: mode(house, "cancel order 12346") == "standard")
+    assert say(client, before, "cancel order 12347")["usage"]["mode"] == "adaptive"
     ended(house, made["id"])
 
 
@@ -366,10 +388,10 @@ def test_a_conversation_under_way_keeps_its_arm_and_a_new_one_gets_the_winner(ho
 
 
 def test_a_shadow_is_listed_beside_what_was_done(both: House) -> None:
-    id_ = begun(both, AT_ONCE, kind="shadow")
+    id_ = begun(both, {"name": "quick", "overlay": lenient(both)}, kind="shadow")
     client = both.key()
     talk = both.conversation(client)
-    turn = say(client, talk, "cancel order 12350")
+    turn = say(client, talk, "change the address of order 12350 to 1 New Street, Haifa")
     assert turn["outcome"] == "asked"
     listed = wait_until(lambda: client.get("/v1/admin/shadows", params={"experiment": id_}).json()["items"])
     assert [one["turn"] for one in listed] == [turn["turn_id"]]
