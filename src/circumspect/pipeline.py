@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from circumspect.errors import ModelError, StoreError
 from circumspect.journal import Journal, NoticeEvent, RemarkEvent
@@ -375,5 +376,5 @@ class _Turn:
 
     async def record(self, reply: Reply) -> TurnResult:
         ports, multiplier, mode = self.setup.ports, self.setup.tenant.plan.multiplier, self.profile.mode
-        failed = endings.report_failure(self.desk, "failed-store", self.notes.ran)
-        return await record(reply, failed, self.screened, mode, multiplier, self.notes, ports.store, ports.clock)
+        fail = partial(endings.report_failure, self.desk, "failed-store", self.notes.ran)
+        return await record(reply, fail, self.screened, mode, multiplier, self.notes, ports.store, ports.clock)

@@ -16,6 +16,7 @@ from tests.understand.hearing import form
 from circumspect import Agent
 from circumspect.business import BusinessConfig, RestCrm, business_tools
 from circumspect.clock import FixedClock
+from circumspect.errors import NotYourConversation
 from circumspect.knowledge.search import Library
 from circumspect.lab.trials.shadow import AnsweredTurn, shadow
 from circumspect.lab.trials.variants import Variant
@@ -211,8 +212,10 @@ async def test_a_known_value_is_still_asked_for_before_it_is_used(desk):
 
 async def test_a_conversation_keeps_the_person_it_began_with(crm, desk):
     async with desk(*(REASONS, says("Hello.")) * 3) as office:
-        for person in (DANA, OMAR, None):
+        for person in (DANA, None, DANA):
             await office.hear("Am I on your list?", person=person)
+        with pytest.raises(NotYourConversation):
+            await office.hear("Am I on your list?", person=OMAR)
     assert {path for _, path, _ in crm.requests} == {"/api/people?mail=dana%40example.com"}
     assert ["Acme" in shown for shown in office.asked("analyse")] == [True, True, True]
 

@@ -7,6 +7,7 @@ would be bound to an older one, and nobody hears of a colleague who was never to
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from circumspect.errors import StoreError
 from circumspect.journal import Journal, NoticeEvent
@@ -19,7 +20,7 @@ log = logging.getLogger("circumspect.turn")
 
 async def record(
     reply: Reply,
-    failed: Reply,
+    fail: Callable[[], Reply],
     screened: Screened,
     mode: Mode,
     multiplier: float,
@@ -27,7 +28,7 @@ async def record(
     store: Store,
     clock: Clock,
 ) -> TurnResult:
-    """`failed` is the reply for when what this one promises could not be written down."""
+    """`fail` makes the reply for when what this one promises could not be written down."""
     incoming = screened.incoming
     if reply.escalation:
         notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
@@ -51,7 +52,7 @@ async def record(
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
         notes.write(NoticeEvent("not recorded"), ReasonCode.STORE_FAILED)
         promises = reply.intent or reply.escalation or reply.dropped
-        said = failed if promises else reply
+        said = fail() if promises else reply
         result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
     log.info(
         "turn",
