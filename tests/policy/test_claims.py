@@ -10,9 +10,9 @@ from circumspect.language.pack import pack
 from circumspect.policy.grounding.claims import (
     claims_in,
     find_unsupported_claims,
-    find_unsupported_on_page,
 )
 from circumspect.values import PastCall, ToolCall, ToolSpec
+from circumspect.web.page_claims import find_unsupported_on_page
 
 
 def ran(tool: str, result: Any = "done", *, ok: bool = True, **arguments: Any) -> PastCall:

@@ -53,8 +53,6 @@ _SUPPORTS: Mapping[ToolAction, frozenset[ToolAction]] = {
     "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
     "invite": frozenset(("invite", "create", "send")),
 }
-_ON_PAGES = ("submit", "type")
-_FILLING = frozenset(("type", "select", "click", "press", "submit"))
 _VERB = re.compile(r"\{verb\}")
 _ID = re.compile(r"(?<![\w$.,])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,12}(?![\w.]*\d)")
 _QUOTED = re.compile(r"[\"“«][^\"”»]{0,300}[\"”»]")
@@ -96,10 +94,7 @@ def _read_words(one: LanguagePack) -> _Claims:
         frames=tuple(
             _frame(line, {action: words.done[action] for action in _SUPPORTS}, words) for line in words.frames
         ),
-        on_page=tuple(
-            _frame(line, {action: words.on_page[action] for action in _ON_PAGES}, words)
-            for line in words.frames_on_page
-        ),
+        on_page=tuple(_frame(line, words.on_page, words) for line in words.frames_on_page),
         no_claim=compile_words(other.claims.no_claim for other in packs_read_with(one.code)),
         speaker=re.compile(join_patterns(words.speaker)) if words.speaker else None,
         passive=re.compile(f"{join_patterns(words.passive)}$") if words.passive else None,
@@ -135,25 +130,7 @@ def find_unsupported_claims(
     return tuple(claim for claim in claims if not _is_supported(claim, ran, specs))
 
 
-def find_unsupported_on_page(
-    reply: str,
-    language: Language | None,
-    ran: Collection[PastCall],
-    specs: Mapping[str, ToolSpec] | None = None,
-    *,
-    shown: str = "",
-) -> tuple[ActionClaim, ...]:
-    """The same of actions on a web page, where only what was sent off changes anything: opening and filling in does
-    not. To have signed in or filled in is a claim here, too, unless it is what the page says (`shown`) of others."""
-    sent = [one for one in ran if one.call.tool == "submit"]
-    did = {"submit": any(one.ok for one in sent), "type": any(one.ok and one.call.tool in _FILLING for one in ran)}
-    more = [claim for claim in _read(reply, lambda words: words.on_page) if not did[claim.action]]
-    read = fold(shown) if more else ""
-    more = [claim for claim in more if _is_ours(claim) or claim.verb[:6] not in read]
-    return (*find_unsupported_claims(reply, language, sent, specs), *more)
-
-
-def _is_ours(claim: ActionClaim) -> bool:
+def is_own_deed(claim: ActionClaim) -> bool:
     """ "I have saved it", and not "it has been saved"."""
     words = next(one for one in _claiming() if one.language == claim.language)
     if words.speaker and not words.speaker.search(fold(claim.sentence)):
@@ -194,6 +171,11 @@ def _touches(event: PastCall, ids: Collection[str]) -> bool:
 def claims_in(reply: str) -> tuple[ActionClaim, ...]:
     """The sentences of a reply that say something was done."""
     return tuple(_read(reply, lambda words: words.frames))
+
+
+def page_claims_in(reply: str) -> tuple[ActionClaim, ...]:
+    """Those that say what was done on a web page: signed in, saved, filled in."""
+    return tuple(_read(reply, lambda words: words.on_page))
 
 
 def _read(reply: str, frames: Callable[[_Claims], tuple[_Frame, ...]]) -> Iterator[ActionClaim]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from circumspect.journal import ClientOutcomeEvent, Journal
-from circumspect.policy.grounding.claims import find_unsupported_on_page
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     ClientResults,
@@ -24,6 +23,7 @@ from circumspect.values import (
 from circumspect.web.browser.trimming import trim_page
 from circumspect.web.browsing.page_actions import resolve_call
 from circumspect.web.page import Page
+from circumspect.web.page_claims import find_unsupported_on_page
 from circumspect.web.reasoning.case import Models, SiteSearch
 from circumspect.web.reasoning.reason import reason
 from circumspect.web.reasoning.reasoned import Reasoning
