@@ -338,6 +338,8 @@ class Opened:
     """The person who took the conversation over; the agent does not answer while they have it."""
     person: str | None = None
     """The tenant's own id of the end user whose conversation this is: the first that it was given."""
+    waited: bool = False
+    """The conversation was busy when the message came: whatever was asked meanwhile, its sender had not read."""
     answered: TurnResult | None = None
     """Set when this very turn (by the client's key) was answered before."""
 
@@ -553,6 +555,8 @@ class Deny:
     kind: ClassVar[Literal["deny"]] = "deny"
     problem: str = ""
     """Said to the model, in English, so that it can do better."""
+    because: str = ""
+    """The policy file's own sentence, which was written for people: the user hears it too."""
 
 
 Verdict = Allow | Confirm | Ask | Escalate | Deny

@@ -2,10 +2,11 @@
 
 import pytest
 
-from circumspect import tool
+from circumspect import rule, tool
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
+from circumspect.values import Allow, Deny
 
 ORDERS = {"1001": {"status": "processing"}, "1002": {"status": "shipped"}}
 
@@ -97,6 +98,33 @@ async def test_a_denial_that_the_model_insists_on_is_answered_with_the_policys_r
     chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[look("1002"), hold("1002"), hold("1002")])
     turn = await chat.user("put order 1002 on hold").is_blocked(ReasonCode.PRECONDITION_FAILED)
     assert "Only an order in processing can be held." in turn.reply
+
+
+async def test_what_a_rule_in_python_tells_the_model_is_not_said_to_the_user(shop):
+    @rule(ReasonCode.PRECONDITION_FAILED)
+    def mails_wait(facts):
+        """Mails are not sent today."""
+        return Deny("Offer to do it tomorrow.") if facts.call.tool == "send_mail" else Allow()
+
+    mail = says("", tool="send_mail", params={"to": "me@example.com", "text": "hi"})
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[mail, says("Not today.")], rules=[mails_wait])
+    turn = await chat.user("send hi to me@example.com").is_answered("Not today.")
+    assert "Offer" not in turn.reply
+
+
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+async def test_a_condition_that_wants_a_confirmation_gets_one_in_every_mode(shop, mode):
+    from circumspect.models.scripted import calls
+
+    careful = """  send_mail:
+    effect: write
+    confidence_cap: 1.0
+    when: [{if: args.to != '', then: confirm, because: Mails are asked about.}]"""
+    policy = load(POLICY.replace("  send_mail: {effect: write, confidence_cap: 1.0}", careful))
+    arguments = {"to": "me@example.com", "text": "hi"}
+    first = calls("send_mail", arguments) if mode == "standard" else says("", tool="send_mail", params=arguments)
+    chat = shop(tools=shop_tools([]), policy=policy, replies=[first, PROCEED, says("Sent.")], mode=mode)
+    await chat.user("send hi to me@example.com").is_asked_to_confirm(**arguments)
 
 
 async def test_what_only_the_model_got_wrong_is_no_denial_for_the_user(shop):

@@ -38,8 +38,11 @@ def what_it_requires_was_called_before(facts: Facts) -> Verdict:
     """The calls that the policy file requires succeeded earlier in the conversation."""
     if not facts.policy or not facts.policy.requires:
         return Allow()
-    unmet = [_unmet(one, facts) for one in facts.policy.requires if not _is_met(one, facts)]
-    return Deny(_join_sentences(unmet)) if unmet else Allow()
+    unmet = [one for one in facts.policy.requires if not _is_met(one, facts)]
+    if not unmet:
+        return Allow()
+    problem = _join_sentences(_unmet(one, facts) for one in unmet)
+    return Deny(problem, because=_join_sentences(one.because for one in unmet if one.because))
 
 
 @rule(ReasonCode.PRECONDITION_FAILED)
@@ -48,7 +51,7 @@ def its_conditions_hold(facts: Facts) -> Verdict:
     found = examine(facts)
     against = [*(one.because for one in found.failed), *(one.because for one in found.special if one.then == "deny")]
     if against:
-        return Deny(_join_sentences(against))
+        return Deny(_join_sentences(against), because=_join_sentences(against))
     return strictest([_reaction(one, facts) for one in found.special])
 
 
@@ -57,8 +60,11 @@ def limits_are_kept(facts: Facts) -> Verdict:
     """The call is not one too many, and not too much."""
     if not facts.policy or not facts.policy.limits:
         return Allow()
-    broken = [problem for one in facts.policy.limits if (problem := check_limit(one, facts))]
-    return Deny(_join_sentences(broken)) if broken else Allow()
+    broken = {problem: one for one in facts.policy.limits if (problem := check_limit(one, facts))}
+    if not broken:
+        return Allow()
+    said = (problem for problem, one in broken.items() if problem == one.because)
+    return Deny(_join_sentences(broken), because=_join_sentences(said))
 
 
 @rule(ReasonCode.FACT_NEEDED)
@@ -118,9 +124,9 @@ def examine(facts: Facts) -> Examined:
 
 
 def _matters(one: Reaction, facts: Facts) -> bool:
-    """A confirmation that was given, or that the mode does not ask for, need not be decided about."""
+    """A confirmation that was given need not be decided about."""
     if one.then == "confirm":
-        return facts.mode == "adaptive" and facts.confirmed is None
+        return facts.confirmed is None
     return one.then != "four_eyes" or facts.confirmed is None or facts.confirmed.kind != "approval"
 
 

@@ -44,7 +44,7 @@ def somebody_said_what_the_tool_does(facts: Facts) -> Verdict:
 def the_policy_leaves_the_tool_on(facts: Facts) -> Verdict:
     """The policy file does not switch the tool off."""
     if facts.policy and facts.policy.deny:
-        return Deny(facts.policy.deny)
+        return Deny(facts.policy.deny, because=facts.policy.deny)
     return Allow()
 
 

@@ -32,8 +32,10 @@ async def claim(
     queue = _queues.get(key)
     if queue is None:
         queue = _queues[key] = asyncio.Lock()
+    busy = queue.locked()
     async with queue:
         opened = await _open(incoming, mode, history, store, clock, ids)
+        opened = replace(opened, waited=True) if busy else opened
         if opened.answered:
             yield opened
             return
@@ -45,12 +47,16 @@ async def claim(
 
 
 async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids) -> Opened:
-    token, wait = ids.new("lease"), 0.02
+    token, wait, waited = ids.new("lease"), 0.02, False
     give_up = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while True:
         try:
-            return await store.open_turn(incoming, mode=mode, history=history, token=token, lease_seconds=LEASE_SECONDS)
+            opened = await store.open_turn(
+                incoming, mode=mode, history=history, token=token, lease_seconds=LEASE_SECONDS
+            )
+            return replace(opened, waited=True) if waited else opened
         except ConversationBusy:
+            waited = True
             if asyncio.get_running_loop().time() > give_up:
                 raise
             await asyncio.sleep(wait)

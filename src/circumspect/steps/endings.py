@@ -82,17 +82,6 @@ def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
     return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
 
 
-TOLD_TO_USERS = frozenset(
-    (
-        ReasonCode.PRECONDITION_FAILED,
-        ReasonCode.REQUIREMENT_NOT_MET,
-        ReasonCode.LIMIT_REACHED,
-        ReasonCode.TOOL_DENIED,
-    )
-)
-"""Denials whose sentence stands in the policy, written for people; other problems are told to the model only."""
-
-
 def answer(drafted: Draft, denied: Enforced | None, ran: Sequence[Execution], desk: ReplyContext) -> Reply:
     """The model proposes nothing (more) to do: its words are the answer. After a call that the policy denied they are
     how the turn is blocked, and the policy's reason is said with them."""
@@ -377,9 +366,7 @@ def _is_on(name: str, spec: ToolSpec, desk: ReplyContext) -> bool:
 
 def _denial(enforced: Enforced | None) -> str:
     """Why the policy denied the call, in its own words; empty where it was held for something else."""
-    if enforced is None or not isinstance(enforced.verdict, Deny) or enforced.reasons[0] not in TOLD_TO_USERS:
-        return ""
-    return enforced.verdict.problem
+    return enforced.verdict.because if enforced and isinstance(enforced.verdict, Deny) else ""
 
 
 def _instead(desk: ReplyContext, key: str, why: str) -> str:

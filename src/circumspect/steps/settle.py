@@ -60,9 +60,12 @@ def _decide(
         return "nothing", ReasonCode.PENDING_INTENT_MISSING
     if intent.expires_at <= now:
         return "ask_again", ReasonCode.PENDING_INTENT_EXPIRED
-    if _was_said_before(intent, screened):
-        return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
-    if not _was_just_asked(intent, screened) or not _still_matches(intent, screened, tools, policy):
+    # A yes that had to wait was on its way before the question was there to be read.
+    if (
+        screened.opened.waited
+        or not _was_just_asked(intent, screened)
+        or not _still_matches(intent, screened, tools, policy)
+    ):
         return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
     return "run", ReasonCode.CONFIRMED_BY_USER
 
@@ -99,12 +102,6 @@ def _last_said(screened: Screened) -> tuple[int, str]:
 
 def _was_just_asked(intent: Intent, screened: Screened) -> bool:
     return _last_said(screened) == (intent.question_seq, intent.question)
-
-
-def _was_said_before(intent: Intent, screened: Screened) -> bool:
-    """The yes was on its way before its question was there to be read: it was said to something else."""
-    asked = next((one.at for one in screened.opened.history if one.seq == intent.question_seq), intent.created_at)
-    return screened.incoming.at < asked
 
 
 def _something_else_was_asked(screened: Screened) -> bool:
