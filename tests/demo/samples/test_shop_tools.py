@@ -213,3 +213,12 @@ async def test_what_is_sold_out_comes_with_a_date_and_what_is_unknown_with_a_cle
 
 async def test_orders_of_a_stranger_are_an_empty_list(shop: samples.Sample) -> None:
     assert (await call(shop, "list_orders", email="nobody@example.com"))["orders"] == []
+
+
+def test_a_tenant_whose_language_the_shop_does_not_speak_is_answered_in_english():
+    from circumspect.demo.samples.shop_backend import Backend
+    from circumspect.demo.samples.shop_tools import shop_tools
+
+    german = {one.spec.name: one for one in shop_tools(Backend(now=NOW), "de")}
+    told = asyncio.run(german["get_order_status"].call({"order_id": "12345"}, "k"))
+    assert "12345" in str(told)

@@ -75,16 +75,16 @@ KILLED_INSIDE = """
 import os, signal, sys
 from pathlib import Path
 from tests.lab.batch.sums import Sums, job_of, rows_of
-from circumspect.lab.batch import ledger as kept
-from circumspect.lab.batch.job import packed
+from circumspect.lab.batch import job_ledger as kept
+from circumspect.lab.batch.job import pack_rows
 
 def commit_and_die(connection, run):
-    kept._commit(connection, run, 3, packed(rows_of(3)))
+    kept._commit(connection, run, 3, pack_rows(rows_of(3)))
     os.kill(os.getpid(), signal.SIGKILL)
 
-with kept.Ledger.open(sys.argv[1]) as ledger:
+with kept.DatabaseLedger.open(sys.argv[1]) as ledger:
     chunks = ledger.begin(job_of(Sums(sys.argv[2], 5)))
-    ledger.commit(chunks[1], packed(rows_of(1)))
+    ledger.commit(chunks[1], pack_rows(rows_of(1)))
     ledger._database.transaction(commit_and_die, ledger._run)
 """
 
@@ -104,10 +104,10 @@ COMMITTING = """
 import sys
 from tests.lab.batch.sums import Sums, job_of
 from circumspect.lab.batch.engines import serial
-from circumspect.lab.batch.job_ledger import Ledger
+from circumspect.lab.batch.job_ledger import DatabaseLedger
 from circumspect.lab.batch.run_job import run
 
-with Ledger.open(sys.argv[1]) as ledger:
+with DatabaseLedger.open(sys.argv[1]) as ledger:
     for row in run(job_of(Sums(sys.argv[2], 120)), serial, ledger):
         pass
 """

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from circumspect.demo.samples.seeding import SCHEMA_VERSION, SHOP_TIME, seed, slots, stamp
+from circumspect.demo.samples.shop_messages import LANGUAGES_SPOKEN
 from circumspect.errors import ConfigError
 from circumspect.values import Json
 
@@ -317,7 +318,7 @@ def _order(db: sqlite3.Connection, order_id: str) -> ShopOrder:
 def _product(row: sqlite3.Row) -> Product:
     return Product(
         sku=row["sku"],
-        names={language: row[language] for language in ("en", "he", "ru")},
+        names={language: row[language] for language in LANGUAGES_SPOKEN},
         price=row["price"],
         stock=row["stock"],
         restock_on=date.fromisoformat(row["restock_on"]) if row["restock_on"] else None,

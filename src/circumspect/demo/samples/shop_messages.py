@@ -14,6 +14,8 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
+LANGUAGES_SPOKEN: tuple[Language, ...] = ("en", "he", "ru")
+
 MessageFact = str | int | date | time | tuple[time, ...] | tuple[str, ...]
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from circumspect.demo.samples.seeding import SERVICES
 from circumspect.demo.samples.shop_backend import Backend, Product, Refused, ShopOrder
-from circumspect.demo.samples.shop_messages import MessageFact, label, phrases, say
+from circumspect.demo.samples.shop_messages import LANGUAGES_SPOKEN, MessageFact, label, phrases, say
 from circumspect.errors import ToolError
 from circumspect.language.pack import join_patterns, packs
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
@@ -34,9 +34,10 @@ def for_tenant(context: ToolContext) -> list[FunctionTool[..., Any]]:
 
 
 def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., Any]]:
-    """All nine tools of the shop."""
+    """All nine tools of the shop, in English where the shop does not speak the tenant's language."""
     from pydantic import Field
 
+    language = language if language in LANGUAGES_SPOKEN else "en"
     services = "; ".join(f"{service} ({label('services', service, language)})" for service in SERVICES)
     OrderId = Annotated[str, Field(pattern="^[0-9]{5}$", description="The order number: five digits.")]  # noqa: N806
     Email = Annotated[  # noqa: N806
