@@ -555,7 +555,7 @@ class Deny:
     kind: ClassVar[Literal["deny"]] = "deny"
     problem: str = ""
     """Said to the model, in English, so that it can do better."""
-    because: str = ""
+    because: str = field(default="", compare=False)
     """The policy file's own sentence, which was written for people: the user hears it too."""
 
 

@@ -270,7 +270,7 @@ def test_a_definite_no_is_said_before_what_is_not_known() -> None:
         ("ask", "standard", Ask(invalid={"booking_id": "condition"})),
         ("four_eyes", "standard", Confirm(by="colleague")),
         ("confirm", "adaptive", Confirm()),
-        ("confirm", "standard", Allow()),
+        ("confirm", "standard", Confirm()),
     ],
 )
 def test_when_a_condition_holds_its_consequence_follows(then: str, mode: str, expected: object) -> None:
@@ -278,9 +278,9 @@ def test_when_a_condition_holds_its_consequence_follows(then: str, mode: str, ex
     assert ruled(policy("booking.status == 'closed'", then=then), CANCEL, LOOKED_UP, mode=mode)[0] == Allow()
 
 
-def test_a_confirmation_that_standard_mode_never_asks_for_needs_no_facts() -> None:
-    assert ruled(policy("booking.status == 'open'", then="confirm"), CANCEL)[0] == Allow()
-    assert isinstance(ruled(policy("booking.status == 'open'", then="confirm"), CANCEL, mode="adaptive")[0], Deny)
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+def test_whether_a_confirmation_is_wanted_needs_its_facts_in_every_mode(mode: str) -> None:
+    assert isinstance(ruled(policy("booking.status == 'open'", then="confirm"), CANCEL, mode=mode)[0], Deny)
 
 
 def test_a_condition_that_is_no_condition_holds_the_call() -> None:

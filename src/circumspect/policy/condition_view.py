@@ -16,8 +16,7 @@ import orjson
 from circumspect.policy.expressions import ExpressionError, Program, resolve_place, zone_of
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.places import ANY, EACH, ExpressionPath, ReadTree, merge_read_trees
-from circumspect.policy.keys.clauses import FactSource
-from circumspect.policy.keys.scope import ConditionScope
+from circumspect.policy.keys.scope import ConditionScope, FactKeeping
 from circumspect.values import History, Json, PastCall, ToolCall
 
 _WHOLE: Final = 2**53
@@ -246,7 +245,7 @@ class _Latest(_Facts):
         return known.result(known.by_tool[tool][-1])
 
 
-def _key(call: ToolCall, source: FactSource | None) -> Json:
+def _key(call: ToolCall, source: FactKeeping | None) -> Json:
     arguments = call.arguments
     if source and source.key:
         return arguments.get(source.key)

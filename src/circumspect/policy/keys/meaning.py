@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 from circumspect.policy.keys.findings import LintRemark, Place
+from circumspect.policy.keys.scope import ConditionScope
 from circumspect.values import Effect, ToolSpec
 
-if TYPE_CHECKING:
-    from circumspect.policy.keys.scope import ConditionScope
-    from circumspect.policy.keys.tool_policy import ToolPolicy
-    from circumspect.policy.policy_file import Policy
+ToolSection: TypeAlias = Any
+"""A `ToolPolicy`, and `PolicyText` a `Policy`: both are built of what is here, so they cannot be named here."""
+PolicyText: TypeAlias = Any
 
 Direction = Literal["loosened", "tightened", "look at it", ""]
 _GRAVEST_FIRST: tuple[Direction, ...] = ("loosened", "look at it", "tightened")
@@ -34,7 +34,7 @@ class ExplainedCall:
     """The call that is explained, under the section that holds for it."""
 
     tool: str
-    section: ToolPolicy
+    section: ToolSection
     spec: ToolSpec | None
     effect: Effect
     parameter: str = ""
@@ -61,7 +61,7 @@ class KeyChange:
     """The key's name; of a key of a parameter, the parameter's."""
     before: Any
     after: Any
-    files: tuple[Policy, Policy]
+    files: tuple[PolicyText, PolicyText]
     """The files that they are in."""
 
     def tell(self, what: str, direction: Direction = "") -> PolicyDifference:
@@ -72,14 +72,15 @@ class KeyChange:
 class LintBook:
     """The file, and the tools it is held against. With no tools given, any name may be right."""
 
-    policy: Policy
+    policy: PolicyText
     specs: Mapping[str, ToolSpec] | None
 
     def spec(self, tool: str) -> ToolSpec | None:
         return self.specs.get(tool) if self.specs else None
 
     def effect(self, tool: str) -> Effect | None:
-        return self.policy.effect_of(tool, self.spec(tool))
+        effect: Effect | None = self.policy.effect_of(tool, self.spec(tool))
+        return effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class LintedSection:
     """The section that is checked, and for which tool."""
 
     tool: str
-    section: ToolPolicy
+    section: ToolSection
     scope: ConditionScope
     book: LintBook
     effect: Effect | None = None
@@ -212,7 +213,7 @@ def explain_section(section: PolicySection, call: ExplainedCall) -> Iterator[str
 
 
 def compare_sections(
-    where: str, old: PolicySection, new: PolicySection, files: tuple[Policy, Policy]
+    where: str, old: PolicySection, new: PolicySection, files: tuple[PolicyText, PolicyText]
 ) -> Iterator[PolicyDifference]:
     """What differs between two sections about the same thing, in the keys that both have. Where the sections are the
     files themselves and nothing says where, it is the key."""
@@ -229,8 +230,9 @@ def lint_section(at: Place, section: PolicySection, about: LintedSection) -> Ite
 
 def find_contradictions(at: Place, about: LintedSection) -> Iterator[LintRemark]:
     """What in a tool's section cannot stand beside the rest of it."""
-    for name, key in keys_of(type(about.section)).items():
-        yield from key.contradictions(getattr(about.section, name), (*at, name), about)
+    section: PolicySection = about.section
+    for name, key in keys_of(type(section)).items():
+        yield from key.contradictions(getattr(section, name), (*at, name), about)
 
 
 def explain_clause(clause: PolicySection, tool: str) -> str:

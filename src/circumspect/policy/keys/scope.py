@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from circumspect.policy.keys.clauses import FactSource
+
+class FactKeeping(Protocol):
+    """How results of a tool are kept as facts: `clauses.FactSource`, as a policy file writes it."""
+
+    @property
+    def key(self) -> str | None: ...
+    @property
+    def updated_by(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -15,7 +21,7 @@ class ConditionScope:
     """What the names in a tool's conditions stand for. `compiled` is the memory of `expressions.py`."""
 
     let: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, FactSource] = field(default_factory=dict)
+    facts: Mapping[str, FactKeeping] = field(default_factory=dict)
     timezone: str = "UTC"
     tenant: str = ""
     compiled: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)

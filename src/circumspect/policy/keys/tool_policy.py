@@ -141,7 +141,7 @@ def _compare_denials(change: KeyChange) -> Iterator[PolicyDifference]:
 def _lint_denial(reason: str | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     if reason is None:
         return
-    section = about.section
+    section: ToolPolicy = about.section
     if rest := [
         name for name, key in keys_of(type(section)).items() if key.governs and name in section.model_fields_set
     ]:
