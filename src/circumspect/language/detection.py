@@ -35,7 +35,7 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
     words = _WORD.findall(_NOT_WORDS.sub(" ", text[:_LONGEST]))
     counts = {
         script: sum(1 for word in words if script.letter.search(word))
-        for script in _by_script()
+        for script in (() if text.isascii() else _by_script())
         if script is not _LATIN
     }
     latin = [word for word in words if _LATIN.letter.match(word)]
@@ -70,9 +70,14 @@ def _plain_words(language: Language) -> re.Pattern[str]:
     return re.compile(join_patterns(pack(language).about.plain_words), re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
+def _is_plain_word(word: str, language: Language) -> bool:
+    return _plain_words(language).fullmatch(word) is not None
+
+
 def _is_plain(words: Sequence[str]) -> bool:
     """More than a name, and more than the one word everybody knows."""
-    plain = any(_plain_words(one.code).fullmatch(word) for one in _by_script()[_LATIN] for word in words)
+    plain = any(_is_plain_word(word, one.code) for one in _by_script()[_LATIN] for word in words)
     return (len(words) > 1 and plain) or len([word for word in words if word.islower()]) > 3
 
 
@@ -83,7 +88,7 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
     stays = kept if kept in sharing else None
     if len(sharing) == 1 or (stays and len(words) == 1):
         return stays or sharing[0]
-    plain = {code: sum(1 for word in words if _plain_words(code).fullmatch(word)) for code in sharing}
+    plain = {code: sum(1 for word in words if _is_plain_word(word, code)) for code in sharing}
     first, second = sorted(sharing, key=plain.__getitem__, reverse=True)[:2]
     if plain[first] - plain[second] > (len(words) > _FEW):
         return first
