@@ -14,6 +14,7 @@ def begin(page: Any, tenant: str) -> None:
     page.goto(f"/playground?tenant={tenant}")
     page.click("main form button.primary")
     page.wait_for_selector("#play")
+    page.wait_for_load_state()  # before its script is there, Enter is a new line
 
 
 def play(page: Any, text: str) -> None:
