@@ -234,6 +234,8 @@ class Incoming:
     """Set when the client knows; otherwise the message tells."""
     person: str | None = None
     """The tenant's own id of the end user, by which their data is found again."""
+    claims: JsonObject = field(default_factory=dict)
+    """What a signed token says about that person beside who they are; nothing that a message claims is ever here."""
     errand: Errand | None = None
     """Set when this is no message."""
     talk: tuple[ChatMessage, ...] = ()
