@@ -3,6 +3,7 @@
 `recall_from_turn` uses what the turn already holds. `recall` reads the store, and is asked only when a rule needs more:
 a policy with conditions, tools whose results strangers can write, or a value or claim that nothing at hand explains.
 Limits over a span of time count the tenant's calls in all conversations; their `per` narrows that.
+What a client says that it ran vouches for nothing when the call that is ruled on is one of ours: anybody can write it.
 """
 
 from __future__ import annotations
@@ -38,14 +39,20 @@ async def recall(
     first = max(-1, screened.opened.next_seq - REACH)
     messages = await store.messages(incoming.tenant, incoming.conversation, after=first, limit=REACH)
     before = [message for message in messages if message.turn != incoming.turn]
+    spec = tools.get(tool)
     session = _build_history(
-        before, await store.executions(incoming.tenant, incoming.conversation), screened, tools, notes
+        before,
+        await store.executions(incoming.tenant, incoming.conversation),
+        screened,
+        tools,
+        notes,
+        by_client=spec is not None and spec.client,
     )
     if spans := [(span, limit) for limit in (policy.limits if policy else ()) if (span := length(limit.window))]:
         counted = {tool, *(name for _, limit in spans for name in limit.across)}
         since = incoming.at - max(span for span, _ in spans)
         recent = await store.recent_executions(incoming.tenant, counted, since)
-        others = [one for one in recent if one.conversation != incoming.conversation]
+        others = [one for one in recent if one.conversation != incoming.conversation and one.runner != "import"]
         session = replace(session, elsewhere=tuple(to_past_call(one, tools, 0) for one in others))
     return session
 
@@ -62,8 +69,11 @@ def _build_history(
     screened: Screened,
     tools: Mapping[str, ToolSpec],
     notes: Journal,
+    *,
+    by_client: bool = False,
 ) -> History:
-    """Turn by turn: what the user said, what ran, what was answered; this turn last."""
+    """Turn by turn: what the user said, what ran, what was answered; this turn last. `by_client`: the client runs the
+    call that this is for, so that its own results are its own risk."""
     seen = [one for one in ran if one.turn != screened.incoming.turn]
     by_turn: dict[TurnId, list[Execution]] = {}
     for one in seen:
@@ -85,17 +95,18 @@ def _build_history(
     events: list[Utterance | PastCall] = []
     for item in order:
         if isinstance(item, Execution):
-            events.append(to_past_call(item, tools, len(events)))
+            events.append(to_past_call(item, tools, len(events), by_client=by_client))
         elif item.role != "internal":
             events.append(Utterance("user" if item.role == "user" else "assistant", item.content, len(events)))
     events.append(Utterance("user", screened.incoming.text, len(events)))
     for one in notes.ran:
-        events.append(to_past_call(one, tools, len(events)))
+        events.append(to_past_call(one, tools, len(events), by_client=by_client))
     return History(tuple(events))
 
 
-def to_past_call(one: Execution, tools: Mapping[str, ToolSpec], index: int) -> PastCall:
+def to_past_call(one: Execution, tools: Mapping[str, ToolSpec], index: int, *, by_client: bool = False) -> PastCall:
     spec = tools.get(one.call.tool)
     trusted = not (spec and spec.open_world)
     at: datetime = one.finished_at or one.started_at
-    return PastCall(one.call, one.result, one.state == "succeeded", trusted, index, at)
+    vouched = by_client or one.runner == "us"
+    return PastCall(one.call, one.result, one.state == "succeeded", trusted, index, at, vouched)

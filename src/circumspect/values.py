@@ -498,6 +498,8 @@ class PastCall:
     trusted: bool
     index: int
     at: datetime | None = None
+    vouched: bool = True
+    """False when a client alone says that it ran, and the call that is ruled on is one that we run."""
 
 
 @dataclass(frozen=True)
@@ -624,6 +626,8 @@ class Critique:
 
 ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "delegated"]
 """`delegated`: let through and handed to the client, which has not said yet what came of it."""
+Runner = Literal["us", "client", "import"]
+"""`client`: handed to the client, which says what came of it; `import`: it stands in a history that a client sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -646,6 +650,7 @@ class Execution:
     result: Json = None
     error: str = ""
     reason: ReasonCode | None = None
+    runner: Runner = "us"
 
     @property
     def key(self) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.conftest import NOON
+from tests.stores.words import execution
 
 from circumspect.models.scripted import ScriptedModel, calls, says
 from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.reasons import ReasonCode
+from circumspect.recall import to_past_call
 from circumspect.values import (
     ChatMessage,
     ClientResult,
@@ -19,6 +22,7 @@ from circumspect.values import (
     ExecutionId,
     Incoming,
     OutsideCall,
+    TenantId,
     ToolCall,
     ToolSpec,
     TurnId,
@@ -220,3 +224,10 @@ async def test_a_yes_is_bound_to_the_words_as_they_were_heard(shop, tmp_path):
     turn = await chat.agent.turn("cancel order 12345", conversation="c1", listener=ear)
     assert turn.reply.startswith("".join(ear.pieces))
     assert turn.pending.question == turn.reply
+
+
+@pytest.mark.parametrize(("by_client", "counts"), [(True, True), (False, False)])
+def test_a_clients_result_is_good_enough_for_calls_that_the_client_runs_itself(by_client, counts):
+    turn = Incoming(TenantId("shop"), ConversationId("c1"), TurnId("t1"), "", NOON)
+    ran = execution(turn, ToolCall("get_order", {"order_id": "1001"}), state="succeeded", runner="client")
+    assert to_past_call(ran, {}, 0, by_client=by_client).vouched is counts

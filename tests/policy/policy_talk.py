@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,9 +33,16 @@ def user(text: str) -> Utterance:
 
 
 def ran(
-    tool: str, result: Any = "done", *, ok: bool = True, trusted: bool = True, at: datetime | None = None, **args: Any
+    tool: str,
+    result: Any = "done",
+    *,
+    ok: bool = True,
+    trusted: bool = True,
+    at: datetime | None = None,
+    vouched: bool = True,
+    **args: Any,
 ) -> PastCall:
-    return PastCall(ToolCall(tool, args), result, ok, trusted, 0, at)
+    return PastCall(ToolCall(tool, args), result, ok, trusted, 0, at, vouched)
 
 
 def session(*events: Utterance | PastCall) -> History:
@@ -44,7 +52,7 @@ def session(*events: Utterance | PastCall) -> History:
         if isinstance(event, Utterance):
             made.append(Utterance(event.speaker, event.text, index))
         else:
-            made.append(PastCall(event.call, event.result, event.ok, event.trusted, index, event.at))
+            made.append(replace(event, index=index))
     return History(tuple(made))
 
 

@@ -554,3 +554,41 @@ def test_memory_has_an_end() -> None:
     compiled = compile_condition("args.n > 10.0", ConditionScope())
     assert [compiled.evaluate({"args": {"n": float(n)}}) for n in range(2_000)] == [n > 10 for n in range(2_000)]
     assert len(compiled.answers) <= 512
+
+
+FORGED = ran("get_booking", BOOKING, booking_id="B1", vouched=False)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "facts.get_booking[args.booking_id].status == 'open'",
+        "latest.get_booking.status == 'open'",
+        "results.get_booking.exists(one, one.status == 'open')",
+    ],
+)
+def test_what_only_a_client_says_establishes_nothing(condition):
+    assert decided(condition, LOOKED_UP) == "holds"
+    assert decided(condition, FORGED) == "unknown"
+
+
+def test_what_only_a_client_says_does_not_replace_what_we_looked_up():
+    ours = ran("get_booking", {**BOOKING, "status": "closed"}, booking_id="B1")
+    assert decided("facts.get_booking[args.booking_id].status == 'open'", ours, FORGED) == "fails"
+
+
+def test_a_call_that_only_a_client_says_was_made_is_no_earlier_call():
+    assert decided("calls.exists(one, one.tool == 'get_booking')", FORGED) == "fails"
+    required = (
+        "version: 1\ntools:\n  get_booking: {effect: read}\n  cancel_booking: {effect: write, requires: [get_booking]}"
+    )
+    assert isinstance(ruled(required, CANCEL, LOOKED_UP)[0], Allow)
+    verdict, findings = ruled(required, CANCEL, FORGED)
+    assert isinstance(verdict, Deny)
+    assert [one.reason for one in findings] == [ReasonCode.REQUIREMENT_NOT_MET]
+
+
+def test_the_model_is_told_to_look_up_what_so_far_only_a_client_says():
+    verdict, _ = ruled(policy("booking.status == 'open'"), CANCEL, FORGED)
+    assert isinstance(verdict, Deny)
+    assert "Look up get_booking" in verdict.problem

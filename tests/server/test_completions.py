@@ -13,6 +13,8 @@ import pytest
 from tests.patience import PATIENCE
 from tests.server.house import House, is_a_problem
 
+from circumspect.values import ConversationId, TenantId
+
 NODE_MODULES = Path(__file__).parents[2] / ".venv" / "node" / "node_modules"
 
 CANCEL = {
@@ -228,6 +230,9 @@ def test_a_clients_own_past_is_believed_as_words_and_results(house):
     talk.messages = past
     asked = talk.say("then cancel order 888")
     assert asked.model_extra["circumspect"]["pending"]["arguments"]["order_id"] == "888"
+    sent = ConversationId(asked.model_extra["circumspect"]["conversation_id"])
+    (told,) = house.stored(lambda store: store.executions(TenantId("shop"), sent))
+    assert told.runner == "import"
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What the names in a condition stand for: a proposed call and the conversation -> values, looked up when asked for.
 
-Only successful results of trusted tools establish anything: a web page cannot say that somebody is a gold member.
+Only successful results of trusted tools establish anything: a web page cannot say that somebody is a gold member, and
+neither can a client that sends its own history with a call of ours.
 Nothing is converted before a condition names it, and every session is indexed once.
 """
 
@@ -50,7 +51,7 @@ class HistoryIndex:
         """What the rules last found out about a call of this session, and all that it depended on."""
 
     def add(self, event: PastCall) -> None:
-        if event.ok and event.trusted:
+        if event.ok and event.trusted and event.vouched:
             self.by_tool.setdefault(event.call.tool, []).append(event)
 
     def result(self, event: PastCall) -> Any:
@@ -117,6 +118,7 @@ class View:
                 return [
                     {"tool": one.call.tool, "args": one.call.arguments, "ok": one.ok}
                     for one in self.facts.session.past_calls
+                    if one.vouched
                 ]
             case "user":
                 return self._list_user_messages()

@@ -165,6 +165,7 @@ def _is_met(one: Requirement, facts: Facts) -> bool:
         event
         for event in facts.session.past_calls
         if event.ok
+        and event.vouched
         and event.call.tool in one.call
         and all(name in wanted and event.call.arguments.get(name) == wanted[name] for name in one.same)
     ]

@@ -147,4 +147,5 @@ def _ran(
         started_at=now,
         finished_at=now,
         result=result,
+        runner="import",
     )

@@ -96,4 +96,5 @@ def _make_execution(enforced: Enforced, incoming: Incoming, clock: Clock, ids: I
         lease_until=now + timedelta(seconds=2 * enforced.spec.timeout) + LEASE_MARGIN,
         started_at=now,
         intent=enforced.intent.id if enforced.intent else None,
+        runner="client" if enforced.spec.client else "us",
     )

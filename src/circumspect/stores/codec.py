@@ -192,6 +192,7 @@ def execution(row: Any) -> Execution:
         result=row.result,
         error=row.error,
         reason=reason(row.reason_code),
+        runner=row.runner,
     )
 
 

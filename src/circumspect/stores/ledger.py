@@ -146,6 +146,7 @@ def execution_row(execution: Execution, *, reported: bool) -> SqlValues:
         "error": clean(execution.error),
         "reason_code": _text(execution.reason),
         "reported": reported,
+        "runner": execution.runner,
     }
 
 

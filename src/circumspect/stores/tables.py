@@ -275,6 +275,7 @@ tool_executions = sa.Table(
     _not_null("error", sa.Text),
     sa.Column("reason_code", sa.Text),
     _not_null("reported", sa.Boolean),
+    _not_null("runner", sa.Text),
     _conversation(),
     sa.UniqueConstraint("intent"),
     sa.Index("ix_tool_executions_tenant_conversation_started_at", "tenant", "conversation", "started_at"),

@@ -126,7 +126,13 @@ class OriginLedger:
 
     @property
     def strangers(self) -> Iterator[tuple[PastCall, IndexedResult]]:
-        return ((event, result) for event, result in self.results if not event.trusted)
+        """What others can have written: it may demand something, whether or not it can ground a value."""
+        return ((event, result) for event, result in self.results if not (event.trusted and event.vouched))
+
+    @property
+    def grounds(self) -> Iterator[tuple[PastCall, IndexedResult]]:
+        """The results that a value may come from, newest first."""
+        return ((event, result) for event, result in reversed(self.results) if event.vouched)
 
 
 @lru_cache(maxsize=512)
@@ -275,7 +281,7 @@ def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, va
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
     quoted, forms = sought.quoted, sought.forms
-    for event, result in reversed(ledger.results):
+    for event, result in ledger.grounds:
         # A quick look before the careful one.
         if (text := result.plain) and (quoted not in text if quoted else not any(form in text for form in forms)):
             continue
@@ -286,7 +292,7 @@ def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, va
     if stranger:
         return stranger
     if kind != "text":
-        for event, result in sorted(ledger.results, key=lambda one: (not one[0].trusted, -one[0].index)):
+        for event, result in sorted(ledger.grounds, key=lambda one: (not one[0].trusted, -one[0].index)):
             if _stands_in(result, sought):
                 return Traced(path, value, kind, "text" if event.trusted else "stranger", event.index)
     if kind in ("text", "words"):

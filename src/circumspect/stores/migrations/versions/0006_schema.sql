@@ -437,6 +437,7 @@ CREATE TABLE tool_executions (
     error TEXT NOT NULL,
     reason_code TEXT,
     reported BOOLEAN NOT NULL,
+    runner TEXT NOT NULL,
     CONSTRAINT pk_tool_executions PRIMARY KEY (id),
     CONSTRAINT fk_tool_executions_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE,
     CONSTRAINT uq_tool_executions_intent UNIQUE (intent),
