@@ -1,55 +1,139 @@
-"""Calls in words: how a proposed action is named to a person. Values are shown on one line, shortened, never read."""
+"""Calls in words: how a proposed action is named to a person.
+
+A question shows everything that a yes is for: each value whole, a long one in a block after the sentence. A report of
+what happened says the same with long values cut short.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import orjson
 
 from circumspect.language import catalogue
+from circumspect.language.folding import QUOTES
+from circumspect.quoted_values import Marks, marks_of, quote_block, quote_value, spell_out
 from circumspect.values import Json, Language, ToolCall, ToolSpec
 
-UNSPOKEN = "x-unspoken"
-"""Marks a parameter in a tool's schema whose value means nothing to a person."""
-WHOLE = "x-whole"
-"""Marks one whose value is never shortened: a person decides by it."""
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(rf'(["{QUOTES}]?)\{{(\w+)\}}(["{QUOTES}]?)')
+"""With the quotation marks that a template puts around it."""
 _LONGEST = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A call as a phrase that names every argument, and the blocks of long values that the phrase refers to."""
+
+    phrase: str
+    blocks: tuple[str, ...] = ()
+
+    def follow(self, sentence: str) -> str:
+        """The sentence that the phrase was put into, with the blocks after it."""
+        return "\n\n".join((sentence, *self.blocks))
+
+
+def describe_call(
+    call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None
+) -> Description:
+    """The call with every argument whole: "cancel order 12345 (reason: “too late”)"."""
+    long: list[str] = []
+
+    def show(name: str, value: Json, marks: Marks | None) -> str:
+        if isinstance(value, str) and ("\n" in value or len(value) > _LONGEST):
+            text = value
+        elif len(text := _show(value, language, marks)) <= _LONGEST:
+            return text
+        long.append(f"[{len(long) + 1}] {label(name, language)}:\n{quote_block(text, language)}")
+        return f"[{len(long)}]"
+
+    said = _fill(call, spec, language, phrase, show)
+    return Description(said, tuple(long))
+
+
 def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
-    """The call as a phrase that names every argument: "cancel order 12345 (reason: too late)"."""
-    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanise(call.tool)
-    said = set(_PLACEHOLDER.findall(template)) & call.arguments.keys()
-    text = _PLACEHOLDER.sub(lambda hit: render_value(call.arguments[hit[1]]) if hit[1] in said else "", template)
+    """The same in one line, long values cut short."""
+
+    def show(_: str, value: Json, marks: Marks | None) -> str:
+        if isinstance(value, str) and len(value) > _LONGEST:
+            return _show(value[: _LONGEST - 1] + "…", language, marks or marks_of(language))
+        return render_value(_show(value, language, marks))
+
+    return _fill(call, spec, language, phrase, show)
+
+
+def _fill(
+    call: ToolCall,
+    spec: ToolSpec | None,
+    language: Language,
+    phrase: Mapping[str, str] | None,
+    show: Callable[[str, Json, Marks | None], str],
+) -> str:
+    """The phrase of the call with its values in place; arguments that it does not name stand after it."""
+    given = call.arguments
+
+    def fill(hit: re.Match[str]) -> str:
+        opening, name, closing = hit.groups()
+        if name not in given:
+            return ""
+        if opening and closing:
+            return show(name, given[name], (opening, closing))
+        return f"{opening}{show(name, given[name], None)}{closing}"
+
+    template = _template(call.tool, spec, language, phrase)
+    named = {hit[2] for hit in _PLACEHOLDER.finditer(template)}
+    # Tidied before the values are in it: these stay as they are.
+    template = _tidy_spaces(_PLACEHOLDER.sub(lambda hit: hit[0] if hit[2] in given else "", template))
+    unspoken = spec.unspoken if spec else frozenset[str]()
     rest = [
-        f"{label(name, language)}: {render_value(value, None if _is_marked(spec, name, WHOLE) else _LONGEST)}"
-        for name, value in call.arguments.items()
-        if name not in said and value not in (None, "", [], {}) and not _is_marked(spec, name, UNSPOKEN)
+        f"{label(name, language)}: {show(name, value, None)}"
+        for name, value in given.items()
+        if name not in named and name not in unspoken and not _is_left_open(name, value, spec)
     ]
-    return _tidy_spaces(text) + (f" ({', '.join(rest)})" if rest else "")
+    return _PLACEHOLDER.sub(fill, template) + (f" ({', '.join(rest)})" if rest else "")
 
 
-def _is_marked(spec: ToolSpec | None, parameter: str, mark: str) -> bool:
-    return spec is not None and bool(spec.properties.get(parameter, {}).get(mark))
+def _is_left_open(name: str, value: Json, spec: ToolSpec | None) -> bool:
+    """Nobody said anything here: the tool's own default, and an empty one."""
+    schema = spec.properties.get(name, {}) if spec else {}
+    return value in (None, "", [], {}) and "default" in schema and schema["default"] == value
 
 
 def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
     """What the tool does, with no arguments: "cancel order"."""
-    template = (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanise(tool)
-    return _tidy_spaces(_PLACEHOLDER.sub("", template))
+    return _tidy_spaces(_PLACEHOLDER.sub("", _template(tool, spec, language, phrase)))
+
+
+def _template(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None) -> str:
+    return (phrase or {}).get(language) or (spec.phrases.get(language) if spec else None) or _humanise(tool)
+
+
+def _show(value: Json, language: Language, marks: Marks | None = None) -> str:
+    match value:
+        case None:
+            return "–"
+        case str():
+            return quote_value(value, language, marks)
+        case Mapping():
+            inside = ", ".join(f"{quote_value(name, language)}: {_show(one, language)}" for name, one in value.items())
+            return f"{{{inside}}}"
+        case Sequence():
+            return f"[{', '.join(_show(one, language) for one in value)}]"
+        case _:
+            return compact(value)
 
 
 def label(parameter: str, language: Language) -> str:
     key = f"field-{parameter.replace('_', '-').lower()}"
-    return catalogue.say(language, key) if catalogue.has(language, key) else parameter.replace("_", " ")
+    return catalogue.say(language, key) if catalogue.has(language, key) else spell_out(parameter.replace("_", " "))
 
 
-def render_value(value: Json, most: int | None = _LONGEST) -> str:
+def render_value(value: Json) -> str:
+    """A value on one line, cut short; for words that nobody agrees to."""
     text = " ".join((value if isinstance(value, str) else compact(value)).split())
-    return text if most is None or len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def compact(value: object) -> str:

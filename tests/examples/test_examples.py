@@ -22,7 +22,7 @@ SHOWN = {
     "ten_lines.py": ["agent: Just to confirm: you want me to cancel order 12345?", "(acted: CONFIRMED_BY_USER"],
     "web_page.py": [
         'action: type, because: The textbox "First name" should hold "Ann".',
-        "filled in: First name: Ann; Last name: Lee",
+        "filled in: “First name: Ann; Last name: Lee”",
         "The page has changed since I asked, so your yes does not fit it any more.",
         "action: submit",
         "The page says: “Patient Ann Lee was created.”",

@@ -53,6 +53,8 @@ class About:
     """Those of them that mean "and": an answer may begin with one."""
     quote_inside_words: Lines
     """A sign that is a quotation mark elsewhere and a letter's mark here, between two letters."""
+    quotation_marks: Lines
+    """The opening and the closing one."""
     same_letters: Lines
     """`a = b`: a letter that people also write as another."""
     final_letters: Lines

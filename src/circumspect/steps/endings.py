@@ -72,6 +72,11 @@ class ReplyContext:
         call = call_owner.call
         return wording.action(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
 
+    def describe(self, enforced: Enforced) -> wording.Description:
+        """The call with all that a yes is for."""
+        call = enforced.call
+        return wording.describe_call(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
+
     def title(self, tool: str) -> str:
         return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
 
@@ -134,14 +139,16 @@ def hold_after_calls(ran: Sequence[Execution], enforced: Enforced, drafted: Draf
 def confirmation(enforced: Enforced, desk: ReplyContext, key: str = "") -> Reply:
     """Ask the user for a yes to exactly this call."""
     key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
-    question = desk.say(key, action=desk.action(enforced))
+    described = desk.describe(enforced)
+    question = described.follow(desk.say(key, action=described.phrase))
     return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
 
 
 def approval(enforced: Enforced, desk: ReplyContext) -> Reply:
     """Ask a colleague; the user hears that it waits."""
-    text = desk.say("approval-needed", action=desk.action(enforced))
-    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, desk.action(enforced))
+    described = desk.describe(enforced)
+    text = described.follow(desk.say("approval-needed", action=described.phrase))
+    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, described.follow(described.phrase))
     return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
 
 
@@ -155,7 +162,9 @@ def ask_again(enforced: Enforced, asked: Intent, reason: ReasonCode | None, desk
 
 def ask_colleagues_again(enforced: Enforced, desk: ReplyContext) -> Reply:
     """Ask colleagues about a call that one of them changed; the user hears nothing before the next has decided."""
-    return Reply("escalated", "", intent=_intent(enforced, desk.action(enforced), "approval", desk))
+    described = desk.describe(enforced)
+    question = described.follow(described.phrase)
+    return Reply("escalated", "", intent=_intent(enforced, question, "approval", desk))
 
 
 def hold_without_user(enforced: Enforced, desk: ReplyContext) -> Reply:
@@ -282,7 +291,7 @@ def with_notices(reply: Reply, settled: Sequence[Execution], desk: ReplyContext)
         desk.say("interrupted-notice", action=desk.action(one), state=desk.say(states.get(one.state, "state-unknown")))
         for one in settled
     ]
-    return replace(reply, text="\n\n".join((*notices, reply.text))) if notices else reply
+    return prepend(reply, "\n\n".join(notices))
 
 
 def is_critical_failure(ended: Execution, desk: ReplyContext) -> bool:

@@ -20,7 +20,6 @@ from circumspect.values import LANGUAGES, Effect, Json, ToolCall, ToolSpec
 from circumspect.web.browser.commit_clicks import button_of, commits, commits_by_key
 from circumspect.web.page import Page
 from circumspect.web.page_rules import summarise_form
-from circumspect.wording import UNSPOKEN, WHOLE
 
 _TEXT: Json = {"type": "string", "maxLength": 4000}
 _KEY: Json = {"type": "string", "maxLength": 40}
@@ -28,9 +27,8 @@ _ELEMENT: Json = {
     "type": "string",
     "maxLength": 80,
     "description": "The id of an element in the page's list.",
-    UNSPOKEN: True,
 }
-_SHOWN: Mapping[str, Json] = {"name": {"type": "string"}, "role": {"type": "string", UNSPOKEN: True}, "on": _TEXT}
+_SHOWN: Mapping[str, Json] = {"name": {"type": "string"}, "role": {"type": "string"}, "on": _TEXT}
 """Put in by code: what the element is called, what it is and where. A yes is bound to them."""
 
 _ACTIONS: Mapping[str, tuple[Effect, str, Mapping[str, Json], tuple[str, ...]]] = {
@@ -43,7 +41,7 @@ _ACTIONS: Mapping[str, tuple[Effect, str, Mapping[str, Json], tuple[str, ...]]] 
     "submit": (
         "destructive",
         "Click an element that commits: send, save, pay, delete.",
-        {"element": _ELEMENT, "key": _KEY, **_SHOWN, "filled": {"type": "string", WHOLE: True}},
+        {"element": _ELEMENT, "key": _KEY, **_SHOWN, "filled": {"type": "string"}},
         ("element",),
     ),
     "type": (
@@ -111,7 +109,9 @@ def _spec(
     }
     places = {one: f"{{{one}}}" for one in properties}
     phrases: dict[str, str] = {language: catalogue.say(language, f"page-{name}", **places) for language in LANGUAGES}
-    return ToolSpec(name, description, parameters, effect, client=True, phrases=phrases)
+    return ToolSpec(
+        name, description, parameters, effect, client=True, phrases=phrases, unspoken=frozenset(("element", "role"))
+    )
 
 
 def with_page_tools(policy: Policy) -> Policy:
