@@ -109,16 +109,19 @@ class Agent:
         principal: str = "user",
         language: Language | None = None,
         person: str | None = None,
+        account: str = "",
         listener: Listener | None = None,
     ) -> TurnResult:
         """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing. A
         `listener` hears the reply while it is written, and every line of the journal. `person` is your own id of the
-        end user; a conversation keeps the first it is given."""
+        end user; a conversation keeps the first it is given. `account` is the colleague who speaks for them, if one
+        does, and who therefore cannot approve what comes of it."""
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
         _check_choice("language", language, LANGUAGES)
         incoming = self._incoming(conversation, text)
         incoming = replace(incoming, key=key, principal=principal, language=language, person=person)
+        incoming = replace(incoming, account=account)
         return await run_turn(incoming, self._setup or await self.open(), listener)
 
     async def decide(

@@ -11,6 +11,7 @@
     ├── ToolError              a tool said no; the text is for the model and the record
     │   └── ToolTimeout        a tool did not answer in time: its outcome is not known
     ├── NotYourConversation    somebody else's; told to nobody apart from one that is not there
+    ├── ApproverRefused        whoever approves a call may not: it is theirs, or they are nobody who approves
     └── StoreError             the database could not be reached or refused
         ├── ConversationBusy   another worker is answering this conversation
         └── LeaseLost          this worker's claim on the conversation ended while it worked
@@ -90,6 +91,10 @@ class ToolTimeout(ToolError):
 
 class NotYourConversation(CircumspectError):
     code = "not_found"
+
+
+class ApproverRefused(CircumspectError):
+    code = "approver_refused"
 
 
 class StoreError(CircumspectError):

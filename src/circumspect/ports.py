@@ -130,10 +130,11 @@ class Store(Protocol):
 
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None: ...
 
-    async def begin_call(self, execution: Execution, token: str) -> bool:
+    async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         """Write-ahead: consume `execution.intent` if there is one (pending, not expired, same hash) and write the
         `started` row, in one transaction. False, with nothing written, when the intent is not there to be consumed.
-        `token` is the conversation's."""
+        `token` is the conversation's; `by` is whose yes it is. Raises `ApproverRefused`, with nothing written, where
+        it is an approval and they are not the one to give it: `approvers.py`."""
         ...
 
     async def finish_call(self, execution: Execution) -> bool:

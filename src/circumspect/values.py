@@ -236,6 +236,9 @@ class Incoming:
     """Set when the client knows; otherwise the message tells."""
     person: str | None = None
     """The tenant's own id of the end user, by which their data is found again."""
+    account: str = ""
+    """By which account it came: an operator's name, or `key:` and the id of an API key; empty where nobody signed in.
+    Whoever it is has proposed what comes of it."""
     claims: JsonObject = field(default_factory=dict)
     """What a signed token says about that person beside who they are; nothing that a message claims is ever here."""
     errand: Errand | None = None
@@ -323,6 +326,12 @@ class Intent:
     question_seq: int = -1
     """Sequence number of the message that asked; set by the store."""
     state: IntentState = "pending"
+    proposed_by: tuple[str, ...] = ()
+    """Of an approval: whoever spoke in the conversation, as principal or by an account; completed by the store."""
+    edited_by: tuple[str, ...] = ()
+    """Of an approval: who changed the call, version by version."""
+    keys_approve: bool = False
+    """The policy lets API keys approve it, too."""
 
 
 @dataclass(frozen=True, slots=True)

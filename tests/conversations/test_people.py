@@ -8,6 +8,8 @@ from circumspect import tool
 from circumspect.models.scripted import says
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
+from circumspect.server.stores import access
+from circumspect.server.stores.access import OperatorRow
 from circumspect.server.stores.approvals import get_approval
 from circumspect.stores import action_log, people
 from circumspect.values import TurnId
@@ -111,8 +113,82 @@ async def test_an_edit_is_ruled_on_again_and_waits_for_an_approval_of_its_own(ba
     assert turn.pending.call.arguments == {"account": "DE77", "amount": 50}
     assert (turn.reply, bank.sent) == ("", [])
     assert (await decide(bank, intent, "approve")).outcome == "asked", "the unedited call is superseded"
-    assert (await decide(bank, turn.pending.id, "approve")).outcome == "acted"
+    assert (await decide(bank, turn.pending.id, "approve", by="eli")).outcome == "acted"
     assert bank.sent == [("DE77", 50)]
+
+
+async def test_whoever_changed_a_call_does_not_approve_it_nor_any_later_version(bank):
+    first = await waiting(bank)
+    second = await decide(bank, first, "edit", arguments={"account": "DE99", "amount": 999})
+    own = await decide(bank, second.pending.id, "approve")
+    assert (own.outcome, bank.sent) == ("asked", [])
+    assert ReasonCode.APPROVER_REFUSED in own.reason_codes
+    third = await decide(bank, second.pending.id, "edit", by="eli", arguments={"account": "DE99", "amount": 998})
+    for who in ("dora", "eli", "command line: dora"):
+        await decide(bank, third.pending.id, "approve", by=who)
+    assert bank.sent == []
+    assert (await decide(bank, third.pending.id, "approve", by="finn")).outcome == "acted"
+    assert bank.sent == [("DE99", 998)]
+
+
+async def test_whoever_asked_for_a_call_does_not_approve_it(bank):
+    """Neither who spoke last nor who spoke earlier, under whatever account, and not the user either."""
+    await bank.agent.turn("hello", conversation=bank.name, account="eli")
+    asked = await bank.agent.turn("wire 500 to DE77", conversation=bank.name, principal="anna", account="dora")
+    for who in ("anna", "dora", "eli", "command line: dora", ""):
+        turn = await decide(bank, asked.pending.id, "approve", by=who)
+        assert ReasonCode.APPROVER_REFUSED in turn.reason_codes, who
+    assert bank.sent == []
+    assert (await decide(bank, asked.pending.id, "approve", by="finn")).outcome == "acted"
+
+
+async def test_who_proposed_it_and_changed_it_is_kept_when_it_is_asked_for_again(bank):
+    asked = await bank.agent.turn("wire 500 to DE77", conversation=bank.name, account="gil")
+    edited = await decide(bank, asked.pending.id, "edit", arguments={"account": "DE77", "amount": 50})
+    bank.wait(days=8)
+    again = await decide(bank, edited.pending.id, "approve", by="eli")
+    assert ReasonCode.PENDING_INTENT_EXPIRED in again.reason_codes
+    for who in ("gil", "dora"):
+        await decide(bank, again.pending.id, "approve", by=who)
+    assert bank.sent == []
+    assert (await decide(bank, again.pending.id, "approve", by="eli")).outcome == "acted", "eli only looked at it"
+
+
+@pytest.mark.parametrize(("line", "outcome"), [("", "asked"), ("    keys_approve: true\n", "acted")])
+async def test_an_api_key_approves_only_where_the_policy_says_so(bank, shop, line, outcome):
+    bank.path.write_text(POLICY.replace("    deny_unless", f"{line}    deny_unless"))
+    call = says("", tool="wire", params={"account": "DE77", "amount": 500})
+    second = '{"decision": "PROCEED", "reasoning": "as asked"}'
+    replies = lambda request: second if request.purpose == "critique" else call  # noqa: E731
+    policy = load(bank.path, specs={"wire": bank.wire.spec})
+    desk = shop(replies=replies, tools=[bank.wire], policy=policy)
+    asked = await desk.agent.turn("wire 500 to DE77", conversation=desk.name, account="key:till")
+    own = await decide(desk, asked.pending.id, "approve", by="key:till")
+    assert (own.outcome, bank.sent) == ("asked", []), "a key that proposed it never approves it"
+    assert (await decide(desk, asked.pending.id, "approve", by="key:office")).outcome == outcome
+    assert bank.sent == [("DE77", 500)] * (outcome == "acted")
+
+
+async def test_an_operator_who_was_switched_off_approves_nothing(bank):
+    intent = await waiting(bank)
+    store = (await bank.agent.open()).ports.store
+    await store.tx(access.add_operator, OperatorRow("op1", "dora", "operator", None, 0.0), "hash")
+    await store.tx(access.set_disabled, "op1", 1.0)
+    for who in ("dora", "command line: dora"):
+        assert ReasonCode.APPROVER_REFUSED in (await decide(bank, intent, "approve", by=who)).reason_codes
+    await store.tx(access.set_disabled, "op1", None)
+    assert (await decide(bank, intent, "approve")).outcome == "acted"
+
+
+async def test_a_refused_approver_leaves_the_call_waiting_for_another(bank):
+    intent = (await bank.agent.turn("wire 500 to DE77", conversation=bank.name, account="dora")).pending.id
+    await decide(bank, intent, "approve")
+    store = (await bank.agent.open()).ports.store
+    row = await store.tx(get_approval, None, intent)
+    assert (row.intent.state, row.settled_by) == ("pending", None)
+    assert (row.intent.proposed_by, row.intent.edited_by) == (("user", "dora"), ())
+    turn = await decide(bank, intent, "deny")
+    assert ReasonCode.DENIED_BY_COLLEAGUE in turn.reason_codes, "anybody may turn it down"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ def test_nothing_changed() -> None:
     [
         ("confirm: always", "confirm: when_implied", "refund: confirm always → when_implied [loosened]"),
         ("confirm: always", "confirm: four_eyes", "refund: confirm always → four_eyes [tightened]"),
+        (
+            "confirm: always",
+            "confirm: always\n    keys_approve: true",
+            "refund: keys_approve false → true [loosened]",
+        ),
         ("effect: write", "effect: destructive", "refund: effect write → destructive [tightened]"),
         ("confidence_cap: 0.5", "confidence_cap: 0.9", "refund: confidence_cap 0.5 → 0.9 [loosened]"),
         ("confidence_cap: 0.5", "confidence_cap: 0.1", "refund: confidence_cap 0.5 → 0.1 [tightened]"),

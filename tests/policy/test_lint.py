@@ -36,6 +36,7 @@ def section(lines: str, tool: str = "refund") -> str:
         ("cancel_order", "confirm: never", "error 3: what cannot be undone is never run without a confirmation"),
         ("get_order", "confirm: always", "error 3: a tool that changes nothing has nothing to confirm"),
         ("get_order", "confirm: four_eyes", "error 3: a tool that changes nothing has nothing to confirm"),
+        ("get_order", "keys_approve: true", "error 3: a tool that changes nothing has nothing to approve"),
         ("cancel_order", "effect: write", "error 3: effect 'write' is looser than what the tool declares"),
         ("refund", "deny: Broken.\nconfirm: always", "error 3: a tool that is switched off has no use for confirm"),
         ("refund", 'deny: " "', "error 3: 'deny' says no reason"),

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.patience import wait_until
-from tests.server.house import House, is_a_problem, say
+from tests.server.house import PASSWORD, House, is_a_problem, say
 from tests.server.rows import escalation
 
 FOUR_EYES = """\
@@ -148,6 +148,50 @@ def test_an_edited_call_waits_anew(four_eyes: House) -> None:
     assert noa.get(f"/v1/approvals/{pending['intent_id']}").json()["state"] == "pending"
     called = [one for one in noa.get("/v1/escalations").json()["items"] if one["conversation_id"] == talk]
     assert {one["state"] for one in called} == {"open"}, "something waits still"
+
+
+def test_nobody_approves_what_they_asked_for_or_changed(four_eyes: House) -> None:
+    """An operator's own edit under another sign-in, and a key that asked and wants to approve."""
+    noa, root = four_eyes.operator("noa"), four_eyes.operator("root")
+    both = four_eyes.key("shop", "chat", "manage")
+    talk = four_eyes.conversation(both)
+    held = say(both, talk, "cancel order 12346")["pending"]["intent_id"]
+    shown = noa.get(f"/v1/approvals/{held}").json()
+    assert any(one.startswith("key:") for one in shown["proposed_by"])
+    for key in (both, four_eyes.key("shop", "manage")):
+        is_a_problem(key.post(f"/v1/approvals/{held}/approve", json={"hash": shown["hash"]}), 403, "approver_refused")
+    changed = {"hash": shown["hash"], "arguments": {**shown["arguments"], "reason": "mine"}}
+    edited = noa.post(f"/v1/approvals/{held}/edit", json=changed).json()["turn"]["pending"]
+    again = four_eyes.client(sign_in(four_eyes, "noa"))
+    approve = f"/v1/approvals/{edited['intent_id']}/approve"
+    for session in (noa, again):
+        refused = session.post(approve, json={"hash": edited["hash"]})
+        is_a_problem(refused, 403, "approver_refused")
+        assert refused.json()["problem"] == "noa changed this call."
+        assert refused.json()["fix"].startswith("An operator has to approve it who neither")
+    shown = noa.get(f"/v1/approvals/{edited['intent_id']}").json()
+    assert (shown["state"], shown["edited_by"], shown["keys_approve"]) == ("pending", ["noa"], False)
+    done = root.post(approve, json={"hash": edited["hash"]})
+    assert "EXECUTED_SUCCESSFULLY" in done.json()["turn"]["reason_codes"], done.text
+
+
+def test_a_race_of_the_editor_and_a_colleague_is_won_by_the_colleague(four_eyes: House) -> None:
+    noa, root = four_eyes.operator("noa"), four_eyes.operator("root")
+    held = wait_for_four_eyes(four_eyes, four_eyes.conversation(four_eyes.key()), "12351")
+    shown = noa.get(f"/v1/approvals/{held}").json()
+    changed = {"hash": shown["hash"], "arguments": {**shown["arguments"], "reason": "mine"}}
+    edited = noa.post(f"/v1/approvals/{held}/edit", json=changed).json()["turn"]["pending"]
+    approve = f"/v1/approvals/{edited['intent_id']}/approve"
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda who: who.post(approve, json={"hash": edited["hash"]}), [noa, root, noa, noa]))
+    ran = [one.request.headers["authorization"] for one in answers if "APPROVED_BY_COLLEAGUE" in one.text]
+    assert ran == [root.headers["authorization"]]
+    assert noa.get(f"/v1/approvals/{edited['intent_id']}").json()["settled_by"] == "root"
+
+
+def sign_in(house: House, name: str) -> str:
+    said = house.client().post("/v1/session", json={"name": name, "password": PASSWORD})
+    return str(said.json()["token"])
 
 
 def test_waiting_approvals_are_listed_in_pages(four_eyes: House) -> None:

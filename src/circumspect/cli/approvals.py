@@ -87,11 +87,13 @@ def edit(approval_id: str, arguments: str, target: StoreTarget) -> None:
 def _decide(
     approval_id: str, decision: Literal["approve", "deny", "edit"], arguments: JsonObject, target: StoreTarget
 ) -> None:
+    from circumspect.approvers import COMMAND_LINE, WHO_MAY
+    from circumspect.reasons import ReasonCode
     from circumspect.server.stores.approvals import get_approval
     from circumspect.stores.people import settle_approvals
     from circumspect.values import Incoming, PersonDecision, TurnId
 
-    who = f"command line: {login()}"
+    who = f"{COMMAND_LINE}{login()}"
 
     async def body(services: Services) -> TurnResult:
         waiting = (await services.store.tx(get_approval, None, approval_id)).intent
@@ -111,6 +113,8 @@ def _decide(
 
     result = target.with_services(body)
     said = f"{result.outcome}: {', '.join(str(code) for code in result.reason_codes)}"
+    if refused := [one.content for one in result.entries if one.reason is ReasonCode.APPROVER_REFUSED]:
+        said += f"\n{refused[0]} {WHO_MAY}"
     if result.pending is not None:
         said += f"\nWaiting for approval: {result.pending.id}"
     target.say(result.to_json(), said)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
+from circumspect.approvers import COMMAND_LINE
 from circumspect.cli.options import default_database_option, read_moment
+from circumspect.cli.store_options import login
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES, Language, Mode, TurnResult
@@ -239,7 +241,8 @@ async def _answer(agent: Agent, line: str, session: ChatSession, console: Consol
 
 
 async def _turn(agent: Agent, line: str, session: ChatSession) -> TurnResult:
-    return await agent.turn(line, conversation=session.conversation or "chat", language=session.lang)
+    account = f"{COMMAND_LINE}{login()}"
+    return await agent.turn(line, conversation=session.conversation or "chat", language=session.lang, account=account)
 
 
 def _explain_failure(turn: TurnResult, session: ChatSession) -> str:

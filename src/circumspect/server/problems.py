@@ -56,6 +56,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
     errors.LeaseLost: 409,
     NotThere: 404,
     errors.NotYourConversation: 404,
+    errors.ApproverRefused: 403,
     TakenByAnother: 409,
     PolicyChanged: 409,
     errors.StoreError: 503,

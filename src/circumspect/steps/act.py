@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from circumspect.journal import ExecutionEvent, Journal, RemarkEvent
+from circumspect.errors import ApproverRefused
+from circumspect.journal import ExecutionEvent, Journal, NoticeEvent, RemarkEvent
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
-from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, ToolSpec
+from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, PersonDecision, ToolSpec
 from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
@@ -31,14 +32,20 @@ async def act(
     clock: Clock,
     ids: Ids,
 ) -> Execution | None:
-    """The execution as it ended; None when the yes was no longer there to be used, and so nothing ran."""
+    """The execution as it ended; None when the yes was no longer there to be used, or was not theirs to give, and so
+    nothing ran."""
     if not isinstance(enforced.verdict, Allow) or enforced.spec is None:
         raise ValueError("act was handed a call that policy holds")
     started = _make_execution(enforced, incoming, clock, ids)
     if enforced.effect == "read":
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
     else:
-        if not await store.begin_call(started, token):
+        try:
+            begun = await store.begin_call(started, token, _name_decider(incoming))
+        except ApproverRefused as refused:
+            notes.write(NoticeEvent(refused.problem), ReasonCode.APPROVER_REFUSED)
+            return None
+        if not begun:
             notes.write(RemarkEvent(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
@@ -73,6 +80,11 @@ def write_down(ended: Execution, notes: Journal) -> None:
     )
     notes.write(event, *reasons)
     notes.ran.append(ended)
+
+
+def _name_decider(incoming: Incoming) -> str:
+    """Whose yes it is."""
+    return incoming.errand.by if isinstance(incoming.errand, PersonDecision) else incoming.principal
 
 
 def describe_result(ended: Execution) -> str:

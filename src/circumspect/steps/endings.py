@@ -35,6 +35,7 @@ from circumspect.values import (
     IntentId,
     Language,
     Mode,
+    PersonDecision,
     Profile,
     Reply,
     Screened,
@@ -306,6 +307,9 @@ def _critical(ended: Execution, desk: ReplyContext) -> Escalation | None:
 
 def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) -> Intent:
     now, incoming = desk.clock.now(), desk.screened.incoming
+    said = desk.policy.of(enforced.call.tool, incoming.tenant)
+    # An approval that is asked for again, edited or not, stays its proposer's.
+    before = enforced.intent if enforced.intent and enforced.intent.kind == kind == "approval" else None
     seconds = desk.profile.confirm_seconds if kind == "confirmation" else desk.profile.approval_seconds
     return Intent(
         id=IntentId(desk.ids.new("intent")),
@@ -316,12 +320,20 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) ->
         hash=enforced.call.hash,
         tool_version=enforced.spec.version if enforced.spec else "",
         policy_version=enforced.policy_version,
-        principal=incoming.principal,
+        principal=before.principal if before else incoming.principal,
         nonce=desk.ids.new("nonce"),
         question=question,
         created_at=now,
         expires_at=now + timedelta(seconds=seconds),
+        proposed_by=before.proposed_by if before else (incoming.principal,),
+        edited_by=(*(before.edited_by if before else ()), *_name_editor(incoming)),
+        keys_approve=bool(said and said.keys_approve),
     )
+
+
+def _name_editor(incoming: Incoming) -> tuple[str, ...]:
+    errand = incoming.errand
+    return (errand.by,) if isinstance(errand, PersonDecision) and errand.decision == "edit" else ()
 
 
 def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> str:

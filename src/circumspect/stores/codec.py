@@ -171,6 +171,9 @@ def intent(row: Any) -> Intent:
         expires_at=moment(row.expires_at),
         question_seq=row.question_seq,
         state=row.state,
+        proposed_by=tuple(row.proposed_by),
+        edited_by=tuple(row.edited_by),
+        keys_approve=row.keys_approve,
     )
 
 
@@ -267,6 +270,8 @@ def _intent_of(document: Any) -> Intent:
             "call": ToolCall(**document["call"]),
             "created_at": datetime.fromisoformat(document["created_at"]),
             "expires_at": datetime.fromisoformat(document["expires_at"]),
+            "proposed_by": tuple(document.get("proposed_by", ())),
+            "edited_by": tuple(document.get("edited_by", ())),
         }
     )
 

@@ -15,14 +15,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.errors import LeaseLost
+from circumspect.approvers import WHO_MAY, check_approver, name_person
+from circumspect.errors import ApproverRefused, LeaseLost
 from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.statements import SqlValues, insert, run, sql
-from circumspect.stores.tables import RUNNING, WAITING, escalations, outbox, tool_executions
-from circumspect.values import ClientResult, ConversationId, Escalation, Execution, TenantId, TurnId
+from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
+from circumspect.values import ClientResult, ConversationId, Escalation, Execution, IntentId, TenantId, TurnId
 
 ATTEMPTS = 12
 FIRST_WAIT = 5.0
@@ -36,6 +37,7 @@ _CONSUME = sql("""
     UPDATE intents SET state = 'consumed', settled_at = :now
     WHERE id = :intent AND tenant = :tenant AND conversation = :conversation
       AND state = 'pending' AND expires_at > :now AND hash = :hash
+    RETURNING kind
 """)
 
 # Only what was handed to the client can come back from it, and once.
@@ -58,7 +60,7 @@ def lease_lost() -> LeaseLost:
     )
 
 
-def begin_call(connection: sa.Connection, execution: Execution, token: str) -> bool:
+def begin_call(connection: sa.Connection, execution: Execution, token: str, by: str = "") -> bool:
     where = {"tenant": execution.tenant, "conversation": execution.conversation}
     if not run(connection, _HOLDS, {**where, "token": token}).rowcount:
         raise lease_lost()
@@ -67,12 +69,24 @@ def begin_call(connection: sa.Connection, execution: Execution, token: str) -> b
             connection,
             _CONSUME,
             {**where, "intent": execution.intent, "hash": execution.call.hash, "now": epoch(execution.started_at)},
-        )
-        if not consumed.rowcount:
+        ).fetchone()
+        if consumed is None:
             connection.rollback()
             return False
+        if consumed[0] == "approval":
+            _check_approver(connection, execution.intent, by)
     insert(connection, tool_executions, execution_row(execution, reported=False))
     return True
+
+
+def _check_approver(connection: sa.Connection, approval: IntentId, by: str) -> None:
+    """In the transaction that uses the approval up, which is undone when it was not theirs to give."""
+    name = name_person(by)
+    disabled = sa.select(operators.c.id).where(operators.c.name == name, operators.c.disabled_at.is_not(None))
+    if connection.execute(disabled).first() is not None:
+        raise ApproverRefused(f"The account of {name} is switched off.", fix=WHO_MAY)
+    row = connection.execute(sa.select(intents).where(intents.c.id == approval)).one()
+    check_approver(codec.intent(row), by)
 
 
 def finish_call(connection: sa.Connection, execution: Execution) -> bool:

@@ -82,8 +82,8 @@ class SqlStore:
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
         await self.tx(renew, incoming, token, epoch(until))
 
-    async def begin_call(self, execution: Execution, token: str) -> bool:
-        return await self.tx(ledger.begin_call, execution, token)
+    async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
+        return await self.tx(ledger.begin_call, execution, token, by)
 
     async def finish_call(self, execution: Execution) -> bool:
         return await self.tx(ledger.finish_call, execution)

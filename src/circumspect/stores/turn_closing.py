@@ -58,6 +58,12 @@ _APPROVAL = sa.select(intents).where(
     intents.c.kind == "approval",
 )
 
+# Every turn that somebody took part in by an account; who only decided on an approval is not among them.
+_ACCOUNTS = sql("""
+    SELECT DISTINCT account FROM turns
+    WHERE tenant = :tenant AND conversation = :conversation AND account IS NOT NULL ORDER BY account
+""")
+
 _SUPERSEDE = sql("""
     UPDATE intents SET state = 'superseded', settled_at = :now
     WHERE tenant = :tenant AND conversation = :conversation AND state = 'pending' AND kind = :kind AND id <> :intent
@@ -65,9 +71,11 @@ _SUPERSEDE = sql("""
 
 _ASK = sql("""
     INSERT INTO intents (id, tenant, conversation, kind, state, call, hash, tool_version, policy_version, principal,
-                         nonce, question, question_hash, question_seq, created_at, expires_at)
+                         nonce, question, question_hash, question_seq, created_at, expires_at,
+                         proposed_by, edited_by, keys_approve)
     VALUES (:id, :tenant, :conversation, :kind, 'pending', :call, :hash, :tool_version, :policy_version, :principal,
-            :nonce, :question, :question_hash, :question_seq, :created_at, :expires_at)
+            :nonce, :question, :question_hash, :question_seq, :created_at, :expires_at,
+            :proposed_by, :edited_by, :keys_approve)
     ON CONFLICT (id) DO UPDATE SET question_seq = excluded.question_seq
 """)
 
@@ -130,7 +138,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     if closing.denied:
         run(connection, _DENY, {**turn, "intent": closing.denied})
     if result.pending:
-        asked = replace(result.pending, question_seq=next_seq - 1)
+        asked = _with_proposers(connection, replace(result.pending, question_seq=next_seq - 1), turn)
         result = replace(result, pending=asked)
         run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
@@ -150,6 +158,14 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
+
+
+def _with_proposers(connection: sa.Connection, asked: Intent, turn: SqlValues) -> Intent:
+    """An approval with all who took part in the conversation that led to it: none of them approves it."""
+    if asked.kind != "approval":
+        return asked
+    accounts = (str(account) for (account,) in run(connection, _ACCOUNTS, turn).fetchall())
+    return replace(asked, proposed_by=tuple(dict.fromkeys((*asked.proposed_by, *accounts))))
 
 
 def _log(connection: sa.Connection, closing: Closing, decided: PersonDecision) -> None:
@@ -225,6 +241,9 @@ def _intent_values(intent: Intent) -> SqlValues:
         "question_seq": intent.question_seq,
         "created_at": epoch(intent.created_at),
         "expires_at": epoch(intent.expires_at),
+        "proposed_by": dumps([clean(who) for who in intent.proposed_by]),
+        "edited_by": dumps([clean(who) for who in intent.edited_by]),
+        "keys_approve": intent.keys_approve,
     }
 
 

@@ -49,8 +49,8 @@ _HISTORY = sql(f"""
 
 _BEGIN = (
     sql("""
-        INSERT INTO turns (id, tenant, conversation, client_key, status, mode, first_seq, started_at)
-        VALUES (:turn, :tenant, :conversation, :key, 'started', :mode, :own, :now)
+        INSERT INTO turns (id, tenant, conversation, client_key, account, status, mode, first_seq, started_at)
+        VALUES (:turn, :tenant, :conversation, :key, :account, 'started', :mode, :own, :now)
     """),
     sql("""
         INSERT INTO messages (tenant, conversation, seq, turn, role, kind, content, meta, at)
@@ -141,6 +141,7 @@ def open_turn(
         "own": own,
         "mode": mode,
         "key": incoming.key,
+        "account": clean(incoming.account) or None,
         "role": "internal" if incoming.errand else "user",
         "kind": "intent" if incoming.errand else "message",
         "content": clean(incoming.note),

@@ -46,8 +46,8 @@ class Passing:
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
         await self.store.renew(incoming, token, until)
 
-    async def begin_call(self, execution: Execution, token: str) -> bool:
-        return await self.store.begin_call(execution, token)
+    async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
+        return await self.store.begin_call(execution, token, by)
 
     async def finish_call(self, execution: Execution) -> bool:
         return await self.store.finish_call(execution)
@@ -128,10 +128,10 @@ class Watching(Passing):
             watch.opened, watch.history = opened, history
         return opened
 
-    async def begin_call(self, execution: Execution, token: str) -> bool:
+    async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         if watch := self._watches.get(execution.turn):
             watch.changed = True
-        return await super().begin_call(execution, token)
+        return await super().begin_call(execution, token, by)
 
     async def close_turn(self, closing: Closing) -> None:
         watch = self._watches.get(closing.incoming.turn)

@@ -14,6 +14,7 @@ invalid-param = Ein Parameter hat den falschen Typ oder das falsche Format.
 destructive-no-confirm = Der Aufruf lässt sich nicht rückgängig machen und wurde noch nicht bestätigt.
 confirmation-required = Die Richtlinie oder das Modell selbst verlangt zuerst das Ja des Nutzers.
 approval-required = Eine zweite Person muss den Aufruf freigeben.
+approver-refused = Wer den Aufruf freigab, darf es nicht: selbst vorgeschlagen oder geändert, oder ein API-Schlüssel.
 low-confidence = Die Sicherheit lag unter der Schwelle; es wurde eine zweite Meinung eingeholt oder das Ergebnis zurückgehalten.
 confidence-floor-applied = Die Sicherheit des Modells wurde auf die Grenze des Werkzeugs begrenzt.
 tool-not-found = Das Modell nannte ein Werkzeug, das dieser Mandant nicht hat.

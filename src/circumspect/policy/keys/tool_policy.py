@@ -126,6 +126,17 @@ def _check_confirmation(confirm: ConfirmWhen | None, at: Place, about: LintedSec
         yield LintRemark("error", at, problem, "Leave `confirm` out, or correct the effect.")
 
 
+def _explain_key_approvals(keys_approve: bool, call: ExplainedCall) -> Iterator[str]:
+    if keys_approve and call.effect != "read":
+        yield "Where a colleague must approve it, an API key may do so, too."
+
+
+def _check_key_approvals(keys_approve: bool, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+    if about.effect == "read" and keys_approve:
+        problem = "a tool that changes nothing has nothing to approve"
+        yield LintRemark("error", at, problem, "Leave `keys_approve` out, or correct the effect.")
+
+
 # --- switched off ---------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +328,16 @@ class ToolPolicy(PolicySection):
         ),
     ] = None
     """When the user is asked first. Destructive tools are always confirmed; `four_eyes` asks a colleague."""
+    keys_approve: Annotated[
+        bool,
+        PolicyKey(
+            explain=_explain_key_approvals,
+            compare=RankedValues({True: 0, False: 1}),
+            contradictions=_check_key_approvals,
+            moment=Moment.CONSENT,
+        ),
+    ] = False
+    """Where a colleague is asked: an API key that did not propose the call may approve it, too."""
     deny: Annotated[
         str | None,
         PolicyKey(explain=stay_silent, compare=_compare_denials, lint=_lint_denial, governs=False),

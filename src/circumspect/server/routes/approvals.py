@@ -1,8 +1,9 @@
 """`/v1/approvals`: calls that wait for a colleague. See exactly what will run, then approve, deny or edit it.
 
 A decision names the hash of what its author was shown; if that is not what is stored, nothing happens. An edit is no
-approval: the call with its new arguments goes through the rules again and, if they let it, waits anew. The store writes
-the line in the operators' log, in the transaction that records the decision.
+approval: the call with its new arguments goes through the rules again and, if they let it, waits anew. Who may approve
+is decided where the approval is used up (`approvers.py`). The store writes the line in the operators' log, in the
+transaction that records the decision.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import Annotated, Literal
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from circumspect.approvers import WHO_MAY
+from circumspect.errors import ApproverRefused
+from circumspect.reasons import ReasonCode
 from circumspect.server.access import OperatorPrincipal, Principal, ReviewerPrincipal, services_of
 from circumspect.server.problems import HttpProblem
 from circumspect.server.request_log import add_log_context
@@ -33,7 +37,7 @@ from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.stores import approvals
 from circumspect.server.streams import describe_lost_turn
 from circumspect.stores import people
-from circumspect.values import Incoming, JsonObject, TurnId
+from circumspect.values import Incoming, JsonObject, TurnId, TurnResult
 from circumspect.values import PersonDecision as Errand
 
 router = resource("approvals")
@@ -81,7 +85,8 @@ async def get_approval(request: Request, who: ReviewerPrincipal, approval_id: Id
 
 @router.post("/v1/approvals/{approval_id}/approve", **describe_route(DecisionShown, 400, 404, 409))
 async def approve(request: Request, who: OperatorPrincipal, approval_id: IdPath, given: DecisionGiven) -> Response:
-    """Run it, exactly as shown, once."""
+    """Run it, exactly as shown, once. Whoever proposed or changed it may not, and a key only where the policy says so
+    (403)."""
     return await _decide(request, who, approval_id, given.hash, "approve")
 
 
@@ -128,6 +133,14 @@ async def _decide(
     result = await services.turns.take(incoming, setup)
     if is_lost(result):
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
+    _require_approver(result)
     await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())
     after = await services.store.tx(approvals.get_approval, seen, approval_id)
     return to_response(DecisionShown(approval=ApprovalShown.at(after, services.clock.now()), turn=result.to_json()))
+
+
+def _require_approver(result: TurnResult) -> None:
+    """The turn wrote down that somebody approved what was not theirs to approve: here they are told."""
+    if ReasonCode.APPROVER_REFUSED in result.reason_codes:
+        why = next(one for one in result.entries if one.reason is ReasonCode.APPROVER_REFUSED)
+        raise ApproverRefused(why.content, fix=WHO_MAY)

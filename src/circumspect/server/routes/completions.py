@@ -122,6 +122,7 @@ async def create_chat_completion(
         at=services.clock.now(),
         key=key,
         person=given.user,
+        account=who.name,
         errand=errand,
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
         talk=(*talk.earlier, *talk.newest) if given.tools else (),

@@ -7,6 +7,8 @@ here.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
@@ -46,7 +48,7 @@ async def confirm(
 ) -> Response:
     """Answer a question that waits for the user's yes (`pending` of kind `confirmation`)."""
     services = services_of(request)
-    incoming = await decision(services, who.tenant, conversation_id, given, key)
+    incoming = replace(await decision(services, who.tenant, conversation_id, given, key), account=who.name)
     setup = await services.directory.setup(who.tenant)
     return await answer_turn(request, incoming, setup)
 

@@ -165,6 +165,7 @@ async def send_message(
         at=services.clock.now(),
         key=key,
         person=given.person,
+        account=who.name,
         language=given.language,
     )
     add_log_context(tenant=who.tenant, turn=incoming.turn)

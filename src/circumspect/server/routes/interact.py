@@ -7,6 +7,8 @@ next request's `query`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import Request
 from starlette.responses import Response
 
@@ -42,6 +44,7 @@ async def interact(
         language=given.language,
     )
     arrived = await prepare_turn(setup, asked)
+    arrived = replace(arrived, incoming=replace(arrived.incoming, account=who.name))
     add_log_context(turn=arrived.incoming.turn)
     if arrived.verified:
         services.metrics.page_action(who.tenant, arrived.verified.success)

@@ -25,6 +25,9 @@ class ApprovalShown(AnswerBody):
     tool_version: str
     policy_version: str
     asked_by: str = Field(validation_alias="principal")
+    proposed_by: list[str] = Field(description="Who took part in the conversation. None of them may approve it.")
+    edited_by: list[str] = Field(description="Who changed the call, version by version. Nor may any of these.")
+    keys_approve: bool = Field(description="The policy lets API keys approve it, too.")
     state: IntentState | Literal["expired"]
     created_at: AnswerTime
     expires_at: AnswerTime

@@ -14,6 +14,8 @@ import sqlalchemy as sa
 from fastapi import Form, Query, Request
 from starlette.responses import Response
 
+from circumspect.approvers import find_hand
+from circumspect.errors import ApproverRefused
 from circumspect.server.access import services_of
 from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.conversation_story import StoryView, read_story
@@ -107,6 +109,7 @@ async def _detail(
         status=status,
         live=f"conversation:{found.tenant}/{found.id}",
         row=ApprovalShown.at(row, services.clock.now()),
+        own=bool(find_hand(row.intent, who.operator.name)),
         spec=spec,
         refused=refused,
         unsent=written,
@@ -163,7 +166,10 @@ async def _run_decision(
     except HttpProblem as problem:
         if problem.status not in (400, 409, 422):
             raise
-        return await _detail(request, who, id_, status=problem.status, refused=problem, written=written)
+        refused = problem
+    except ApproverRefused as problem:
+        refused = HttpProblem(403, problem.code, problem.problem, fix=problem.fix)
+    return await _detail(request, who, id_, status=refused.status, refused=refused, written=written)
 
 
 def _redirect_to_result(approval_id: str, answered: Response) -> Response:

@@ -7,6 +7,7 @@ It is the real thing: the same engine, policy and tools, and so what is done her
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import sqlalchemy as sa
@@ -18,7 +19,7 @@ from circumspect.server.console import navigation, page_routes
 from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.rendering import page
-from circumspect.server.console.visitors import OperatorVisitor, tenants_of
+from circumspect.server.console.visitors import OperatorVisitor, Visitor, tenants_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import IdPath, action, find_visible_tenants
@@ -90,7 +91,7 @@ async def say(
     found = await services.store.tx(_find_conversation, seen, conversation_id)
     turn = TurnId(services.ids.new("turn"))
     add_log_context(tenant=found.tenant, turn=turn)
-    return await _stream_turn(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()))
+    return await _stream_turn(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()), who)
 
 
 @router.post("/playground/{tenant}/{conversation_id}/confirmations")
@@ -106,10 +107,12 @@ async def confirm(
     services, seen = services_of(request), find_visible_tenants(who.principal, tenant)
     found = await services.store.tx(_find_conversation, seen, conversation_id)
     given = Confirmation(intent_id=intent_id, decision=answer)
-    return await _stream_turn(services, await decision(services, found.tenant, found.id, given, None))
+    return await _stream_turn(services, await decision(services, found.tenant, found.id, given, None), who)
 
 
-async def _stream_turn(services: Services, incoming: Incoming) -> Response:
+async def _stream_turn(services: Services, incoming: Incoming, who: Visitor) -> Response:
+    """The user is played; whoever plays them cannot approve what comes of it."""
+    incoming = replace(incoming, account=who.principal.name)
     return Stream().follow(services.turns, incoming, await services.directory.setup(incoming.tenant))
 
 

@@ -289,6 +289,9 @@ CREATE TABLE intents (
     expires_at DOUBLE PRECISION NOT NULL,
     settled_at DOUBLE PRECISION,
     settled_by TEXT,
+    proposed_by JSON NOT NULL,
+    edited_by JSON NOT NULL,
+    keys_approve BOOLEAN NOT NULL,
     CONSTRAINT pk_intents PRIMARY KEY (id),
     CONSTRAINT fk_intents_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
@@ -403,6 +406,7 @@ CREATE TABLE turns (
     tenant TEXT NOT NULL,
     conversation TEXT NOT NULL,
     client_key TEXT,
+    account TEXT,
     status TEXT NOT NULL,
     outcome TEXT,
     mode TEXT NOT NULL,
