@@ -42,6 +42,7 @@ from circumspect.values import (
     TenantId,
     TurnId,
     TurnResult,
+    name_principal,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Agent:
         *,
         conversation: str = "default",
         key: str | None = None,
-        principal: str = "user",
+        principal: str | None = None,
         language: Language | None = None,
         person: str | None = None,
         account: str = "",
@@ -114,13 +115,14 @@ class Agent:
     ) -> TurnResult:
         """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing. A
         `listener` hears the reply while it is written, and every line of the journal. `person` is your own id of the
-        end user; a conversation keeps the first it is given. `account` is the colleague who speaks for them, if one
-        does, and who therefore cannot approve what comes of it."""
+        end user. A conversation belongs to the first it is given, and then every message has to name them. `account` is
+        the colleague who speaks for them, if one does, and who therefore cannot approve what comes of it."""
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
         _check_choice("language", language, LANGUAGES)
         incoming = self._incoming(conversation, text)
-        incoming = replace(incoming, key=key, principal=principal, language=language, person=person)
+        who = principal or name_principal(person)
+        incoming = replace(incoming, key=key, principal=who, language=language, person=person)
         incoming = replace(incoming, account=account)
         return await run_turn(incoming, self._setup or await self.open(), listener)
 
@@ -132,12 +134,14 @@ class Agent:
         by: str,
         conversation: str = "default",
         arguments: JsonObject | None = None,
-        principal: str = "user",
+        principal: str | None = None,
+        person: str | None = None,
     ) -> TurnResult:
         """A person's decision on a call that waits: `turn.pending.id` of an earlier turn. What was approved runs now;
         what was edited is ruled on again and waits anew."""
         errand = PersonDecision(IntentId(intent), decision, by, arguments or {})
-        incoming = replace(self._incoming(conversation, ""), principal=principal, errand=errand)
+        who = principal or name_principal(person)
+        incoming = replace(self._incoming(conversation, ""), principal=who, person=person, errand=errand)
         return await run_turn(incoming, self._setup or await self.open())
 
     def _incoming(self, conversation: str, text: str) -> Incoming:

@@ -220,6 +220,14 @@ class Scene(Protocol):
 
 Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 
+ANONYMOUS = "user"
+"""Who speaks where nobody says who it is: one unnamed person for each conversation."""
+
+
+def name_principal(person: str | None) -> str:
+    """Who an end user is to the rules. The prefix keeps a customer apart from an operator of the same name."""
+    return ANONYMOUS if person is None else f"person:{person}"
+
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -231,7 +239,7 @@ class Incoming:
     text: str
     at: datetime
     key: str | None = None
-    principal: str = "user"
+    principal: str = ANONYMOUS
     language: Language | None = None
     """Set when the client knows; otherwise the message tells."""
     person: str | None = None

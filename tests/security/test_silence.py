@@ -30,8 +30,12 @@ def talked(fortress: Fortress) -> Fortress:
         f"I want to speak to a human about {WORDS}",
         f"return order {WORDS}",
     ):
-        key.post(messages, json={"content": text}, headers={"Idempotency-Key": f"{WORDS}-{len(text)}"})
-    key.post(messages, json={"content": WORDS}, headers={"Accept": "text/event-stream"})
+        key.post(
+            messages,
+            json={"content": text, "person": f"{WORDS}-person"},
+            headers={"Idempotency-Key": f"{WORDS}-{len(text)}"},
+        )
+    key.post(messages, json={"content": WORDS, "person": f"{WORDS}-person"}, headers={"Accept": "text/event-stream"})
     chat = {"model": "circumspect", "messages": [{"role": "user", "content": f"hello {WORDS}"}], "user": WORDS}
     for stream in (False, True):
         assert key.post("/v1/chat/completions", json={**chat, "stream": stream}).status_code == 200

@@ -153,8 +153,9 @@ class House:
         return str(made.json()["id"])
 
 
-def say(client: httpx.Client, conversation: str, content: str, **headers: str) -> Any:
-    answer = client.post(f"/v1/conversations/{conversation}/messages", json={"content": content}, headers=headers)
+def say(client: httpx.Client, conversation: str, content: str, *, person: str | None = None, **headers: str) -> Any:
+    body = {"content": content} if person is None else {"content": content, "person": person}
+    answer = client.post(f"/v1/conversations/{conversation}/messages", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

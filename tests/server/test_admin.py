@@ -143,7 +143,7 @@ def test_tools_are_explained_in_words(house: House) -> None:
 def test_a_persons_data_is_handed_over_and_deleted(both: House) -> None:
     client = both.key()
     talk = both.conversation(client, person="cust-9")
-    say(client, talk, "hello, it is me")
+    say(client, talk, "hello, it is me", person="cust-9")
     kept = client.get("/v1/admin/persons/cust-9").json()
     assert [one["id"] for one in kept["conversations"]] == [talk]
     assert "hello, it is me" in str(kept)

@@ -41,7 +41,7 @@ def test_a_conversation_is_begun_found_and_listed(both: House) -> None:
     assert made.status_code == 201
     assert made.json()["person"] == "cust-7"
     assert made.json()["language"] == "ru"
-    again = client.post("/v1/conversations", json={"id": "my-own:1"})
+    again = client.post("/v1/conversations", json={"id": "my-own:1", "person": "cust-7"})
     assert again.json()["created_at"] == made.json()["created_at"]
     assert client.get("/v1/conversations/my-own:1").json()["id"] == "my-own:1"
     assert [one["id"] for one in client.get("/v1/conversations?person=cust-7").json()["items"]] == ["my-own:1"]

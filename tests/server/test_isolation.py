@@ -57,7 +57,7 @@ def ours(house: House) -> dict[str, str]:
     """Something of ours for every kind of id there is."""
     client = house.key(OURS)
     talk = house.conversation(client, id=f"{MARK}-talk", person=f"{MARK}-person")
-    say(client, talk, f"hello {MARK}")
+    say(client, talk, f"hello {MARK}", person=f"{MARK}-person")
     asked = {
         "case": {"id": f"{MARK}-case", "facts": {"kind": MARK}},
         "criteria": [{"id": "K-1", "text": "It is signed."}],

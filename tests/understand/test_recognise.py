@@ -211,13 +211,14 @@ async def test_a_known_value_is_still_asked_for_before_it_is_used(desk):
 
 
 async def test_a_conversation_keeps_the_person_it_began_with(crm, desk):
-    async with desk(*(REASONS, says("Hello.")) * 3) as office:
-        for person in (DANA, None, DANA):
+    async with desk(*(REASONS, says("Hello.")) * 2) as office:
+        for person in (DANA, DANA):
             await office.hear("Am I on your list?", person=person)
-        with pytest.raises(NotYourConversation):
-            await office.hear("Am I on your list?", person=OMAR)
+        for other in (OMAR, None):
+            with pytest.raises(NotYourConversation):
+                await office.hear("Am I on your list?", person=other)
     assert {path for _, path, _ in crm.requests} == {"/api/people?mail=dana%40example.com"}
-    assert ["Acme" in shown for shown in office.asked("analyse")] == [True, True, True]
+    assert ["Acme" in shown for shown in office.asked("analyse")] == [True, True]
 
 
 @pytest.mark.parametrize("mood", ["", "500"])

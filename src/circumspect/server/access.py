@@ -27,6 +27,7 @@ from fastapi import Depends, Request
 
 from circumspect.errors import CircumspectError, StoreError
 from circumspect.server import credentials
+from circumspect.server.end_users import EndUser
 from circumspect.server.stores import access
 from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole
 from circumspect.stores import SqlStore
@@ -67,6 +68,10 @@ class Caller:
     @property
     def name(self) -> str:
         return f"key:{self.key}"
+
+    def identify(self, person: str | None) -> EndUser:
+        """The end user that a request speaks for; `person` is who it names."""
+        return EndUser(person)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +233,11 @@ def _require_scopes(found: Caller, scopes: tuple[KeyScope, ...]) -> None:
             f"This API key may not do this: it lacks the scope {' and '.join(missing)}.",
             fix="Make a key with it: circumspect keys create --tenant NAME --scope SCOPE.",
         )
+
+
+def find_reader(who: Principal, person: str | None) -> str | None:
+    """The end user for whom a request reads: who signed it, else whom it names. None reads for the tenant itself."""
+    return person
 
 
 def require_one_of(who: Principal, *scopes: KeyScope) -> None:

@@ -67,7 +67,7 @@ async def find(
     store, now = services.store, services.clock.now()
     conversation = ConversationId(named) if named else None
     if conversation is None and idempotency_key:
-        conversation = await store.tx(client_chats.conversation_of_key, sender.tenant, idempotency_key)
+        conversation = await store.tx(client_chats.conversation_of_key, sender.tenant, sender.person, idempotency_key)
     if conversation is None and talk.earlier:
         conversation = await store.tx(client_chats.find_thread, sender.tenant, thread_of(sender.owner, talk.earlier))
     id_ = conversation or ConversationId(services.ids.new("conv"))

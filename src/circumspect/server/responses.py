@@ -17,7 +17,7 @@ from starlette.responses import Response
 from circumspect.server.access import Principal
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.request_log import StrictRoute, add_log_context
-from circumspect.server.schemas.bodies import ID, TENANT, AnswerBody, AnswerPage, ProblemBody
+from circumspect.server.schemas.bodies import ID, NO_NUL, TENANT, AnswerBody, AnswerPage, ProblemBody
 from circumspect.server.services import Services
 from circumspect.stores import action_log
 from circumspect.stores.codec import dumps
@@ -116,6 +116,11 @@ def encode_json(value: Any) -> bytes:
 
 TenantFilter = Annotated[
     str | None, Query(pattern=TENANT, description="For operators: only this tenant. A key is always its own tenant's.")
+]
+
+PersonFilter = Annotated[
+    str | None,
+    Query(max_length=128, pattern=NO_NUL, description="Only what is this end user's; one who signed in has no other."),
 ]
 
 

@@ -106,7 +106,7 @@ def create_conversation(
     person: str | None = None,
     language: Language | None = None,
 ) -> StoredConversation:
-    """The conversation of that id, made if there is none yet."""
+    """The conversation of that id, made if there is none yet; one that is somebody else's is not there."""
     check_identifiers(tenant, conversation, person)
     there: Any = connection.execute(row_of(tenant, conversation)).one_or_none()
     if there is None:
@@ -124,18 +124,38 @@ def create_conversation(
         }
         insert(connection, conversations, row)
         there = connection.execute(row_of(tenant, conversation)).one()
-    return _conversation(there)
+    return require_owner(_conversation(there), person)
 
 
 def get_conversation(
-    connection: sa.Connection, tenants: VisibleTenants, conversation: ConversationId
+    connection: sa.Connection,
+    tenants: VisibleTenants,
+    conversation: ConversationId,
+    *,
+    person: str | None = None,
 ) -> StoredConversation:
-    """Where several tenants are visible, an id names one conversation only if no two of them use it."""
+    """Where several tenants are visible, an id names one conversation only if no two of them use it. With a `person`,
+    only one that is not somebody else's."""
     query = sa.select(conversations).where(conversations.c.id == conversation, belongs_to(conversations, tenants))
     rows = connection.execute(query.limit(2)).all()
     if len(rows) != 1:
         raise not_there("conversation")
-    return _conversation(rows[0])
+    found = _conversation(rows[0])
+    return found if person is None else require_owner(found, person)
+
+
+def get_own_conversation(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, person: str | None
+) -> StoredConversation:
+    return require_owner(get_conversation(connection, frozenset({tenant}), conversation), person)
+
+
+def require_owner(found: StoredConversation, person: str | None) -> StoredConversation:
+    """A conversation belongs to the first person it was given. For anybody else, and for who does not say who they are,
+    it is not there."""
+    if found.person not in (None, person):
+        raise not_there("conversation")
+    return found
 
 
 def list_conversations(

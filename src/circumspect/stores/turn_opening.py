@@ -18,7 +18,7 @@ from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
-from circumspect.values import ClientResults, Incoming, Message, Mode, Opened, PersonDecision, TurnResult
+from circumspect.values import ANONYMOUS, ClientResults, Incoming, Message, Mode, Opened, PersonDecision, TurnResult
 
 SKEW_SECONDS = 600.0
 """A lease that ends later than ours would by so much was taken before the clock was set back: nobody holds it."""
@@ -119,9 +119,8 @@ def open_turn(
         "impossible": now + lease_seconds + SKEW_SECONDS,
     }
     claimed = run(connection, _CLAIM, claim).fetchone()
+    _require_owner(connection, incoming, turn, claimed)
     # Asked only now: while we waited for the row, another worker may have answered this very key.
-    if incoming.person is not None:
-        _check_person(connection, incoming)
     earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
     if earlier is not None and earlier.status == "done":
         connection.rollback()
@@ -135,7 +134,7 @@ def open_turn(
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
-    said = None if incoming.principal == "user" else UserMessageEvent(incoming.text, principal=incoming.principal)
+    said = None if incoming.principal == ANONYMOUS else UserMessageEvent(incoming.text, principal=incoming.principal)
     values: SqlValues = {
         **turn,
         "own": own,
@@ -173,13 +172,22 @@ def open_turn(
     )
 
 
-def _check_person(connection: sa.Connection, incoming: Incoming) -> None:
-    """A conversation belongs to the first person it was given; nobody else speaks in it, or hears what was said."""
-    row = run(connection, _PERSON, {"tenant": incoming.tenant, "conversation": incoming.conversation}).fetchone()
-    if row is not None and row[0] not in (None, incoming.person):
-        raise NotYourConversation(
-            "There is no such conversation.", fix="List the conversations and use an id from there."
-        )
+def _require_owner(connection: sa.Connection, incoming: Incoming, turn: SqlValues, claimed: Any) -> None:
+    """A conversation belongs to the first person it was given. Nobody else speaks in it or hears what was said, and who
+    does not say who they are is somebody else; only a colleague decides there in their own name, on what is theirs."""
+    found = run(connection, _PERSON, turn).fetchone() if claimed is None else claimed[-1:]
+    if found is None or found[0] in (None, incoming.person) or _decides_as_colleague(connection, incoming, turn):
+        return
+    raise NotYourConversation(
+        "There is no such conversation.", fix="Check the id, and that you say whose it is as when it began."
+    )
+
+
+def _decides_as_colleague(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> bool:
+    if not isinstance(incoming.errand, PersonDecision):
+        return False
+    asked: Any = connection.execute(_INTENT, {**turn, "intent": incoming.errand.intent}).one_or_none()
+    return asked is not None and asked.kind == "approval"
 
 
 def _open_answered(result: TurnResult, token: str) -> Opened:

@@ -121,13 +121,13 @@ def test_the_raw_record_is_one_click_away(browsing: Browsing) -> None:
 def test_a_message_appears_while_one_looks(browsing: Browsing, house: ConsoleHouse) -> None:
     key = house.key("shop")
     conversation = house.conversation(key, person="live")
-    say(key, conversation, "What are your opening hours?")
+    say(key, conversation, "What are your opening hours?", person="live")
     with browsing.as_("noa") as page, browsing.as_("noa") as other:
         page.goto(f"/conversations/shop/{conversation}?debug=1")
         other.goto("/conversations")
         assert page.locator(".bubble").count() == 2
         page.wait_for_timeout(700)
-        say(key, conversation, "cancel order 12344")
+        say(key, conversation, "cancel order 12344", person="live")
         page.wait_for_selector(".bubble >> nth=3")
         assert page.locator(".bubble").count() == 4
         assert page.locator(".step.policy").count() == 1

@@ -110,7 +110,8 @@ async def create_chat_completion(
     if not talk.newest:
         raise _invalid("The last message has to be the user's or a tool's.", "Add what the user said.")
     setup = _with_clients_tools(await services.directory.setup(who.tenant), given)
-    sender = client_chats.ChatSender(who.tenant, who.key, given.user)
+    speaker = who.identify(given.user or None)
+    sender = client_chats.ChatSender(who.tenant, who.key, speaker.person)
     thread = await client_chats.find(services, setup, sender, talk, _pick_conversation_id(given, named), key)
     # Either the user's new words, or what the client's tools returned.
     errand = ClientResults(thread.returned) if talk.results and not talk.text else None
@@ -121,7 +122,9 @@ async def create_chat_completion(
         text=talk.text,
         at=services.clock.now(),
         key=key,
-        person=given.user,
+        principal=speaker.principal,
+        person=speaker.person,
+        claims=speaker.claims,
         account=who.name,
         errand=errand,
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.

@@ -14,19 +14,18 @@ from fastapi import Request
 from starlette.responses import Response
 
 from circumspect.server.access import ChatCaller, services_of
+from circumspect.server.end_users import EndUser
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, IdPath, describe_route, resource
 from circumspect.server.routes.conversations import TurnIdempotencyKey, answer_turn
-from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.schemas.confirmations import Confirmation, ConfirmationGiven
 from circumspect.server.services import Services
-from circumspect.stores.people import get_conversation
+from circumspect.stores.people import get_own_conversation
 from circumspect.stores.tables import intents
 from circumspect.values import ConversationId, Incoming, IntentId, PersonDecision, TenantId, TurnId, TurnJson
 
 router = resource("conversations")
-USER = "user"
-"""Who a user is to the rules, as in a message of theirs."""
 
 
 _STREAMED = {
@@ -48,17 +47,23 @@ async def confirm(
 ) -> Response:
     """Answer a question that waits for the user's yes (`pending` of kind `confirmation`)."""
     services = services_of(request)
-    incoming = replace(await decision(services, who.tenant, conversation_id, given, key), account=who.name)
+    incoming = await decision(services, who.tenant, conversation_id, given, key, who.identify(given.person))
+    incoming = replace(incoming, account=who.name)
     setup = await services.directory.setup(who.tenant)
     return await answer_turn(request, incoming, setup)
 
 
 async def decision(
-    services: Services, tenant: TenantId, conversation_id: str, given: Confirmation, key: str | None
+    services: Services,
+    tenant: TenantId,
+    conversation_id: str,
+    given: ConfirmationGiven,
+    key: str | None,
+    speaker: EndUser,
 ) -> Incoming:
-    """The user's decision on its way in; a question that is not there, or not the user's, is not found."""
+    """The user's decision on its way in; a question that is not there, or not this user's, is not found."""
     conversation, intent = ConversationId(conversation_id), IntentId(given.intent_id)
-    await services.store.tx(_require_users_question, tenant, conversation, intent)
+    await services.store.tx(_require_users_question, tenant, conversation, intent, speaker.person)
     incoming = Incoming(
         tenant=tenant,
         conversation=conversation,
@@ -66,17 +71,23 @@ async def decision(
         text="",
         at=services.clock.now(),
         key=key,
-        principal=USER,
-        errand=PersonDecision(intent, given.decision, USER),
+        principal=speaker.principal,
+        person=speaker.person,
+        claims=speaker.claims,
+        errand=PersonDecision(intent, given.decision, speaker.principal),
     )
     add_log_context(tenant=tenant, turn=incoming.turn)
     return incoming
 
 
 def _require_users_question(
-    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, intent: IntentId
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    intent: IntentId,
+    person: str | None,
 ) -> None:
-    get_conversation(connection, frozenset({tenant}), conversation)
+    get_own_conversation(connection, tenant, conversation, person)
     query = sa.select(intents.c.id).where(
         intents.c.id == intent,
         intents.c.tenant == tenant,

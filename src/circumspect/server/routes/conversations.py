@@ -18,6 +18,7 @@ from circumspect.server.access import (
     ChatCaller,
     ConversationReader,
     ReaderPrincipal,
+    find_reader,
     require_one_of,
     services_of,
 )
@@ -29,6 +30,7 @@ from circumspect.server.responses import (
     IdPath,
     LoggedAction,
     PageLimit,
+    PersonFilter,
     TenantFilter,
     action,
     describe_route,
@@ -52,7 +54,7 @@ from circumspect.server.stores import privacy
 from circumspect.server.streams import Stream, describe_lost_turn
 from circumspect.setup import TurnSetup
 from circumspect.stores import people
-from circumspect.stores.people import NotThere, get_conversation, list_conversations
+from circumspect.stores.people import NotThere, get_conversation, get_own_conversation, list_conversations
 from circumspect.values import ConversationId, Incoming, TurnId, TurnJson, TurnResult
 
 router = resource("conversations")
@@ -66,6 +68,7 @@ async def create_conversation(request: Request, who: ChatCaller, given: NewConve
     """Begin a conversation. With an id of your own that is known already, you get that conversation."""
     services = services_of(request)
     add_log_context(tenant=who.tenant)
+    speaker = who.identify(given.person)
     setup = await services.directory.setup(who.tenant)
     id_ = ConversationId(given.id or services.ids.new("conv"))
     made = await services.store.tx(
@@ -74,7 +77,7 @@ async def create_conversation(request: Request, who: ChatCaller, given: NewConve
         id_,
         setup.tenant.mode_of(id_),
         services.clock.now(),
-        person=given.person,
+        person=speaker.person,
         language=given.language,
     )
     return to_response(ConversationShown.of(made), 201)
@@ -85,25 +88,34 @@ async def list_conversations_(
     request: Request,
     who: ConversationReader,
     tenant: TenantFilter = None,
-    person: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")] = None,
+    person: PersonFilter = None,
     after: After = None,
     limit: PageLimit = 50,
 ) -> Response:
     """The most recently used first."""
     store = services_of(request).store
     rows = await store.tx(
-        list_conversations, find_visible_tenants(who, tenant), page_after(after), limit + 1, person=person
+        list_conversations,
+        find_visible_tenants(who, tenant),
+        page_after(after),
+        limit + 1,
+        person=find_reader(who, person),
     )
     return to_response(make_page(rows, limit, ConversationShown.of, lambda row: (row.updated_at, row.id)))
 
 
 @router.get("/v1/conversations/{conversation_id}", **describe_route(ConversationShown, 404))
 async def get_conversation_(
-    request: Request, who: ConversationReader, conversation_id: IdPath, tenant: TenantFilter = None
+    request: Request,
+    who: ConversationReader,
+    conversation_id: IdPath,
+    tenant: TenantFilter = None,
+    person: PersonFilter = None,
 ) -> Response:
     """One conversation."""
+    seen = find_visible_tenants(who, tenant)
     found = await services_of(request).store.tx(
-        get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id)
+        get_conversation, seen, ConversationId(conversation_id), person=find_reader(who, person)
     )
     return to_response(ConversationShown.of(found))
 
@@ -150,12 +162,15 @@ async def send_message(
 ) -> Response:
     """Say something as the user, and get the agent's answer. Messages to one conversation are answered in order."""
     services = services_of(request)
-    conversation = ConversationId(conversation_id)
+    conversation, speaker = ConversationId(conversation_id), who.identify(given.person)
     setup = await services.directory.setup(who.tenant)
     try:
-        await services.store.tx(get_conversation, frozenset({who.tenant}), conversation)
+        await services.store.tx(get_own_conversation, who.tenant, conversation, speaker.person)
     except NotThere as problem:
-        fix = "Make it first: POST /v1/conversations with your own id, or without one. GET lists those that are there."
+        fix = (
+            "Make it first: POST /v1/conversations with your own id, or without one. GET lists those that are there. "
+            "One that was given a `person` is theirs: name them with every message."
+        )
         raise HttpProblem(404, problem.code, problem.problem, fix=fix) from None
     incoming = Incoming(
         tenant=who.tenant,
@@ -164,7 +179,9 @@ async def send_message(
         text=given.content,
         at=services.clock.now(),
         key=key,
-        person=given.person,
+        principal=speaker.principal,
+        person=speaker.person,
+        claims=speaker.claims,
         account=who.name,
         language=given.language,
     )
@@ -178,6 +195,7 @@ async def list_messages(
     who: ReaderPrincipal,
     conversation_id: IdPath,
     tenant: TenantFilter = None,
+    person: PersonFilter = None,
     internal: Annotated[
         bool, Query(description="Also what was thought and decided: scope `read`, or operators.")
     ] = False,
@@ -189,7 +207,8 @@ async def list_messages(
     """What was said, oldest first."""
     require_one_of(who, *(("read",) if internal else ("chat", "read")))
     store = services_of(request).store
-    found = await store.tx(get_conversation, find_visible_tenants(who, tenant), ConversationId(conversation_id))
+    seen = find_visible_tenants(who, tenant)
+    found = await store.tx(get_conversation, seen, ConversationId(conversation_id), person=find_reader(who, person))
     last = min(int(after), 2**31 - 1) if after else -1
     rows = await store.messages(found.tenant, found.id, internal=internal, after=last, limit=limit + 1)
     kept = rows[:limit]

@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from circumspect.lab.learning.outcome_stories import story_of
-from circumspect.server.access import Principal, either, services_of
+from circumspect.server.access import Principal, either, find_reader, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
@@ -52,10 +52,11 @@ async def give_feedback(
     """Say whether a turn was right, and what would have been."""
     services = services_of(request)
     seen, now = find_visible_tenants(who, tenant), services.clock.now()
+    person = find_reader(who, given.person)
     change = action(services, who.name, "feedback")
 
     def body(connection: sa.Connection) -> FeedbackShown:
-        found = get_conversation(connection, seen, ConversationId(conversation_id))
+        found = get_conversation(connection, seen, ConversationId(conversation_id), person=person)
         story = story_of(connection, found.tenant, found.id)
         if story is None or turn_id not in story.ended:
             raise not_found("turn")

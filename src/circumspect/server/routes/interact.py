@@ -17,7 +17,7 @@ from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, describe_route, resource
 from circumspect.server.routes.conversations import TurnIdempotencyKey, to_turn_response
 from circumspect.server.schemas.interact import InteractRequest
-from circumspect.stores.people import get_conversation
+from circumspect.stores.people import get_own_conversation
 from circumspect.values import ConversationId
 from circumspect.web.browsing.interaction import InteractionJson, PageRequest, make_interaction, prepare_turn
 
@@ -31,16 +31,18 @@ async def interact(
     """The next action on a web page, an answer, or a question for the user."""
     services = services_of(request)
     add_log_context(tenant=who.tenant)
+    speaker = who.identify(given.person)
     setup = await services.pages.setup(who.tenant)
     if given.session:
-        await services.store.tx(get_conversation, frozenset({who.tenant}), ConversationId(given.session))
+        await services.store.tx(get_own_conversation, who.tenant, ConversationId(given.session), speaker.person)
     asked = PageRequest(
         page=given.page.page(given.url),
         query=given.query,
         session=given.session,
         error=given.error,
         key=key,
-        person=given.person,
+        person=speaker.person,
+        claims=speaker.claims,
         language=given.language,
     )
     arrived = await prepare_turn(setup, asked)

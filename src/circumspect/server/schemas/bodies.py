@@ -23,6 +23,7 @@ IN_WORDS = {
 }
 """What to say of text that does not match: few people read patterns."""
 ResourceId = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
+PERSON = "Your id of the end user. A conversation belongs to the first it is given; for anybody else it is not there."
 PlainText = Annotated[str, Field(pattern=NO_NUL)]
 OneLine = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]
 AnswerTime = Annotated[

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, PlainText, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import PERSON, AnswerBody, AnswerTime, PlainText, RequestBody, ResourceId
 from circumspect.values import EntryKind, Language, Message, Mode, Role
 
 
@@ -17,7 +17,9 @@ class NewConversation(RequestBody):
 
     id: ResourceId | None = Field(None, description="Your own id for it; without one we make one.")
     person: ResourceId | None = Field(
-        None, description="Your id of the end user, by which their data can be exported and deleted."
+        None,
+        description="Your id of the end user: the conversation is theirs alone, every message in it names them, and "
+        "by it their data can be exported and deleted.",
     )
     language: Language | None = Field(None, description="Without it the first message tells.")
 
@@ -37,7 +39,7 @@ class NewMessage(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"content": "cancel order 12345"}]})
 
     content: PlainText = Field(description="What the user says. Too long or empty is answered, not refused.")
-    person: ResourceId | None = Field(None, description="Your id of the end user, where the conversation has none yet.")
+    person: ResourceId | None = Field(None, description=PERSON)
     language: Language | None = Field(None, description="Answer in this language instead of the message's.")
 
 

@@ -67,8 +67,16 @@ def import_talk(
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in ran))
 
 
-def conversation_of_key(connection: sa.Connection, tenant: TenantId, key: str) -> ConversationId | None:
-    """Where the turn with a client's key took place, whether or not it has ended."""
-    query = sa.select(turns.c.conversation).where(turns.c.tenant == tenant, turns.c.client_key == key).limit(1)
+def conversation_of_key(
+    connection: sa.Connection, tenant: TenantId, person: str | None, key: str
+) -> ConversationId | None:
+    """Where that person's turn with a client's key took place, whether or not it has ended. Another person's with the
+    same key is another turn."""
+    query = (
+        sa.select(turns.c.conversation)
+        .join(conversations, sa.and_(conversations.c.tenant == tenant, conversations.c.id == turns.c.conversation))
+        .where(turns.c.tenant == tenant, turns.c.client_key == key, conversations.c.person.is_not_distinct_from(person))
+        .limit(1)
+    )
     found = connection.execute(query).scalar()
     return None if found is None else ConversationId(found)

@@ -11,7 +11,7 @@ the snapshot before and the one after tell, and the model gets to hear it as the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypedDict
@@ -31,6 +31,7 @@ from circumspect.values import (
     ConversationId,
     Execution,
     Incoming,
+    JsonObject,
     Language,
     Message,
     PendingJson,
@@ -39,6 +40,7 @@ from circumspect.values import (
     TurnOutcome,
     TurnResult,
     UsageJson,
+    name_principal,
 )
 from circumspect.web.browser.expectations import expect
 from circumspect.web.browser.trimming import trim_page
@@ -72,6 +74,7 @@ class PageRequest:
     """Why the last action could not be carried out at all, in the client's words."""
     key: str | None = None
     person: str | None = None
+    claims: JsonObject = field(default_factory=dict)
     language: Language | None = None
 
 
@@ -244,7 +247,9 @@ async def prepare_turn(setup: TurnSetup, asked: PageRequest) -> PageTurn:
         text=asked.query,
         at=ports.clock.now(),
         key=asked.key,
+        principal=name_principal(asked.person),
         person=asked.person,
+        claims=asked.claims,
         language=asked.language,
         errand=None if asked.query.strip() else ClientResults(returned),
         returned=returned,

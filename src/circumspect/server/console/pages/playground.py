@@ -20,11 +20,12 @@ from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.pages.conversations import build_story_context
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import OperatorVisitor, Visitor, tenants_of
+from circumspect.server.end_users import EndUser
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import IdPath, action, find_visible_tenants
 from circumspect.server.routes.confirmations import decision
-from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores import people
@@ -106,13 +107,15 @@ async def confirm(
     """The yes or no of the user that is played."""
     services, seen = services_of(request), find_visible_tenants(who.principal, tenant)
     found = await services.store.tx(_find_conversation, seen, conversation_id)
-    given = Confirmation(intent_id=intent_id, decision=answer)
-    return await _stream_turn(services, await decision(services, found.tenant, found.id, given, None), who)
+    given = ConfirmationGiven(intent_id=intent_id, decision=answer)
+    incoming = await decision(services, found.tenant, found.id, given, None, EndUser())
+    return await _stream_turn(services, incoming, who)
 
 
 async def _stream_turn(services: Services, incoming: Incoming, who: Visitor) -> Response:
-    """The user is played; whoever plays them cannot approve what comes of it."""
-    incoming = replace(incoming, account=who.principal.name)
+    """The user is played; whoever plays them answers their own questions, and cannot approve what comes of it."""
+    player = who.principal.name
+    incoming = replace(incoming, account=player, principal=player)
     return Stream().follow(services.turns, incoming, await services.directory.setup(incoming.tenant))
 
 

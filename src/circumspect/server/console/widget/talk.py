@@ -23,6 +23,7 @@ from circumspect.errors import CircumspectError
 from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.server.access import services_of
 from circumspect.server.console.widget.visits import Visit, new_conversation, parse_conversation_id, visit
+from circumspect.server.end_users import EndUser
 from circumspect.server.problems import status_of
 from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import IdPath, to_response
@@ -30,7 +31,7 @@ from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
 from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import NO_NUL, PlainText, RequestBody
-from circumspect.server.schemas.confirmations import Confirmation
+from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.services import Services
 from circumspect.server.streams import Stream
@@ -129,12 +130,12 @@ async def say(
 
 @router.post("/{conversation_id}/confirmations")
 async def choose(
-    request: Request, who: WidgetSpeaker, conversation_id: str, given: Confirmation, key: WidgetMessageKey
+    request: Request, who: WidgetSpeaker, conversation_id: str, given: ConfirmationGiven, key: WidgetMessageKey
 ) -> Response:
     """The user's yes or no by a button."""
     services = services_of(request)
     return await _stream_turn(
-        services, await decision(services, who.tenant, parse_conversation_id(conversation_id), given, key)
+        services, await decision(services, who.tenant, parse_conversation_id(conversation_id), given, key, EndUser())
     )
 
 
