@@ -111,19 +111,24 @@ class Agent:
         language: Language | None = None,
         person: str | None = None,
         account: str = "",
+        answers: str | None = None,
+        seen: str | None = None,
         listener: Listener | None = None,
     ) -> TurnResult:
         """Answer one message. With a `key`, the same message sent again gets the stored answer and runs nothing. A
         `listener` hears the reply while it is written, and every line of the journal. `person` is your own id of the
         end user. A conversation belongs to the first it is given, and then every message has to name them. `account` is
-        the colleague who speaks for them, if one does, and who therefore cannot approve what comes of it."""
+        the colleague who speaks for them, if one does, and who therefore cannot approve what comes of it. Where
+        several windows show one conversation, say which question these words answer (`answers`: `turn.pending.id`), or
+        the last turn whose reply was seen (`seen`)."""
         if not isinstance(text, str) or not isinstance(conversation, str):
             raise ConfigError("A message and the id of a conversation are texts.", fix="Give both as str.")
         _check_choice("language", language, LANGUAGES)
         incoming = self._incoming(conversation, text)
         who = principal or name_principal(person)
         incoming = replace(incoming, key=key, principal=who, language=language, person=person)
-        incoming = replace(incoming, account=account)
+        named, shown = IntentId(answers) if answers else None, TurnId(seen) if seen else None
+        incoming = replace(incoming, account=account, answers=named, seen=shown)
         return await run_turn(incoming, self._setup or await self.open(), listener)
 
     async def decide(

@@ -251,6 +251,12 @@ class Incoming:
     """What a signed token says about that person beside who they are; nothing that a message claims is ever here."""
     errand: Errand | None = None
     """Set when this is no message."""
+    answers: IntentId | None = None
+    """The question that these words answer, where the client says so."""
+    seen: TurnId | None = None
+    """The turn of the newest reply that stood before the user when they wrote, where the client says so."""
+    heard: str = ""
+    """The assistant's last words as the client has them, where it sends the whole conversation each time."""
     talk: tuple[ChatMessage, ...] = ()
     """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
     instructions: str = ""

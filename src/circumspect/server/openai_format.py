@@ -147,7 +147,9 @@ class ChatRequest(Lenient):
         default=None, max_length=128, pattern=r"^[^\x00]*$", description="Your id of the end user."
     )
     metadata: dict[str, str] | None = Field(
-        default=None, description="`conversation_id` names the conversation; without it, it is recognised by its talk."
+        default=None,
+        description="`conversation_id` names the conversation; without it, it is recognised by its talk. `answers` and "
+        "`seen` as in a message of a conversation.",
     )
 
 

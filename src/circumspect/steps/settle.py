@@ -14,7 +14,7 @@ from typing import Literal
 from circumspect.journal import IntentEvent, Journal
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.values import Execution, Intent, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
+from circumspect.values import Execution, Intent, Message, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
 
@@ -60,12 +60,8 @@ def _decide(
         return "nothing", ReasonCode.PENDING_INTENT_MISSING
     if intent.expires_at <= now:
         return "ask_again", ReasonCode.PENDING_INTENT_EXPIRED
-    # A yes that had to wait was on its way before the question was there to be read.
-    if (
-        screened.opened.waited
-        or not _was_just_asked(intent, screened)
-        or not _still_matches(intent, screened, tools, policy)
-    ):
+    read = _was_read(intent, screened)
+    if not (read and _was_just_asked(intent, screened) and _still_matches(intent, screened, tools, policy)):
         return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
     return "run", ReasonCode.CONFIRMED_BY_USER
 
@@ -93,19 +89,34 @@ def _settle_decision(
     return "run", ReasonCode.APPROVED_BY_COLLEAGUE if colleague else ReasonCode.CONFIRMED_BY_USER
 
 
-def _last_said(screened: Screened) -> tuple[int, str]:
-    for message in reversed(screened.opened.history):
-        if message.role == "assistant":
-            return message.seq, message.content
-    return -1, ""
+def _replies(screened: Screened) -> list[Message]:
+    """What was said to the user, the last first."""
+    return [message for message in reversed(screened.opened.history) if message.role == "assistant"]
 
 
 def _was_just_asked(intent: Intent, screened: Screened) -> bool:
-    return _last_said(screened) == (intent.question_seq, intent.question)
+    last = next(iter(_replies(screened)), None)
+    return last is not None and (last.seq, last.content) == (intent.question_seq, intent.question)
+
+
+def _was_read(intent: Intent, screened: Screened) -> bool:
+    """The question stood before the user when they wrote. Where the client does not say what did, a message that had to
+    wait was on its way before the question was there, and one that follows an older reply was written to that."""
+    incoming, replies = screened.incoming, _replies(screened)
+    if incoming.answers or incoming.seen:
+        named = incoming.answers in (None, intent.id)
+        return named and (incoming.seen is None or (bool(replies) and replies[0].turn == incoming.seen))
+    heard = incoming.heard.strip()
+    older = (
+        bool(heard and replies)
+        and heard != replies[0].content.strip()
+        and heard in (reply.content.strip() for reply in replies[1:])
+    )
+    return not (screened.opened.waited or older)
 
 
 def _something_else_was_asked(screened: Screened) -> bool:
-    return _last_said(screened)[1].rstrip().endswith(("?", "؟"))
+    return any(reply.content.rstrip().endswith(("?", "؟")) for reply in _replies(screened)[:1])
 
 
 def _still_matches(intent: Intent, screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy) -> bool:

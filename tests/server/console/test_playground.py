@@ -46,6 +46,27 @@ def test_a_call_is_played_to_its_end_with_its_steps_beside_it(browsing: Browsing
     assert {"by": "noa", "action": "playground", "subject": conversation}.items() <= log[0].items()
 
 
+def test_a_yes_typed_in_one_window_does_not_answer_what_another_was_asked(
+    browsing: Browsing, house: ConsoleHouse
+) -> None:
+    with browsing.as_("noa") as page:
+        begin(page, "shop")
+        play(page, "cancel order 12347")
+        page.wait_for_selector("#choice:not([hidden])")
+        page.reload()
+        page.wait_for_selector("#inside .step.policy")
+        page.wait_for_load_state()
+        conversation = page.url.rpartition("/")[2]
+        client = house.key("shop", "chat")
+        path = f"/v1/conversations/{conversation}/messages"
+        assert client.post(path, json={"content": "cancel order 12348"}).json()["pending"]
+        play(page, "yes")
+        agents(page, 2)
+    told = house.key("shop", "read").get(f"{path}?internal=true").text
+    assert "PENDING_INTENT_MISMATCH" in told
+    assert "CONFIRMED_BY_USER" not in told
+
+
 @pytest.mark.parametrize(
     ("language", "theme", "width", "tenant"),
     [("en", "light", 1280, "shop"), ("he", "dark", 1280, "shop-he"), ("ru", "light", 360, "shop-ru")],

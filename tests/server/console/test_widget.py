@@ -88,6 +88,24 @@ def test_a_call_is_confirmed_by_a_button_and_runs_once(browser: Any, house: Widg
     assert "CONFIRMED_BY_USER" in json.dumps(ran)
 
 
+def test_a_yes_typed_in_one_window_does_not_answer_what_another_was_asked(
+    browser: Any, house: WidgetHouse, site: Site
+) -> None:
+    with visiting(browser, site) as page:
+        frame = opened(page, site.page())
+        write(frame, "cancel order 12347")
+        frame.wait_for_selector("#choice:not([hidden])")
+        conversation = kept(frame)["conversation"]
+        other = say(house.key("shop", "chat"), conversation, "cancel order 12348")
+        assert other["pending"]["arguments"]["order_id"] == "12348"
+        write(frame, "yes")
+        frame.wait_for_function("() => document.querySelectorAll('.said.agent').length > 2")
+        quiet(frame)
+    told = house.key("shop", "read").get(f"/v1/conversations/{conversation}/messages?internal=true").text
+    assert "PENDING_INTENT_MISMATCH" in told
+    assert "CONFIRMED_BY_USER" not in told
+
+
 def test_no_byte_that_reaches_an_end_user_is_internal(browser: Any, house: WidgetHouse, site: Site) -> None:
     with visiting(browser, site) as page:
         frame = opened(page, site.page())

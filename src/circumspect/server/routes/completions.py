@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import Header, Request
@@ -42,9 +42,10 @@ from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
 from circumspect.server.streams import HEADERS, describe_lost_turn, drain
 from circumspect.setup import TurnSetup
-from circumspect.values import ClientResults, Incoming, JournalEntry, Json, ToolSpec, TurnId, TurnResult
+from circumspect.values import ClientResults, Incoming, IntentId, JournalEntry, Json, ToolSpec, TurnId, TurnResult
 
 log = logging.getLogger(__name__)
+_Id = TypeVar("_Id")
 
 
 class OpenAIRoute(StrictRoute):
@@ -131,6 +132,9 @@ async def create_chat_completion(
         talk=(*talk.earlier, *talk.newest) if given.tools else (),
         instructions=talk.instructions,
         returned=() if errand else thread.returned,
+        answers=_pick_id(given, "answers", IntentId),
+        seen=_pick_id(given, "seen", TurnId),
+        heard=talk.earlier[-1].text if talk.earlier else "",
     )
     add_log_context(tenant=who.tenant, turn=incoming.turn)
 
@@ -181,12 +185,21 @@ def _with_clients_tools(setup: TurnSetup, given: ChatRequest) -> TurnSetup:
 
 def _pick_conversation_id(given: ChatRequest, header: str | None) -> str | None:
     named = (given.metadata or {}).get("conversation_id") or header
-    unknown = sorted((given.metadata or {}).keys() - {"conversation_id"})
+    known = ("conversation_id", "answers", "seen")
+    unknown = sorted((given.metadata or {}).keys() - {*known})
     if unknown:
-        raise _invalid(f"`metadata.{unknown[0]}` is not used here.", "Leave it out; only `conversation_id` is known.")
-    if named and not re.fullmatch(ID, named):
-        raise _invalid("`metadata.conversation_id` has characters that an id cannot have.", f"It has to match {ID}.")
+        fix = f"Leave it out; known are {', '.join(f'`{one}`' for one in known)}."
+        raise _invalid(f"`metadata.{unknown[0]}` is not used here.", fix)
+    for name in known:
+        if (id_ := (given.metadata or {}).get(name)) and not re.fullmatch(ID, id_):
+            raise _invalid(f"`metadata.{name}` has characters that an id cannot have.", f"It has to match {ID}.")
     return named
+
+
+def _pick_id(given: ChatRequest, name: str, kind: Callable[[str], _Id]) -> _Id | None:
+    """An id that the client's metadata names, checked before."""
+    found = (given.metadata or {}).get(name)
+    return kind(found) if found else None
 
 
 def _invalid(problem: str, fix: str) -> HttpProblem:

@@ -55,7 +55,7 @@ from circumspect.server.streams import Stream, describe_lost_turn
 from circumspect.setup import TurnSetup
 from circumspect.stores import people
 from circumspect.stores.people import NotThere, get_conversation, get_own_conversation, list_conversations
-from circumspect.values import ConversationId, Incoming, TurnId, TurnJson, TurnResult
+from circumspect.values import ConversationId, Incoming, IntentId, TurnId, TurnJson, TurnResult
 
 router = resource("conversations")
 TurnIdempotencyKey = Annotated[
@@ -184,6 +184,8 @@ async def send_message(
         claims=speaker.claims,
         account=who.name,
         language=given.language,
+        answers=IntentId(given.answers) if given.answers else None,
+        seen=TurnId(given.seen) if given.seen else None,
     )
     add_log_context(tenant=who.tenant, turn=incoming.turn)
     return await answer_turn(request, incoming, setup)

@@ -41,6 +41,12 @@ class NewMessage(RequestBody):
     content: PlainText = Field(description="What the user says. Too long or empty is answered, not refused.")
     person: ResourceId | None = Field(None, description=PERSON)
     language: Language | None = Field(None, description="Answer in this language instead of the message's.")
+    answers: ResourceId | None = Field(
+        None, description="The question that these words answer: `pending.intent_id` of the turn that asked it."
+    )
+    seen: ResourceId | None = Field(
+        None, description="The `turn_id` of the newest reply that the user had before them. A yes to another is asked."
+    )
 
 
 EXAMPLE_TURN = {

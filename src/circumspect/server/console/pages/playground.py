@@ -86,13 +86,15 @@ async def say(
     tenant: str,
     conversation_id: IdPath,
     content: Annotated[str, Form(max_length=100_000)],
+    shown: Annotated[str | None, Form(alias="seen", max_length=128)] = None,
 ) -> Response:
     """What is said, as server-sent events: steps, words, and what became of it."""
     services, seen = services_of(request), find_visible_tenants(who.principal, tenant)
     found = await services.store.tx(_find_conversation, seen, conversation_id)
     turn = TurnId(services.ids.new("turn"))
     add_log_context(tenant=found.tenant, turn=turn)
-    return await _stream_turn(services, Incoming(found.tenant, found.id, turn, content, services.clock.now()), who)
+    incoming = Incoming(found.tenant, found.id, turn, content, services.clock.now())
+    return await _stream_turn(services, replace(incoming, seen=TurnId(shown) if shown else None), who)
 
 
 @router.post("/playground/{tenant}/{conversation_id}/confirmations")

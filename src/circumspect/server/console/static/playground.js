@@ -8,6 +8,7 @@ const choice = document.getElementById("choice");
 const input = form.elements.content;
 let intent = null;
 let busy = false;
+let seen = [...said.querySelectorAll("[data-turn]")].at(-1)?.dataset.turn; // a typed yes is for what stood there
 
 function bubble(by, text) {
   const box = document.createElement("article");
@@ -50,6 +51,7 @@ async function send(where, fields) {
       if (name === "error") throw new Error(data.code);
       if (name === "done") {
         if (growing) growing.textContent = data.reply;
+        if (data.reply) seen = data.turn_id;
         ask(data.pending);
       }
     }
@@ -69,7 +71,7 @@ form.addEventListener("submit", (event) => {
   if (!text || busy) return;
   input.value = "";
   bubble("user", text);
-  send("/messages", { content: text });
+  send("/messages", seen ? { content: text, seen } : { content: text });
 });
 input.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {

@@ -30,7 +30,7 @@ from circumspect.server.responses import IdPath, to_response
 from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
 from circumspect.server.running_turns import is_lost
-from circumspect.server.schemas.bodies import NO_NUL, PlainText, RequestBody
+from circumspect.server.schemas.bodies import NO_NUL, PlainText, RequestBody, ResourceId
 from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.schemas.feedback import FeedbackGiven
 from circumspect.server.services import Services
@@ -84,6 +84,8 @@ class NewWidgetConversation(RequestBody):
 
 class WidgetMessage(RequestBody):
     content: PlainText = Field(max_length=20_000)
+    seen: ResourceId | None = None
+    """The turn of the newest reply that the visitor had before them."""
 
 
 class WidgetFeedback(FeedbackGiven):
@@ -125,7 +127,9 @@ async def say(
     await services.store.tx(get_conversation, frozenset({who.tenant}), id_)
     turn = TurnId(services.ids.new("turn"))
     add_log_context(turn=turn)
-    return await _stream_turn(services, Incoming(who.tenant, id_, turn, given.content, services.clock.now(), key=key))
+    seen = TurnId(given.seen) if given.seen else None
+    incoming = Incoming(who.tenant, id_, turn, given.content, services.clock.now(), key=key, seen=seen)
+    return await _stream_turn(services, incoming)
 
 
 @router.post("/{conversation_id}/confirmations")

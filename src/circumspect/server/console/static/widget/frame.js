@@ -58,6 +58,7 @@ function fresh() {
 // --- what is seen ------------------------------------------------------------------------------------------------------
 
 let last = -1; // the number of the newest message that the server told of
+let seen = null; // the turn of the newest reply: a typed yes is for what stood there
 let question = null;
 let away = false; // the frame is closed
 const bubbles = new Map();
@@ -97,6 +98,7 @@ function unread() { if (away) tell("news"); }
 function show(message) {
   last = Math.max(last, message.seq);
   const id = message.by === "user" ? message.key || "seq:" + message.seq : message.turn;
+  if (message.by !== "user") seen = message.turn;
   const there = bubbles.get(id);
   if (there) { there.classList.remove("waits", "failed"); return; }
   const box = bubble(id, message.by, message.text);
@@ -137,6 +139,7 @@ const rate = thumbs({ words, longest: Number(document.body.dataset.comment), kep
 function forget() {
   state.conversation = null;
   last = -1;
+  seen = null;
   for (const turn of Object.keys(state.thumbs)) delete state.thumbs[turn];
   for (const row of log.querySelectorAll(".thumbs")) row.remove();
 }
@@ -154,7 +157,7 @@ async function deliver(item) {
   const path = await conversation();
   const [where, body] = item.intent
     ? ["/confirmations", { intent_id: item.intent, decision: item.decision }]
-    : ["/messages", { content: item.text }];
+    : ["/messages", { content: item.text, seen: item.seen }];
   const quiet = new AbortController();
   let timer = 0;
   const alive = () => { clearTimeout(timer); timer = setTimeout(() => quiet.abort(), SILENCE); };
@@ -188,6 +191,7 @@ async function deliver(item) {
 
 function finish(item, result, growing) {
   say("");
+  if (result.text) seen = result.turn;
   const there = bubbles.get(result.turn);
   if (there || !result.text) drop(growing);
   else {
@@ -279,7 +283,7 @@ form.addEventListener("submit", (event) => {
   if (!text) return;
   input.value = "";
   ask(null);
-  const item = { key: fresh(), text };
+  const item = { key: fresh(), text, seen };
   bubble(item.key, "user", text).classList.add("waits");
   if (!navigator.onLine) say(words["sent-later"]);
   put(item);
