@@ -10,6 +10,7 @@
     │   └── ModelGarbled       it answered, but not with anything that can be read
     ├── ToolError              a tool said no; the text is for the model and the record
     │   └── ToolTimeout        a tool did not answer in time: its outcome is not known
+    ├── CallUnderWay           this very message was sent before, and a call of it has not ended yet
     ├── NotYourConversation    somebody else's; told to nobody apart from one that is not there
     ├── ApproverRefused        whoever approves a call may not: it is theirs, or they are nobody who approves
     └── StoreError             the database could not be reached or refused
@@ -87,6 +88,10 @@ class ToolError(CircumspectError):
 
 class ToolTimeout(ToolError):
     code = "tool_timeout"
+
+
+class CallUnderWay(CircumspectError):
+    code = "call_under_way"
 
 
 class NotYourConversation(CircumspectError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -76,7 +76,7 @@ async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | No
             if opened.answered:
                 return opened.answered
             profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
-            opened, news = await catch_up(opened, tenant.id, ports.tools, ports.store, ports.clock, ports.ids)
+            opened, news = await catch_up(opened, incoming, ports.tools, ports.store, ports.clock, ports.ids)
             if setup.guide:
                 setup.guide.note_results(incoming, notes)
             screened = screen(incoming, opened, tenant.language, profile, notes)
@@ -143,7 +143,7 @@ async def _settle(turn: _Turn) -> Reply | None:
     if decision == "ordinary":
         return None
     if decision == "nothing" or intent is None:
-        before = find_done_before(turn.earlier, turn.incoming.turn)
+        before = find_done_before(await turn.list_calls(), turn.incoming.turn)
         return endings.report_execution(before, "", desk) if before else endings.nothing_pending(desk)
     if decision == "drop":
         return endings.drop_intent(intent, desk)
@@ -267,7 +267,9 @@ class _Turn:
     @property
     def desk(self) -> ReplyContext:
         ports = self.setup.ports
-        return ReplyContext(self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids)
+        return ReplyContext(
+            self.screened, self.setup.policy, self.tools, self.profile, ports.clock, ports.ids, self.earlier
+        )
 
     @property
     def understanding(self) -> Understanding | None:
@@ -279,6 +281,10 @@ class _Turn:
 
     def settle(self) -> tuple[Settled, ReasonCode | None]:
         return settle(self.screened, self.tools, self.setup.policy, self.setup.ports.clock.now(), self.notes)
+
+    async def list_calls(self) -> Sequence[Execution]:
+        """What the ledger has of this conversation."""
+        return await self.setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
 
     async def prepare(self) -> Preparation | None:
         """What the scene's guide finds out about new words of the user; None where there is no scene."""
@@ -316,8 +322,8 @@ class _Turn:
     async def retrieve(self, understood: Understood) -> RetrievalResult:
         setup, settings = self.setup, self.understanding
         assert settings is not None
-        ran = await setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
         business, known = setup.tenant.business, understood.known
+        ran = await self.list_calls()
         return await retrieve(understood, business, self.tools, known, ran, settings, self.notes, setup.searches)
 
     def gather(self, understood: Understood | None = None, found: RetrievalResult | None = None) -> Gathered:

@@ -130,6 +130,10 @@ class Store(Protocol):
 
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None: ...
 
+    async def give_back(self, incoming: Incoming, token: str) -> None:
+        """Let the conversation go with the turn unfinished: its key may run it again."""
+        ...
+
     async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         """Write-ahead: consume `execution.intent` if there is one (pending, not expired, same hash) and write the
         `started` row, in one transaction. False, with nothing written, when the intent is not there to be consumed.

@@ -76,7 +76,8 @@ async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float
     except (ToolTimeout, TimeoutError):
         pass
     except ToolError as problem:
-        if started.recovery != "lookup":
+        # A refusal of the second try says nothing about the first, which may have done the work.
+        if started.effect == "read":
             return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=problem.problem)
     if started.effect == "read":
         return _mark_ended(started, clock, "failed", ReasonCode.TOOL_FAILED, error=_TOO_LATE)

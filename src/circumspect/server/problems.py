@@ -54,6 +54,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
     NothingToDo: 422,
     errors.ConversationBusy: 409,
     errors.LeaseLost: 409,
+    errors.CallUnderWay: 409,
     NotThere: 404,
     errors.NotYourConversation: 404,
     errors.ApproverRefused: 403,
@@ -67,6 +68,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
 _RETRY: Mapping[type[CircumspectError], str] = {
     errors.ConversationBusy: "1",
     errors.LeaseLost: "1",
+    errors.CallUnderWay: "5",
     errors.StoreError: "2",
     TenantUnavailable: "10",
     errors.ModelUnavailable: "5",

@@ -49,8 +49,10 @@ async def act(
             notes.write(RemarkEvent(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
-        await store.finish_call(ended)
     write_down(ended, notes)
+    if ended.effect != "read":
+        # After it was noted: the user hears what happened even when it cannot be stored.
+        await store.finish_call(ended)
     return ended
 
 

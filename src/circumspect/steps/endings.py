@@ -57,6 +57,8 @@ class ReplyContext:
     profile: Profile
     clock: Clock
     ids: Ids
+    earlier: Sequence[Execution] = ()
+    """Calls of an interrupted turn whose outcome the user has not been told."""
 
     @property
     def language(self) -> Language:
@@ -236,6 +238,7 @@ def prepend(reply: Reply, words: str) -> Reply:
 
 
 def escalate(desk: ReplyContext, reason: ReasonCode, summary: str, *, acted: bool = False) -> Reply:
+    acted = acted or any(one.state != "failed" for one in (*desk.earlier, *desk.screened.opened.unsettled))
     text = desk.say("escalated-after-action" if acted else "escalated")
     return Reply("escalated", text, escalation=Escalation(reason, summary))
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from circumspect.errors import CallUnderWay
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.running import recover, unknown
-from circumspect.values import Execution, Opened, TenantId
+from circumspect.values import Execution, Incoming, Opened, TenantId
 
 LEASE_SECONDS = 75.0
 
@@ -34,14 +35,21 @@ async def sweep(
 
 
 async def catch_up(
-    opened: Opened, tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids
+    opened: Opened, incoming: Incoming, tools: Tools, store: Store, clock: Clock, ids: Ids
 ) -> tuple[Opened, tuple[Execution, ...]]:
-    """If an earlier turn died with a call under way, settle that call first, and say what is now known about it."""
+    """If an earlier turn died with a call under way, settle that call first, and say what is now known about it. A
+    message that is sent again while a call of its own may still be running has no answer yet: it has to come later."""
     if not opened.unsettled:
         return opened, ()
     now, known = clock.now(), {}
     if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
-        known = {one.id: one for one in await sweep(tenant, tools, store, clock, ids)}
+        known = {one.id: one for one in await sweep(incoming.tenant, tools, store, clock, ids)}
     current = tuple(known.get(one.id, one) for one in opened.unsettled)
+    if any(one.state == "started" and one.turn == incoming.turn for one in current):
+        await store.give_back(incoming, opened.token)
+        raise CallUnderWay(
+            "This message was sent before, and a call that it led to has not ended yet.",
+            fix="Send it again later with the same key: then it is told what became of the call.",
+        )
     news = tuple(one for one in current if one.id in known or one.state == "succeeded")
     return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news

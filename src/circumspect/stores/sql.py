@@ -26,7 +26,7 @@ from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation
 from circumspect.stores.schema import prepare
-from circumspect.stores.turn_closing import close_turn, renew
+from circumspect.stores.turn_closing import close_turn, give_back, renew
 from circumspect.stores.turn_opening import open_turn
 from circumspect.values import (
     ConversationId,
@@ -81,6 +81,9 @@ class SqlStore:
 
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
         await self.tx(renew, incoming, token, epoch(until))
+
+    async def give_back(self, incoming: Incoming, token: str) -> None:
+        await self.tx(give_back, incoming, token)
 
     async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         return await self.tx(ledger.begin_call, execution, token, by)

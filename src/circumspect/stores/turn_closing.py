@@ -27,6 +27,10 @@ _RENEW = sql("""
     WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
 """)
 
+_LET_GO = sql("""
+    UPDATE conversations SET lease_token = NULL WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
+""")
+
 _GIVE_BACK = sql("""
     UPDATE conversations SET
         next_seq = next_seq + :written, language = :language, intent = COALESCE(:intent, intent),
@@ -114,6 +118,11 @@ def renew(connection: sa.Connection, incoming: Incoming, token: str, until: floa
     where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
     if not run(connection, _RENEW, {**where, "token": token, "until": until}).rowcount:
         raise lease_lost()
+
+
+def give_back(connection: sa.Connection, incoming: Incoming, token: str) -> None:
+    where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
+    run(connection, _LET_GO, {**where, "token": token})
 
 
 def close_turn(connection: sa.Connection, closing: Closing) -> None:

@@ -191,6 +191,9 @@ class _Nowhere(Passing):
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
         return
 
+    async def give_back(self, incoming: Incoming, token: str) -> None:
+        return
+
     async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         """Before every call that changes something; nothing runs that is not let through here."""
         if execution.call.hash in self._made:

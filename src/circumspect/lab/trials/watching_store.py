@@ -46,6 +46,9 @@ class Passing:
     async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
         await self.store.renew(incoming, token, until)
 
+    async def give_back(self, incoming: Incoming, token: str) -> None:
+        await self.store.give_back(incoming, token)
+
     async def begin_call(self, execution: Execution, token: str, by: str = "") -> bool:
         return await self.store.begin_call(execution, token, by)
 

@@ -50,7 +50,7 @@ state-succeeded = Es hat geklappt.
 state-failed = Es hat nicht geklappt.
 state-unknown = Ob es geklappt hat, ist noch nicht bekannt; unser Team weiß Bescheid.
 
-failed-model = Es tut mir leid, ich kann im Moment nicht antworten. Es wurde nichts geändert. Bitte versuchen Sie es in Kürze noch einmal.
+failed-model = Es tut mir leid, ich kann im Moment nicht antworten. Weiter wurde nichts getan. Bitte versuchen Sie es in Kürze noch einmal.
 failed-store = Es tut mir leid, ich kann im Moment nichts nachsehen oder ändern. Bitte versuchen Sie es in Kürze noch einmal.
 failed-internal = Es tut mir leid, bei uns ist etwas schiefgegangen. Weiter wurde nichts getan. Bitte versuchen Sie es noch einmal.
 busy = Ich arbeite noch an Ihrer vorigen Nachricht. Bitte warten Sie einen Moment und senden Sie diese dann noch einmal.

@@ -49,7 +49,7 @@ state-succeeded = It went through.
 state-failed = It did not go through.
 state-unknown = Whether it went through is not known yet; a colleague has been told.
 
-failed-model = I am sorry, I cannot answer at the moment. Nothing was changed. Please try again in a little while.
+failed-model = I am sorry, I cannot answer at the moment. Nothing further was done. Please try again in a little while.
 failed-store = I am sorry, I cannot look things up or change anything at the moment. Please try again in a little while.
 failed-internal = I am sorry, something went wrong on our side. Nothing further was done. Please try again.
 busy = I am still working on your previous message. Please wait a moment and send this one again.
