@@ -221,6 +221,8 @@ class PromptEvent(Event):
     """A model answered; `prompt` names the words that it was asked with, several joined by `+`."""
 
     prompt: str = ""
+    mendings: tuple[str, ...] | None = None
+    """What had to be mended before the answer could be read, one line each."""
 
 
 @dataclass(frozen=True, kw_only=True)

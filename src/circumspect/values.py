@@ -412,6 +412,20 @@ Purpose = Literal["draft", "critique", "phrase", "analyse", "evaluate", "verify"
 
 
 @dataclass(frozen=True, slots=True)
+class FormRules:
+    """How what comes back is read, where a request has a form."""
+
+    decides: tuple[str, ...] | None = None
+    """The fields without which the answer is asked for once more; None for all that the form requires."""
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """A field, and what else models call it, likeliest first; in lower case, with underscores."""
+    other_words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """A field with choices, and what models say instead of one: their word (as above), and the choice."""
+    exact: bool = False
+    """The form permits something: of a text that is broken anywhere, nothing is read."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One call to a language model. `instructions` and `blocks` together are its system prompt."""
 
@@ -422,7 +436,8 @@ class ModelRequest:
     blocks: tuple[Block, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     schema: JsonObject | None = None
-    """When set, the reply must be one JSON object of this schema."""
+    """When set, the reply must be one JSON object of this schema, as far as it can be mended into one."""
+    reading: FormRules = FormRules()
     language: Language = "en"
     max_tokens: int = 1024
     temperature: float = 0.2
@@ -452,6 +467,8 @@ class ModelReply:
     usage: ModelUsage
     calls: tuple[ToolCall, ...] = ()
     finish: Literal["stop", "length", "tool_calls", "filtered"] = "stop"
+    mendings: tuple[str, ...] = ()
+    """What had to be mended so that the answer fits the form that was asked for, one line each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tests.models.wire_formats import Answer, Call
 from circumspect.errors import ModelGarbled
 from circumspect.models import open_model
 from circumspect.models.providers import ProviderModel
-from circumspect.values import Block, ChatMessage, ModelReply, ToolCall, ToolSpec
+from circumspect.values import Block, ChatMessage, FormRules, ModelReply, ToolCall, ToolSpec
 
 SCHEMA = {
     "type": "object",
@@ -256,9 +256,17 @@ async def test_an_open_schema_stays_open(server: ProviderServer, model: Provider
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Sure!", '{"decision": "MAYBE"}', '{"decision": "PROCEED"', '["PROCEED"]', '{"decision": "PROCEED"} ok'],
+    [
+        "",
+        "Sure!",
+        '{"decision": "MAYBE"}',
+        '["PROCEED"]',
+        '{"decision": "PROCEED"} {"decision": "ASK_USER"}',
+        '{"decision": "PROCEED", "decision": "ASK_USER"}',
+        '{"decision": "do not PROCEED"}',
+    ],
 )
-async def test_an_answer_that_does_not_fit_the_schema_is_asked_for_once_more(
+async def test_an_answer_that_cannot_be_mended_is_asked_for_once_more(
     server: ProviderServer, model: ProviderModel, text: str
 ) -> None:
     server.plays(Answer(text or " "), Answer('{"decision": "PROCEED"}'))
@@ -267,6 +275,27 @@ async def test_an_answer_that_does_not_fit_the_schema_is_asked_for_once_more(
     server.plays(Answer(text or " "), Answer(text or " "), Answer('{"decision": "PROCEED"}'))
     with pytest.raises(ModelGarbled):
         await model.complete(asks(schema=SCHEMA))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"decision": "PROCEED"} ok', '{"decision": "proceed", "why": 1}', "DECISION: Proceed", '{"decision": "PROCEED"'],
+)
+async def test_an_untidy_answer_is_mended_at_once_and_what_was_mended_is_told(
+    server: ProviderServer, model: ProviderModel, text: str
+) -> None:
+    server.plays(Answer(text))
+    reply = await model.complete(asks(schema=SCHEMA))
+    assert (json.loads(reply.text)["decision"], reply.usage.attempts) == ("PROCEED", 1)
+    assert reply.mendings
+
+
+async def test_of_a_form_that_permits_nothing_is_read_that_broke_off(
+    server: ProviderServer, model: ProviderModel
+) -> None:
+    server.plays(Answer('{"decision": "PROCEED", "reasoning": "unless'), Answer('{"decision": "ASK_USER"}'))
+    reply = await model.complete(asks(schema=SCHEMA, reading=FormRules(exact=True)))
+    assert (reply.text, reply.usage.attempts) == ('{"decision":"ASK_USER"}', 2)
 
 
 @pytest.mark.parametrize("finish", ["length", "filtered"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.models.provider_server import ProviderServer, Silent, Status
 from tests.models.wire_formats import Answer
 
 from circumspect import Agent, tool
+from circumspect.journal import ModelCallEvent, find_events
 from circumspect.models.scripted import says
 from circumspect.reasons import ReasonCode
 
@@ -83,16 +85,73 @@ async def test_a_provider_that_never_answers_ends_in_time(
     assert turn.outcome == "failed"
 
 
-@pytest.mark.parametrize("form", ["no idea", '{"user_intent": "To know the price.", "intent_confidence": 8}'])
-async def test_a_form_that_does_not_fit_leaves_a_guided_turn_without_an_analysis(
-    server: ProviderServer, opened: Open, tmp_path: Path, form: str
+async def test_a_form_that_cannot_be_read_leaves_a_guided_turn_without_an_analysis(
+    server: ProviderServer, opened: Open, tmp_path: Path
 ) -> None:
-    server.plays(Answer(form), Answer(form), Answer(says("It costs 5 a month.")))
+    server.plays(Answer("no idea"), Answer("no idea"), Answer(says("It costs 5 a month.")))
     async with agent(opened("openai"), tmp_path, understanding="guided") as one:
         turn = await one.turn("What does your service cost a month?")
     assert (turn.outcome, turn.reply) == ("answered", "It costs 5 a month.")
     assert ReasonCode.ANALYSIS_UNREADABLE in turn.reason_codes
     assert len(server.requests) == 3
+
+
+ANALYSED = {
+    "spam_score": 0, "spam_reason": "", "user_intent": "To know the price.", "topic": "price", "category": "question",
+    "context": "", "subqueries": ["price"], "action_plan": [], "intent_confidence": 0.9, "uncertainties": [],
+    "action": "normal", "clarification_question": "", "decision": "REASON_ONLY", "decision_reason": "Small.",
+    "decision_confidence": 0.9, "tools_needed": [], "retrieval_needed": False,
+}  # fmt: skip
+UNTIDY = {
+    "a long reason": json.dumps(ANALYSED | {"decision_reason": "because " * 40, "spam_reason": "none " * 60}),
+    "no topic": json.dumps({key: value for key, value in ANALYSED.items() if key != "topic"}),
+    "nothing where it may be": json.dumps(ANALYSED | {"clarification_question": None, "context": None}),
+    "seven": json.dumps(ANALYSED | {"intent_confidence": 7, "decision_confidence": 7}),
+    "ninety-five": json.dumps(ANALYSED | {"intent_confidence": 95, "decision_confidence": "95"}),
+    "high": json.dumps(ANALYSED | {"intent_confidence": "high", "decision_confidence": "high"}),
+    "a key too many": json.dumps(ANALYSED | {"thoughts": "The user is polite."}),
+    "camel case": json.dumps({key.title().replace("_", ""): value for key, value in ANALYSED.items()}),
+    "words before it": f"Sure! Here is the JSON:\n\n```json\n{json.dumps(ANALYSED, indent=2)}\n```",
+    "labelled lines": "DECISION: REASON_ONLY\nCONFIDENCE: 0.9\nREASONING: Small.\nUSER INTENT: To know the price.",
+    "the decision alone": '{"decision": "REASON_ONLY", "user_intent": "To know the price.", "confidence": 0.9}',
+}
+
+
+@pytest.mark.parametrize("form", UNTIDY.values(), ids=UNTIDY)
+@pytest.mark.parametrize("understanding", ["guided", "service"])
+async def test_an_untidy_form_is_read_at_once_and_what_was_mended_is_in_the_journal(
+    server: ProviderServer, opened: Open, tmp_path: Path, form: str, understanding: str
+) -> None:
+    server.plays(Answer(form), Answer(says("Thank you for asking.")))
+    async with agent(opened("openai"), tmp_path, understanding=understanding) as one:
+        turn = await one.turn("I would like to hear what you think of blue.")
+    assert turn.outcome == "answered"
+    assert not {ReasonCode.INVALID_DECISION, ReasonCode.ANALYSIS_UNREADABLE} & set(turn.reason_codes)
+    assert len(server.requests) == 2
+    mended = [event.mendings for event in find_events(turn.entries, ModelCallEvent) if event.purpose == "analyse"]
+    assert all(mended)
+    assert mended
+
+
+@pytest.mark.parametrize("opinion", ["I would rather not say.", '{"decision": "PROCEED", "reasoning": "if the'])
+async def test_an_opinion_that_cannot_be_read_costs_one_more_call(
+    server: ProviderServer, opened: Open, tmp_path: Path, opinion: str
+) -> None:
+    server.plays(Answer(says("Shall I?", tool="cancel_order", params={"order_id": "12345"})), *[Answer(opinion)] * 4)
+    async with agent(opened("openai"), tmp_path) as one:
+        turn = await one.turn("cancel order 12345")
+    assert turn.outcome == "escalated"
+    assert len(server.requests) == 3
+
+
+async def test_an_opinion_in_lower_case_is_one(server: ProviderServer, opened: Open, tmp_path: Path) -> None:
+    server.plays(
+        Answer(says("Shall I?", tool="cancel_order", params={"order_id": "12345"})), Answer('{"decision": "proceed"}')
+    )
+    async with agent(opened("openai"), tmp_path) as one:
+        turn = await one.turn("cancel order 12345")
+    assert turn.outcome == "asked"
+    assert len(server.requests) == 2
 
 
 async def test_a_reply_that_was_cut_off_says_so_in_the_journal(

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from circumspect.forms.reading import read_form
+from circumspect.policy.understanding import analysis as analyses
 from circumspect.policy.understanding.analysis import (
     ACTIONS,
     INTENT,
@@ -16,15 +18,15 @@ from circumspect.policy.understanding.analysis import (
     MOST_QUERIES,
     NAME,
     REASON,
+    SYNONYMS,
     Analysis,
     Routed,
     Routing,
-    read_analysis,
     route,
     schema,
 )
 from circumspect.prompts import prompt
-from circumspect.values import ModelReply, ModelUsage, ToolCall
+from circumspect.values import FormRules, ModelReply, ModelUsage, ToolCall
 
 FILLED = {
     "spam_score": 0.1,
@@ -44,6 +46,10 @@ FILLED = {
 
 def reply(text: object) -> ModelReply:
     return ModelReply(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False), ModelUsage("m"))
+
+
+def read_analysis(said: ModelReply) -> Analysis | None:
+    return analyses.read_analysis(read_form(said, schema("Shop", "English"), FormRules(synonyms=SYNONYMS)))
 
 
 def read(**changed: object) -> Analysis | None:
@@ -122,14 +128,16 @@ def test_a_form_that_broke_off_is_read_as_far_as_it_goes_and_the_rest_is_the_wor
         ("0.8", 0.8),
         ("80%", 0.8),
         ("0,8", 0.8),
-        (9, 1.0),
+        (9, 0.9),
+        (95, 0.95),
         (-1, 0.0),
         (True, 0.0),
-        ("high", 0.0),
+        ("high", 0.75),
+        ("not 9", 0.0),
         (None, 0.0),
     ],
 )
-def test_numbers_are_clamped_and_what_is_none_is_the_lowest(said, read_as):
+def test_numbers_are_brought_to_scale_and_what_is_none_is_the_lowest(said, read_as):
     assert read(intent_confidence=said).intent_confidence == pytest.approx(read_as)
 
 

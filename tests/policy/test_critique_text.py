@@ -29,6 +29,10 @@ JSON = '{"decision": "ASK_USER", "reasoning": "not confirmed yet", "message": "S
         pytest.param(f"{JSON}\n{JSON}", id="said twice"),
         pytest.param(JSON.replace("ASK_USER", "ask_user"), id="lower case"),
         pytest.param(JSON.replace("ASK_USER", "Ask user"), id="with a space"),
+        pytest.param(JSON.replace("ASK_USER", "ASK_USER."), id="with a full stop"),
+        pytest.param(JSON.replace("ASK_USER", "**askUser**"), id="in camel case, and bold"),
+        pytest.param(JSON.replace("reasoning", "Reason"), id="another name for a field"),
+        pytest.param("DECISION: ask_user\n**Reasoning:** not confirmed yet\nMESSAGE: Shall I cancel it?", id="lines"),
         pytest.param(JSON.replace('"decision"', '"Decision"'), id="key in another case"),
         pytest.param(JSON[:-1] + ",}", id="trailing comma"),
         pytest.param(JSON[:-1] + "} // done", id="comment"),
@@ -54,7 +58,13 @@ def test_each_decision_is_read(decision):
         pytest.param('["PROCEED"]', id="a list"),
         pytest.param("{}", id="an empty object"),
         pytest.param('{"decision": "MAYBE"}', id="unknown decision"),
-        pytest.param('{"decision": "PROCEED."}', id="almost a decision"),
+        pytest.param('{"decision": "do not PROCEED"}', id="not the decision"),
+        pytest.param('{"decision": "PROCEED, if the user agrees"}', id="on a condition"),
+        pytest.param('{"decision": "not PROCEED"}', id="not"),
+        pytest.param('{"decision": "PROCEED?"}', id="a question"),
+        pytest.param("DECISION: PROCEED\nDECISION: ESCALATE", id="two labels that differ"),
+        pytest.param("DECISION: do not proceed", id="a label with its opposite"),
+        pytest.param("I would not say DECISION: PROCEED", id="a label in a sentence"),
         pytest.param('{"decision": "PROCEED | ASK_USER"}', id="two in one"),
         pytest.param('{"decision": null}', id="null"),
         pytest.param('{"decision": true}', id="a flag"),
@@ -83,8 +93,8 @@ def test_an_opinion_quoted_inside_the_reasoning_is_not_the_opinion():
     assert opinion.decision == "ESCALATE"
 
 
-def test_words_of_the_wrong_type_are_left_out():
-    assert read('{"decision": "PROCEED", "reasoning": 7, "message": null}') == Critique("PROCEED")
+def test_words_of_another_type_are_read_as_words_or_left_out():
+    assert read('{"decision": "PROCEED", "reasoning": 7, "message": null}') == Critique("PROCEED", reasoning="7")
 
 
 def test_control_characters_are_replaced():

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from circumspect.forms.reading import read_form
+from circumspect.policy.understanding import analysis
 from circumspect.policy.understanding.analysis import form
-from circumspect.policy.understanding.decision import WAYS, properties, read_decision
+from circumspect.policy.understanding.decision import LOW, SYNONYMS, WAYS, properties, read_decision
 from circumspect.reasons import ReasonCode
-from circumspect.values import ModelReply, ModelUsage
+from circumspect.values import FormRules, ModelReply, ModelUsage
 
 TOOLS = ("book_meeting", "send_email", "update_lead")
 FIELDS = {
@@ -25,7 +27,9 @@ FIELDS = {
 
 def decided(said: object, question: str = "", query: str = "what does it cost?"):
     text = said if isinstance(said, str) else json.dumps(said)
-    return read_decision(ModelReply(text, ModelUsage("m")), TOOLS, query, question)
+    schema = form(analysis.fields_of("Shop", "English") | properties("Shop", TOOLS))
+    rules = FormRules(synonyms=analysis.SYNONYMS | SYNONYMS)
+    return read_decision(read_form(ModelReply(text, ModelUsage("m")), schema, rules), TOOLS, query, question)
 
 
 def is_invalid(decision) -> bool:
@@ -72,10 +76,6 @@ def test_a_label_that_is_quoted_further_down_changes_nothing():
 INVALID = {
     "no such way": FIELDS | {"decision": "REFUND"},
     "no way at all": {"decision_confidence": 0.9},
-    "a confidence of 7": FIELDS | {"decision_confidence": 7},
-    "a confidence below 0": FIELDS | {"decision_confidence": -0.1},
-    "a confidence in words": FIELDS | {"decision_confidence": "high"},
-    "a confidence that is a truth": FIELDS | {"decision_confidence": True},
     "a tool, and names none": FIELDS | {"decision": "USE_TOOL"},
     "a tool that does not exist": FIELDS | {"decision": "USE_TOOL", "tools_needed": ["wipe_disk"]},
     "to ask, without a question": FIELDS | {"decision": "CLARIFY"},
@@ -88,6 +88,14 @@ INVALID = {
 @pytest.mark.parametrize("said", INVALID.values(), ids=INVALID)
 def test_a_decision_that_does_not_hold_together_goes_to_a_person(said):
     assert is_invalid(decided(said))
+
+
+@pytest.mark.parametrize(
+    ("said", "read_as"), [(7, 0.7), (95, 0.95), (-0.1, 0.0), ("high", 0.75), (True, LOW), ("not 9", LOW), (None, LOW)]
+)
+def test_how_sure_it_is_decides_nothing_and_is_read_however_it_was_put(said, read_as):
+    decision = decided(FIELDS | {"decision_confidence": said})
+    assert (decision.way, decision.confidence) == ("RETRIEVE", read_as)
 
 
 def test_a_search_for_nothing_goes_to_a_person():

@@ -10,6 +10,7 @@ from tests.understand.hearing import BUSINESS, TOOLS, form, heard, says, screene
 
 from circumspect.demo.offline import OfflineModel
 from circumspect.demo.offline.analyses import analyse
+from circumspect.forms.reading import read_form
 from circumspect.policy.understanding.analysis import read_analysis
 from circumspect.policy.understanding.understood import SERVICE, Understanding
 from circumspect.profiles import ADAPTIVE
@@ -51,7 +52,7 @@ async def test_the_form_is_filled_in_by_the_schema_and_within_its_limits(languag
     assert list(filled) == list(request.schema["properties"])
     reply = await OfflineModel().complete(request)
     assert json.loads(reply.text) == filled
-    assert read_analysis(reply) is not None
+    assert read_analysis(read_form(reply, request.schema, request.reading)) is not None
 
 
 async def test_the_intent_is_the_message_itself():

@@ -234,6 +234,10 @@ class AssessmentWords:
     false: Lines
     out_of: Lines
     """Between two numbers: 8 out of 10."""
+    high: Lines
+    """How sure, where a word stands for the number."""
+    medium: Lines
+    low: Lines
 
 
 @dataclass(frozen=True, slots=True)

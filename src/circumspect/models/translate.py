@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import jsonschema_rs
 from pydantic_ai import messages as wire
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from circumspect.errors import ModelGarbled, ModelUnavailable
+from circumspect.forms.reading import read_form
 from circumspect.models.traits import ModelTraits
-from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object, strip_fence
+from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object
 from circumspect.values import ChatMessage, JsonObject, ModelReply, ModelRequest, ToolCall, ToolSpec
 
 Finish = Literal["stop", "length", "tool_calls", "filtered"]
@@ -244,15 +244,17 @@ def was_cut_off(response: wire.ModelResponse) -> bool:
 
 
 def check_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
-    """The reply of a request with a schema, as one JSON object that fits it. Raises `ModelGarbled`."""
+    """The reply of a request with a form, mended into one JSON object. Raises `ModelGarbled` without what decides."""
     if request.schema is None or reply.finish == "filtered" or reply.calls:
         return reply
-    try:
-        value = read_object(strip_fence(reply.text))
-    except Unreadable as why:
+    filled = read_form(reply, request.schema, request.reading)
+    required = request.schema.get("required")
+    everything = required if isinstance(required, Sequence) else ()
+    decides = everything if request.reading.decides is None else request.reading.decides
+    lacking = [name for name in decides if name not in filled.fields]
+    if not filled.fields or lacking:
         if reply.finish == "length":
-            raise ModelGarbled("The model's JSON was cut off.", fix="Allow more tokens for the answer.") from None
-        raise ModelGarbled(f"The model was asked for a JSON object and its answer is none: {why}.") from None
-    if not jsonschema_rs.is_valid(_plain(request.schema), value, offline=True):
-        raise ModelGarbled("The model's JSON does not fit the schema it was asked for.")
-    return ModelReply(compact(value), reply.usage, reply.calls, reply.finish)
+            raise ModelGarbled("The model's JSON was cut off.", fix="Allow more tokens for the answer.")
+        why = f"{', '.join(map(str, lacking))} cannot be read" if filled.fields else "nothing in it can be read"
+        raise ModelGarbled(f"The model was asked to fill in a form: {why}.")
+    return replace(reply, text=compact(clean_json(filled.fields)), mendings=filled.mendings)

@@ -6,7 +6,8 @@ once more and then handed to a person.
 
 from __future__ import annotations
 
-from circumspect.errors import ModelError
+from circumspect.errors import ModelError, ModelGarbled
+from circumspect.forms.reading import read_form
 from circumspect.journal import CritiqueEvent, Journal, RemarkEvent, UnreadableCritiqueEvent
 from circumspect.policy.parsing import critique_text
 from circumspect.ports import Model
@@ -20,23 +21,12 @@ from circumspect.values import (
     Enforced,
     Escalate,
     Gathered,
-    JsonObject,
     ModelRequest,
     RuleFinding,
     ToolSpec,
 )
 from circumspect.wording import compact
 
-SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "decision": {"type": "string", "enum": ["PROCEED", "ASK_USER", "ESCALATE"]},
-        "reasoning": {"type": "string"},
-        "message": {"type": "string"},
-    },
-    "required": ["decision", "reasoning", "message"],
-    "additionalProperties": False,
-}
 TRIES = 2
 
 
@@ -46,10 +36,11 @@ async def critique(
     if not enforced.critique:
         return enforced
     notes.critiques += 1
-    opinion = await _opinion(_request(enforced, gathered, tools), notes, model)
-    if opinion is None:
+    had = await _opinion(_request(enforced, gathered, tools), notes, model)
+    if had is None:
         notes.write(RemarkEvent("no readable opinion", "critique"), ReasonCode.CRITIQUE_FAILED)
         return enforced.tighten(RuleFinding("a_second_opinion_was_had", Escalate(), ReasonCode.CRITIQUE_FAILED))
+    opinion, mendings = had
     finding = _finding(opinion)
     reasons = (finding.reason,) if finding.reason else ()
     event = CritiqueEvent(
@@ -58,22 +49,25 @@ async def critique(
         message=opinion.message,
         tool=enforced.call.tool,
         prompt=prompt("critique").id,
+        mendings=mendings or None,
     )
     notes.write(event, *reasons)
     return enforced.tighten(finding)
 
 
-async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> Critique | None:
+async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> tuple[Critique, tuple[str, ...]] | None:
     for _ in range(TRIES):
         try:
             reply = await model.complete(request)
         except ModelError as problem:
             notes.add_usage(problem.usage)
             notes.write(RemarkEvent(f"the model failed: {problem.code}", "critique"))
+            if problem.usage and problem.usage.attempts >= TRIES and isinstance(problem, ModelGarbled):
+                break  # whoever asked for us has asked once more already
             continue
         notes.add_usage(reply.usage)
-        if opinion := critique_text.read(reply.text):
-            return opinion
+        if opinion := critique_text.read(reply):
+            return opinion, read_form(reply, critique_text.SCHEMA, critique_text.RULES).mendings
         notes.write(UnreadableCritiqueEvent("an opinion that could not be read", text=reply.text[:2000]))
     return None
 
@@ -104,7 +98,8 @@ def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]
         prompt_id=words.id,
         instructions=words.text,
         messages=(ChatMessage("user", message),),
-        schema=SCHEMA,
+        schema=critique_text.SCHEMA,
+        reading=critique_text.RULES,
         max_tokens=300,
         temperature=0.0,
     )

@@ -15,9 +15,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
+from circumspect.forms.reading import FilledForm, read_form
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
 from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, RemarkEvent, find_events
 from circumspect.language.pack import pack
+from circumspect.policy.understanding import analysis as analyses
+from circumspect.policy.understanding import decision as decisions
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
 from circumspect.policy.understanding.decision import NextStepDecision, by_code, properties, read_decision
@@ -32,6 +35,7 @@ from circumspect.values import (
     Block,
     Business,
     ChatMessage,
+    FormRules,
     Gathered,
     Message,
     ModelReply,
@@ -44,6 +48,7 @@ from circumspect.values import (
 from circumspect.wording import compact
 
 SURE, FOR_A_PERSON = 0.95, 0.3
+SYNONYMS = {**analyses.SYNONYMS, **decisions.SYNONYMS}
 REACH = 200
 """How many messages back the sources of earlier answers are looked for."""
 Recognise = Callable[[], Awaitable[Mapping[str, str]]]
@@ -84,28 +89,30 @@ async def understand(
     if settings.decide and recognise:
         understood = replace(understood, known=await recognise())
     request = _request(screened, business, tools, understood.known, screening, settings, earlier)
-    reply = await _fill_in_form(request, notes, model)
-    analysis = read_analysis(reply)
+    filled = await _fill_in_form(request, notes, model)
+    analysis = read_analysis(filled)
     if analysis is None:
         notes.write(RemarkEvent("the analysis cannot be read", "understanding"), ReasonCode.ANALYSIS_UNREADABLE)
     routed = route(analysis, counted, screening.spam, settings.routing)
     decision = None
     if settings.decide:
         question = analysis.clarification_question if analysis else ""
-        decision = read_decision(reply, tools.keys(), text, question)
+        decision = read_decision(filled, tools.keys(), text, question)
     return _finish_understanding(_with(understood, routed, analysis, decision), business, notes, settings)
 
 
-async def _fill_in_form(request: ModelRequest, notes: Journal, model: Model) -> ModelReply:
-    """An answer that does not fit the form is an empty form: the model is well, only its words were wrong."""
+async def _fill_in_form(request: ModelRequest, notes: Journal, model: Model) -> FilledForm:
+    """An answer that cannot be read is an empty form: the model is well, only its words were wrong."""
     try:
         reply = await model.complete(request)
     except ModelGarbled as problem:
         reply = ModelReply("", problem.usage or ModelUsage(model.name))
         notes.write(NoticeEvent(problem.problem))
     notes.add_usage(reply.usage)
-    notes.write(ModelCallEvent(reply.text, prompt=request.prompt_id, purpose=request.purpose))
-    return reply
+    filled = read_form(reply, request.schema or {}, request.reading)
+    mended = filled.mendings or None
+    notes.write(ModelCallEvent(reply.text, prompt=request.prompt_id, purpose=request.purpose, mendings=mended))
+    return filled
 
 
 def add_understanding(understood: Understood, gathered: Gathered) -> Gathered:
@@ -185,6 +192,7 @@ def _request(
         ),
         messages=(*_recent(screened, settings.history), ChatMessage("user", screened.incoming.text)),
         schema=form(fields),
+        reading=FormRules(("decision",) if settings.decide else ("user_intent",), SYNONYMS),
         language=screened.language,
         max_tokens=1500,
         temperature=0.0,

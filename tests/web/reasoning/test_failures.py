@@ -58,8 +58,8 @@ async def test_an_analysis_with_an_unreadable_confidence_counts_as_a_half():
 
 
 async def test_a_confidence_on_another_scale_does_not_go_straight_on():
-    thinking = await reasoned(analyse=analysis("PAGE", 7), verify=complete(False, 0.9))
-    assert thinking.reasoned.analysis.confidence == 1.0
+    thinking = await reasoned(analyse=analysis("PAGE", 95), verify=complete(False, 0.9))
+    assert thinking.reasoned.analysis.confidence == 0.95
     assert thinking.asked
     assert [request.purpose for request in thinking.smart.requests] == ["analyse", "verify"]
 

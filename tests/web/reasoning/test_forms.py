@@ -39,10 +39,10 @@ def reply(text: str, *calls: ToolCall) -> ModelReply:
         ("80%", 0.8, False),
         ("0,8", 0.8, False),
         (1.5, 1.0, True),
-        (7, 1.0, True),
+        (7, 0.7, True),
         (-0.2, 0.0, True),
         ("-0.2", 0.0, True),
-        ("high", 0.5, True),
+        ("high", 0.75, True),
         ("", 0.5, True),
         (None, 0.5, True),
         (True, 0.5, True),
@@ -51,7 +51,7 @@ def reply(text: str, *calls: ToolCall) -> ModelReply:
         (math.inf, 0.5, True),
     ],
 )
-def test_confidence_is_clamped_and_what_cannot_be_read_is_a_half(said, read, warns):
+def test_confidence_is_brought_to_scale_and_what_cannot_be_read_is_a_half(said, read, warns):
     assert confidence_of(said) == (read, (ReasonCode.CONFIDENCE_UNREADABLE,) if warns else ())
 
 

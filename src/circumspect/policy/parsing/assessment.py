@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from circumspect.forms.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.language.pack import join_words, pack, packs
-from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
 from circumspect.reasons import ReasonCode
 from circumspect.values import Assessment, Json
 
@@ -109,6 +109,8 @@ def _read_block(block: str) -> Assessment:
     if members is not None:
         return _assessment(members, block)
     whole = parse_intact(block)
+    if whole.doubted:
+        return UNREADABLE
     if whole.end is not None and not re.search(r"[{}]", block[whole.end :]):
         return _assessment(whole.members, block)
     return _salvage(whole.members, repair_json(block) or {}, block)

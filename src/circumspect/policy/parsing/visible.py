@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from circumspect.forms.loose_json import parse_exact, printable
 from circumspect.language.folding import HIDDEN
-from circumspect.policy.parsing.loose_json import parse_exact, printable
 
 KEYS = (
     "confidence",

@@ -8,18 +8,16 @@ The one choice that may surprise: `action` is the name of a template file. There
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from string import Template
 from typing import Literal, get_args
 
 from circumspect.forms import make_choice, make_form, make_list, make_share, make_text
-from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, printable, repair_json
+from circumspect.forms.reading import FilledForm
 from circumspect.prompts import prompt
-from circumspect.values import Json, JsonObject, ModelReply
+from circumspect.values import Json, JsonObject
 
 NAME = "analyse_user_request"
 AnalysisAction = Literal["normal", "clarify", "block", "guardian_block"]
@@ -28,9 +26,15 @@ ACTIONS: tuple[AnalysisAction, ...] = get_args(AnalysisAction)
 REASON, INTENT, QUESTION, SHORT, LINE = 150, 300, 300, 80, 200
 MOST_QUERIES, MOST_STEPS, MOST_GAPS = 10, 10, 5
 
-_NUMBER = re.compile(r"\s*(?P<number>[0-9]{1,3}(?:[.,][0-9]{1,9})?)\s*(?P<percent>%)?\s*")
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "user_intent": ("intent", "intention", "goal", "request"),
+    "intent_confidence": ("confidence",),
+    "spam_score": ("spam", "spam_probability"),
+    "subqueries": ("queries", "search_queries", "query"),
+    "action_plan": ("plan", "steps"),
+    "uncertainties": ("gaps", "unknowns"),
+    "clarification_question": ("question", "clarifying_question"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,81 +136,25 @@ def _lines(name: str) -> tuple[tuple[str, str], ...]:
 # --- what was filled in ---------------------------------------------------------------------------------------------
 
 
-def extract_fields(reply: ModelReply) -> dict[str, Json] | None:
-    """The object in a reply: the arguments of the forced call, or the JSON of the text, mended where it is broken."""
-    for call in reply.calls:
-        if call.tool == NAME:
-            return dict(call.arguments)
-    text = reply.text
-    start, stop = text.find("{"), text.rfind("}")
-    whole = parse_exact(text) or (parse_exact(text[start : stop + 1]) if 0 <= start < stop else None)
-    if whole is None and start >= 0:
-        whole = {**(repair_json(text) or {}), **parse_intact(text).members}
-    inner = whole.get(NAME) if whole else None
-    return dict(inner) if isinstance(inner, Mapping) else whole or None
-
-
-def read_analysis(reply: ModelReply) -> Analysis | None:
-    """None when nothing in the reply says what the user wants. Anything else that is missing counts as the worst."""
-    fields = extract_fields(reply)
-    if fields is None:
-        return None
-    intent = text_of(fields.get("user_intent"), INTENT)
+def read_analysis(filled: FilledForm) -> Analysis | None:
+    """None when nothing says what the user wants. Anything else that is missing counts as the worst."""
+    intent = filled.get_text("user_intent")
     if not intent:
         return None
-    said = fields.get("action")
-    action = said.strip().lower() if isinstance(said, str) else ""
+    # A way that is none is no choice at all; code chooses anyhow.
+    action: AnalysisAction = next((one for one in ACTIONS if one == filled.get("action")), "clarify")
     return Analysis(
         user_intent=intent,
-        intent_confidence=number_of(fields.get("intent_confidence"), 0.0),
-        # A way that is none is no choice at all; code chooses anyhow.
-        action=next((one for one in ACTIONS if one == action), "clarify"),
+        intent_confidence=filled.get_number("intent_confidence", 0.0),
+        action=action,
         # Neither shown to be spam nor shown not to be.
-        spam_score=number_of(fields.get("spam_score"), 0.5),
-        spam_reason=text_of(fields.get("spam_reason"), REASON),
-        topic=text_of(fields.get("topic"), SHORT),
-        category=text_of(fields.get("category"), SHORT),
-        context=text_of(fields.get("context"), LINE),
-        subqueries=list_of(fields.get("subqueries"), MOST_QUERIES) or (intent[:LINE],),
-        action_plan=list_of(fields.get("action_plan"), MOST_STEPS),
-        uncertainties=list_of(fields.get("uncertainties"), MOST_GAPS),
-        clarification_question=text_of(fields.get("clarification_question"), QUESTION),
+        spam_score=filled.get_number("spam_score", 0.5),
+        spam_reason=filled.get_text("spam_reason"),
+        topic=filled.get_text("topic"),
+        category=filled.get_text("category"),
+        context=filled.get_text("context"),
+        subqueries=filled.get_list("subqueries") or (intent[:LINE],),
+        action_plan=filled.get_list("action_plan"),
+        uncertainties=filled.get_list("uncertainties"),
+        clarification_question=filled.get_text("clarification_question"),
     )
-
-
-def number_of(value: Json, worst: float) -> float:
-    """A number within 0 and 1, however it was put; `worst` where it says nothing."""
-    if isinstance(value, str) and (said := _NUMBER.fullmatch(value)):
-        value = float(said["number"].replace(",", ".")) / (100 if said["percent"] else 1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return worst
-    return float(min(1, max(0, value)))
-
-
-def text_of(value: Json, longest: int) -> str:
-    """One line, cut at a word's end."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    line = printable(_SPACE.sub(" ", str(value)).strip())
-    if line.lower() in ("null", "none", "n/a"):
-        return ""
-    if len(line) <= longest:
-        return line
-    cut = line[: longest - 1]
-    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.") + "…"
-
-
-def list_of(value: Json, most: int) -> tuple[str, ...]:
-    """Each once. A text is taken for a list with an item a line."""
-    return tuple(dict.fromkeys(_items(value)))[:most]
-
-
-def _items(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        value = value.splitlines()
-    if isinstance(value, list | tuple):
-        for item in value[:100]:
-            said = item.get("text") or item.get("query") or item.get("step") if isinstance(item, Mapping) else item
-            line = text_of(_ITEM.sub("", said) if isinstance(said, str) else said, LINE)
-            if line:
-                yield line

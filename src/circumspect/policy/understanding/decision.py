@@ -1,36 +1,35 @@
-"""What happens next: one of five ways, chosen by a model, checked by code. ModelReply -> Decision.
+"""What happens next: one of five ways, chosen by a model, checked by code. A form that is filled in -> Decision.
 
-Two forms are read: the fields that `properties` adds to the form of `understanding.analysis`, and lines with labels
-(`DECISION: …`, `CONFIDENCE: …`), as models write them that take no schema.
+Its fields are those that `properties` adds to the form of `understanding.analysis`; `forms.reading` reads them from
+JSON and from lines with labels (`DECISION: …`), as models write them that take no schema.
 
 The one choice that may surprise: a decision that does not hold together is not repaired. A person gets it, with
-`INVALID_DECISION`, for a tool that does not exist or a confidence of 7 says that the model did not mean what it wrote.
+`INVALID_DECISION`, for a tool that does not exist says that the model did not mean what it wrote. How sure it is
+decides nothing, so a confidence that cannot be read is only a low one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions, extract_fields, text_of
+from circumspect.forms import make_choice, make_list, make_share, make_text
+from circumspect.forms.reading import FilledForm
+from circumspect.policy.understanding.analysis import QUESTION, REASON, descriptions
 from circumspect.policy.understanding.journal_events import DecisionRecord
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, JsonObject, ModelReply
+from circumspect.values import Json, JsonObject
 
 DecisionWay = Literal["RETRIEVE", "REASON_ONLY", "USE_TOOL", "CLARIFY", "ESCALATE"]
 WAYS: tuple[DecisionWay, ...] = get_args(DecisionWay)
 LOW = 0.1
-_LONGEST = 8_000
-_LABEL = re.compile(
-    r"^[\s>*#-]*(?P<label>decision|confidence|reasoning|reason|tools[ _]needed|retrieval[ _]needed|query|question)"
-    r"[\s*]*[:=]\s*(?P<value>.*)$",
-    re.IGNORECASE,
-)
-_NAMES = re.compile(r"[\w.-]+")
-_NONE = frozenset(("", "none", "null", "n/a", "no", "[]", "-"))
-_YES = frozenset(("yes", "true", "y", "1"))
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "decision_reason": ("reasoning", "reason", "rationale"),
+    "decision_confidence": ("confidence",),
+    "tools_needed": ("tools", "tool", "tool_needed"),
+    "retrieval_needed": ("needs_retrieval", "retrieval"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +54,31 @@ def properties(business: str, tools: Collection[str]) -> dict[str, JsonObject]:
     """The fields to be added to the analysis, so that one call does both."""
     names: dict[str, Json] = {"type": "string", "enum": sorted(tools)} if tools else {"type": "string"}
     kinds: dict[str, dict[str, Json]] = {
-        "decision": {"type": "string", "enum": list(WAYS)},
-        "decision_reason": {"type": "string", "maxLength": REASON},
-        "decision_confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "tools_needed": {"type": "array", "items": names, "maxItems": 5},
+        "decision": make_choice(WAYS),
+        "decision_reason": make_text(REASON),
+        "decision_confidence": make_share(),
+        "tools_needed": make_list(names, 5),
         "retrieval_needed": {"type": "boolean"},
     }
     told = descriptions("decide_fields", business=business)
     return {name: {**kinds[name], "description": text} for name, text in told.items()}
 
 
-def read_decision(reply: ModelReply, tools: Collection[str], query: str, question: str = "") -> NextStepDecision:
-    """The decision, checked. `query` and `question` stand in where the reply has none of its own."""
-    fields = extract_fields(reply)
-    if fields is None or not {"decision", "DECISION"} & fields.keys():
-        fields = _read_labels(reply.text)
-    said = {name.lower().replace(" ", "_"): value for name, value in fields.items()}
-    way = said.get("decision")
-    name = re.sub(r"[\s-]+", "_", way.strip(" .*`\"'[]").upper()) if isinstance(way, str) else ""
-    found = next((one for one in WAYS if one == name), None)
-    confidence = _number(said.get("decision_confidence", said.get("confidence")))
-    if found is None:
-        return invalid(f"'{str(way)[:40]}' is none of the five ways")
-    if confidence is None:
-        return invalid("its confidence is no number from 0 to 1")
-    own = text_of(said.get("clarification_question") or said.get("question"), QUESTION)
-    named = tuple(_tools(said.get("tools_needed")))
+def read_decision(filled: FilledForm, tools: Collection[str], query: str, question: str = "") -> NextStepDecision:
+    """The decision, checked. `query` and `question` stand in where the form has none of its own."""
+    way = next((one for one in WAYS if one == filled.get("decision")), None)
+    if way is None:
+        return invalid("it is none of the five ways")
+    own = filled.get_text("clarification_question")
     return validate_decision(
         NextStepDecision(
-            way=found,
-            confidence=confidence,
-            why=text_of(said.get("decision_reason") or said.get("reasoning") or said.get("reason"), REASON),
-            tools=named if found == "USE_TOOL" else (),
-            retrieve=found == "RETRIEVE" or (found == "USE_TOOL" and _yes(said.get("retrieval_needed"))),
-            query=text_of(said.get("query"), QUESTION) or query.strip(),
-            question=(own or question) if found == "CLARIFY" else "",
+            way=way,
+            confidence=filled.get_number("decision_confidence", LOW),
+            why=filled.get_text("decision_reason"),
+            tools=filled.get_list("tools_needed") if way == "USE_TOOL" else (),
+            retrieve=way == "RETRIEVE" or (way == "USE_TOOL" and filled.get("retrieval_needed") is True),
+            query=query.strip()[:QUESTION],
+            question=(own or question) if way == "CLARIFY" else "",
         ),
         tools,
     )
@@ -119,36 +108,3 @@ def invalid(problem: str) -> NextStepDecision:
 def by_code(way: DecisionWay, confidence: float, why: str, reason: ReasonCode | None = None) -> NextStepDecision:
     """A decision that needed no model."""
     return NextStepDecision(way, confidence, why, reason=reason)
-
-
-def _read_labels(text: str) -> dict[str, Json]:
-    """The first value of each label. A label that comes again (in a quotation, say) does not replace it."""
-    found: dict[str, Json] = {}
-    for line in text[:_LONGEST].splitlines():
-        if labelled := _LABEL.match(line):
-            found.setdefault(labelled["label"].lower(), labelled["value"].strip().strip("*[]").strip())
-    return found
-
-
-def _number(value: Json) -> float | None:
-    if isinstance(value, str):
-        try:
-            value = float(value.strip(" []*"))
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value <= 1 else None
-
-
-def _tools(value: Json) -> Iterable[str]:
-    if isinstance(value, str):
-        return () if value.strip().lower() in _NONE else _NAMES.findall(value)
-    if isinstance(value, list | tuple):
-        names = (item.get("name") if isinstance(item, Mapping) else item for item in value)
-        return (name for name in names if isinstance(name, str))
-    return ()
-
-
-def _yes(value: Json) -> bool:
-    return value is True or (isinstance(value, str) and value.strip().lower() in _YES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from circumspect.errors import ModelError
+from circumspect.forms.reading import read_form
 from circumspect.reasons import ReasonCode
 from circumspect.values import ModelReply, ModelRequest
 from circumspect.web.reasoning.case import ReasoningCase, ReasoningReply
@@ -48,9 +49,11 @@ def _record_effort(
     case: ReasoningCase, request: ModelRequest, answer: ReasoningReply, effort: Effort, role: str
 ) -> Effort:
     usage = answer.reply.usage
+    mended = read_form(answer.reply, request.schema, request.reading).mendings if request.schema else ()
     event = ReasoningCallEvent(
         answer.reply.text,
         prompt=request.prompt_id,
+        mendings=mended or None,
         purpose=request.purpose,
         role=role,
         model=usage.model,

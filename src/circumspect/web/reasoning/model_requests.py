@@ -6,13 +6,20 @@ What others wrote goes in as blocks of data: every line of it is marked, and non
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from circumspect.policy.understanding.synthetic import as_data
 from circumspect.prompts import prompt
 from circumspect.values import Block, ChatMessage, JsonObject, Language, ModelRequest, Purpose, Screened
 from circumspect.web.page import Page
-from circumspect.web.reasoning.reason_forms import analysis_schema, completeness_schema, judgement_schema
+from circumspect.web.reasoning.reason_forms import (
+    ANALYSIS,
+    COMPLETENESS,
+    JUDGEMENT,
+    analysis_schema,
+    completeness_schema,
+    judgement_schema,
+)
 from circumspect.web.reasoning.reasoned import KnownValue, Missing
 from circumspect.web.search.results import WebResult
 
@@ -42,7 +49,8 @@ def make_reasoning_context(
 
 def analysis_request(about: ReasoningContext) -> ModelRequest:
     words = prompt("reason_analyse")
-    return _request(about, "analyse", words.id, words.render(language=about.language_name), analysis_schema())
+    instructions = words.render(language=about.language_name)
+    return replace(_request(about, "analyse", words.id, instructions, analysis_schema()), reading=ANALYSIS)
 
 
 def judgement_request(
@@ -51,7 +59,8 @@ def judgement_request(
     words = prompt("reason_evaluate")
     searched = "; ".join(f"“{as_data(one)}”" for one in queries)
     instructions = words.render(language=about.language_name, queries=searched, left=str(left))
-    return _request(about, "evaluate", words.id, instructions, judgement_schema(), results)
+    request = _request(about, "evaluate", words.id, instructions, judgement_schema(), results)
+    return replace(request, reading=JUDGEMENT)
 
 
 def completeness_request(
@@ -60,7 +69,8 @@ def completeness_request(
     words = prompt("reason_verify")
     noted = ", ".join(as_data(one.field) for one in missing) or "nothing"
     instructions = words.render(language=about.language_name, missing=noted)
-    return _request(about, "verify", words.id, instructions, completeness_schema(), results)
+    request = _request(about, "verify", words.id, instructions, completeness_schema(), results)
+    return replace(request, reading=COMPLETENESS)
 
 
 def summary_request(about: ReasoningContext, results: Sequence[WebResult]) -> ModelRequest:

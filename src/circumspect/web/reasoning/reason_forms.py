@@ -9,15 +9,11 @@ for something that could have been searched for costs a question; the other mist
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
-
 from circumspect.forms import make_choice, make_form, make_list, make_share, make_text
-from circumspect.policy.parsing.loose_json import parse_exact, parse_intact, repair_json
-from circumspect.policy.understanding.analysis import list_of, number_of, text_of
+from circumspect.forms.reading import FilledForm, read_form
+from circumspect.forms.shares import read_share
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, JsonObject, ModelReply
+from circumspect.values import FormRules, Json, ModelReply
 from circumspect.web.reasoning.reasoned import (
     MISSING_TYPES,
     QUALITIES,
@@ -36,16 +32,16 @@ UNREADABLE = 0.5
 FIELD, QUERY, QUESTION, WHY, GAP = 60, 200, 300, 600, 200
 MOST_MISSING, MOST_GAPS = 8, 5
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_YES = frozenset(("true", "yes", "y", "1"))
-_NO = frozenset(("false", "no", "n", "0"))
 _SOURCES = {
-    "RAG": "KNOWLEDGE",
-    "DOCUMENTS": "KNOWLEDGE",
-    "SEARCH": "WEB_SEARCH",
-    "WEB": "WEB_SEARCH",
-    "USER": "ASK_USER",
+    "rag": "KNOWLEDGE",
+    "documents": "KNOWLEDGE",
+    "search": "WEB_SEARCH",
+    "web": "WEB_SEARCH",
+    "user": "ASK_USER",
 }
+ANALYSIS = FormRules(("source",), {"missing_info": ("missing",)}, {"source": _SOURCES})
+JUDGEMENT = FormRules(("solved",))
+COMPLETENESS = FormRules(("can_proceed",), {"missing_information": ("missing", "missing_info")})
 
 
 # --- the forms ------------------------------------------------------------------------------------------------------
@@ -109,138 +105,98 @@ def _evidence() -> dict[str, Json]:
 
 def read_analysis(reply: ModelReply) -> ContextAnalysis | None:
     """None where no source is named: then nothing was decided."""
-    fields = _extract_fields(reply)
-    said = text_of(fields.get("source"), FIELD).strip(" .*`\"'[]").upper().replace(" ", "_").replace("-", "_")
-    source = next((one for one in WHERES if one == _SOURCES.get(said, said)), None)
+    filled = read_form(reply, analysis_schema(), ANALYSIS)
+    source = next((one for one in WHERES if one == filled.get("source")), None)
     if source is None:
         return None
-    confidence, warnings = confidence_of(fields.get("confidence"))
-    changes = _read_yes_no(fields.get("changes_something"))
+    confidence, warnings = _read_confidence(filled)
     return ContextAnalysis(
         source=source,
         confidence=confidence,
-        missing=tuple(_missing(fields.get("missing_info", fields.get("missing")))),
-        known=tuple(_read_known_values(fields.get("known"))),
-        search_query=text_of(fields.get("search_query"), QUERY),
-        user_question=text_of(fields.get("user_question"), QUESTION),
-        reasoning=text_of(fields.get("reasoning"), WHY),
-        evidence=_read_evidence(fields.get("evidence")),
-        changes_something=True if changes is None else changes,
+        missing=tuple(_missing(filled)),
+        known=tuple(_read_known_values(filled)),
+        search_query=filled.get_text("search_query"),
+        user_question=filled.get_text("user_question"),
+        reasoning=filled.get_text("reasoning"),
+        evidence=_read_evidence(filled),
+        changes_something=filled.get("changes_something") is not False,
         warnings=warnings,
     )
 
 
 def read_judgement(reply: ModelReply) -> SearchJudgement | None:
     """None where it does not say whether the results answer."""
-    fields = _extract_fields(reply)
-    solved = _read_yes_no(fields.get("solved"))
-    if solved is None:
+    filled = read_form(reply, judgement_schema(), JUDGEMENT)
+    solved = filled.get("solved")
+    if not isinstance(solved, bool):
         return None
-    confidence, warnings = confidence_of(fields.get("confidence"))
+    confidence, warnings = _read_confidence(filled)
     return SearchJudgement(
         solved=solved,
         confidence=confidence,
-        should_retry=_read_yes_no(fields.get("should_retry")) is True,
-        refined_query=text_of(fields.get("refined_query"), QUERY),
-        should_ask_user=_read_yes_no(fields.get("should_ask_user")) is True,
-        reasoning=text_of(fields.get("reasoning"), WHY),
-        evidence=_read_evidence(fields.get("evidence")),
+        should_retry=filled.get("should_retry") is True,
+        refined_query=filled.get_text("refined_query"),
+        should_ask_user=filled.get("should_ask_user") is True,
+        reasoning=filled.get_text("reasoning"),
+        evidence=_read_evidence(filled),
         warnings=warnings,
     )
 
 
 def read_completeness(reply: ModelReply) -> Completeness | None:
     """None where it does not say whether the turn can go on."""
-    fields = _extract_fields(reply)
-    proceed = _read_yes_no(fields.get("can_proceed"))
-    if proceed is None:
+    filled = read_form(reply, completeness_schema(), COMPLETENESS)
+    proceed = filled.get("can_proceed")
+    if not isinstance(proceed, bool):
         return None
-    confidence, warnings = confidence_of(fields.get("confidence"))
+    confidence, warnings = _read_confidence(filled)
     return Completeness(
         can_proceed=proceed,
         confidence=confidence,
-        missing_information=tuple(one[:FIELD] for one in list_of(fields.get("missing_information"), MOST_MISSING)),
-        user_question=text_of(fields.get("user_question"), QUESTION),
-        reasoning=text_of(fields.get("reasoning"), WHY),
-        evidence=_read_evidence(fields.get("evidence")),
+        missing_information=filled.get_list("missing_information"),
+        user_question=filled.get_text("user_question"),
+        reasoning=filled.get_text("reasoning"),
+        evidence=_read_evidence(filled),
         warnings=warnings,
     )
 
 
 def confidence_of(value: Json) -> tuple[float, tuple[ReasonCode, ...]]:
     """0 to 1, and a warning where that is not what was said."""
-    read = number_of(value, math.nan)
-    if math.isnan(read) and isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            value = None
-        read = number_of(value, math.nan)
-    if math.isnan(read):
+    read = read_share(value)
+    if read is None:
         return UNREADABLE, (ReasonCode.CONFIDENCE_UNREADABLE,)
-    outside = isinstance(value, int | float) and not 0 <= value <= 1
-    return read, (ReasonCode.CONFIDENCE_UNREADABLE,) if outside else ()
+    said = value.strip()[:1].isdigit() if isinstance(value, str) else value == read
+    return read, () if said else (ReasonCode.CONFIDENCE_UNREADABLE,)
 
 
-def _extract_fields(reply: ModelReply) -> dict[str, Json]:
-    """The object in a reply: the arguments of a forced call, or the JSON of the text, mended where it is broken."""
-    for call in reply.calls:
-        if call.tool in NAMES:
-            return _snake(call.arguments)
-    text = reply.text
-    start, stop = text.find("{"), text.rfind("}")
-    whole = parse_exact(text) or (parse_exact(text[start : stop + 1]) if 0 <= start < stop else None)
-    if whole is None and start >= 0:
-        whole = {**(repair_json(text) or {}), **parse_intact(text).members}
-    inner = next((one for name in NAMES if isinstance(one := (whole or {}).get(name), Mapping)), whole or {})
-    return _snake(inner)
+def _read_confidence(filled: FilledForm) -> tuple[float, tuple[ReasonCode, ...]]:
+    read, warnings = confidence_of(filled.get("confidence"))
+    return read, (ReasonCode.CONFIDENCE_UNREADABLE,) if filled.is_mended("confidence") else warnings
 
 
-def _snake(fields: JsonObject) -> dict[str, Json]:
-    """`missingInfo`, `missing-info` and `missing info` are all `missing_info`. The first of several counts."""
-    found: dict[str, Json] = {}
-    for name, value in fields.items():
-        found.setdefault(_CAMEL.sub("_", str(name)).lower().replace("-", "_").replace(" ", "_"), value)
-    return found
-
-
-def _read_yes_no(value: Json) -> bool | None:
-    """Yes, no, or neither."""
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word is True or (isinstance(word, str) and word in _YES):
-        return True
-    return False if word is False or (isinstance(word, str) and word in _NO) else None
-
-
-def _missing(value: Json) -> list[Missing]:
+def _missing(filled: FilledForm) -> list[Missing]:
     found: dict[str, Missing] = {}
-    for item in value[:100] if isinstance(value, list | tuple) else ():
-        fields = _snake(item) if isinstance(item, Mapping) else {"field": item}
-        name = text_of(fields.get("field", fields.get("name")), FIELD)
-        said = text_of(fields.get("type"), FIELD).upper().replace(" ", "_")
-        kind: MissingType = next((one for one in MISSING_TYPES if one == said), "PRIVATE_DATA")
-        if name:
-            found.setdefault(name, Missing(name, kind, text_of(fields.get("description"), GAP)))
-    return list(found.values())[:MOST_MISSING]
+    for one in filled.get_objects("missing_info"):
+        kind: MissingType = next((kind for kind in MISSING_TYPES if kind == one.get("type")), "PRIVATE_DATA")
+        if name := one.get_text("field"):
+            found.setdefault(name, Missing(name, kind, one.get_text("description")))
+    return list(found.values())
 
 
-def _read_known_values(value: Json) -> list[KnownValue]:
-    if isinstance(value, Mapping):
-        value = [{"field": name, "value": said} for name, said in value.items()]
+def _read_known_values(filled: FilledForm) -> list[KnownValue]:
     found: dict[str, KnownValue] = {}
-    for item in value[:100] if isinstance(value, list | tuple) else ():
-        if isinstance(item, Mapping):
-            name, said = text_of(item.get("field"), FIELD), text_of(item.get("value"), GAP)
-            if name and said:
-                found.setdefault(name, KnownValue(name, said))
-    return list(found.values())[:MOST_MISSING]
+    for one in filled.get_objects("known"):
+        name, said = one.get_text("field"), one.get_text("value")
+        if name and said:
+            found.setdefault(name, KnownValue(name, said))
+    return list(found.values())
 
 
-def _read_evidence(value: Json) -> ReasoningEvidence:
-    fields = _snake(value) if isinstance(value, Mapping) else {}
-    said = text_of(fields.get("quality"), FIELD).lower()
+def _read_evidence(filled: FilledForm) -> ReasoningEvidence:
+    evidence = next(iter(filled.get_objects("evidence")), FilledForm())
     return ReasoningEvidence(
-        sources=list_of(fields.get("sources"), MOST_GAPS),
-        quality=next((one for one in QUALITIES if one == said), "low"),
-        gaps=list_of(fields.get("gaps"), MOST_GAPS),
+        sources=evidence.get_list("sources"),
+        quality=next((one for one in QUALITIES if one == evidence.get("quality")), "low"),
+        gaps=evidence.get_list("gaps"),
     )

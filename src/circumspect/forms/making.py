@@ -1,4 +1,4 @@
-"""Forms that a model fills in, as JSON schemas: fields in, the schema of an object with these and no others out."""
+"""Forms made, as JSON schemas: fields in, the schema of an object with these and no others out."""
 
 from __future__ import annotations
 

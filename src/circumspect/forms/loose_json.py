@@ -43,6 +43,8 @@ class Intact:
 
     members: dict[str, Json]
     end: int | None
+    doubted: frozenset[str] = frozenset()
+    """Keys that came twice with two values; they are not among the members."""
 
 
 class _Doubt(ValueError):
@@ -67,6 +69,7 @@ def parse_exact(text: str) -> dict[str, Json] | None:
 def parse_intact(text: str) -> Intact:
     """The members that were complete before the text broke off or went wrong, from its first brace on."""
     members: dict[str, Json] = {}
+    doubted: set[str] = set()
     start = text.find("{")
     if start < 0 or len(text) > _LONGEST:
         return Intact(members, None)
@@ -77,7 +80,7 @@ def parse_intact(text: str) -> Intact:
             if depth > DEPTH:
                 break
             if (depth == 1 and piece == ",") or depth == 0:
-                _add(members, "".join(member))
+                _add(members, doubted, "".join(member))
                 member = []
                 if depth == 0:
                     end = at
@@ -86,7 +89,7 @@ def parse_intact(text: str) -> Intact:
                 member.append(piece)
     except (ValueError, RecursionError):
         pass
-    return Intact(members, end)
+    return Intact({key: value for key, value in members.items() if key not in doubted}, end, frozenset(doubted))
 
 
 def repair_json(text: str) -> dict[str, Json] | None:
@@ -201,9 +204,9 @@ def _requote(piece: str) -> str:
     return '"' + _REQUOTE.sub(lambda hit: swap.get(hit[0], hit[0]), piece[1:-1]) + '"'
 
 
-def _add(members: dict[str, Json], member: str) -> None:
+def _add(members: dict[str, Json], doubted: set[str], member: str) -> None:
     if not member:
         return
     for key, value in _object("{" + member + "}").items():
         if members.setdefault(key, value) != value:
-            raise _Doubt
+            doubted.add(key)
