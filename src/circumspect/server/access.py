@@ -27,7 +27,14 @@ from fastapi import Depends, Request
 
 from circumspect.errors import CircumspectError, StoreError
 from circumspect.server import credentials
-from circumspect.server.end_users import EndUser
+from circumspect.server.end_users import (
+    END_USER_TOKEN,
+    EndUser,
+    is_signing_required,
+    refuse_other_person,
+    refuse_unsigned,
+    verify_end_user,
+)
 from circumspect.server.stores import access
 from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole
 from circumspect.stores import SqlStore
@@ -64,14 +71,20 @@ class Caller:
     tenant: TenantId
     key: str
     scopes: frozenset[KeyScope]
+    end_user: EndUser | None = None
+    """Who a signed token in the request says that it speaks for."""
+    signed_only: bool = False
+    """The tenant takes nobody's word for who they are."""
 
     @property
     def name(self) -> str:
         return f"key:{self.key}"
 
     def identify(self, person: str | None) -> EndUser:
-        """The end user that a request speaks for; `person` is who it names."""
-        return EndUser(person)
+        """The end user that a request speaks for; `person` is who its body names."""
+        if self.end_user is None:
+            return EndUser(person) if not self.signed_only else refuse_unsigned()
+        return self.end_user if person is None or person == self.end_user.person else refuse_other_person()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +215,15 @@ class Keyring:
 
 async def _caller(request: Request, token: str | None) -> Caller:
     known = await require_key(request, token)
-    found = Caller(known.row.tenant, known.row.id, frozenset(known.row.scopes))
-    await services_of(request).limiter.check(f"tenant:{found.tenant}", _rate(known.settings))
-    return found
+    tenant = known.row.tenant
+    await services_of(request).limiter.check(f"tenant:{tenant}", _rate(known.settings))
+    return Caller(
+        tenant,
+        known.row.id,
+        frozenset(known.row.scopes),
+        await verify_end_user(services_of(request), tenant, request.headers.getlist(END_USER_TOKEN)),
+        is_signing_required(known.settings),
+    )
 
 
 async def require_key(request: Request, token: str | None) -> KnownKey:
@@ -237,7 +256,8 @@ def _require_scopes(found: Caller, scopes: tuple[KeyScope, ...]) -> None:
 
 def find_reader(who: Principal, person: str | None) -> str | None:
     """The end user for whom a request reads: who signed it, else whom it names. None reads for the tenant itself."""
-    return person
+    signed = who.caller is not None and who.caller.end_user is not None
+    return who.caller.identify(person).person if who.caller and signed else person
 
 
 def require_one_of(who: Principal, *scopes: KeyScope) -> None:

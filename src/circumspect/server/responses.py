@@ -48,7 +48,8 @@ SCHEMES = {
         "scheme": "bearer",
         "bearerFormat": "csk_…",
         "description": "A tenant's API key: `circumspect keys create --tenant NAME`. What it may do is said by its "
-        "scopes: chat, read, manage, admin.",
+        "scopes: chat, read, manage, admin. Beside it, `X-End-User-Token` may say by a signed token which end user the "
+        "request speaks for.",
     },
     "session": {
         "type": "http",

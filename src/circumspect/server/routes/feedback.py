@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from circumspect.lab.learning.outcome_stories import story_of
-from circumspect.server.access import Principal, either, find_reader, services_of
+from circumspect.server.access import Principal, either, services_of
 from circumspect.server.problems import not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
@@ -52,7 +52,7 @@ async def give_feedback(
     """Say whether a turn was right, and what would have been."""
     services = services_of(request)
     seen, now = find_visible_tenants(who, tenant), services.clock.now()
-    person = find_reader(who, given.person)
+    person = who.caller.identify(given.person).person if who.caller else None
     change = action(services, who.name, "feedback")
 
     def body(connection: sa.Connection) -> FeedbackShown:

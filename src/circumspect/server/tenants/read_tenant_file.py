@@ -251,6 +251,9 @@ def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:
         for at, hook in enumerate(file.notify.webhooks)
         if hook.secret
     ]
+    used += [
+        (("end_users", "keys", at, "secret"), key.secret) for at, key in enumerate(file.end_users.keys) if key.secret
+    ]
     for place, name in used:
         if name not in file.secrets:
             fix = suggest_word(name, file.secrets) or f"Add it below `secrets`: {name}: {{env: {name.upper()}}}."

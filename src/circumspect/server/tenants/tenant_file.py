@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from circumspect.policy.keys.meaning import FileSection
 from circumspect.policy.keys.tool_policy import UnitShare
+from circumspect.server.tenants.end_user_keys import EndUsersSection
 from circumspect.tools.http_definition import HttpToolDefinition
 from circumspect.tools.mcp_definition import McpDefinition
 from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId
@@ -228,6 +229,8 @@ class TenantSettings(FileSection):
     """How many requests a minute are answered; without it the server's limit."""
     widget: WidgetSection = WidgetSection()
     """The chat on the tenant's own web pages: docs/widget.md."""
+    end_users: EndUsersSection = EndUsersSection()
+    """Who vouches for end users: docs/access.md#end-users."""
 
 
 class TenantFile(TenantSettings):
