@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
 from tests.patience import PATIENCE, wait_until
-from tests.server.house import House, Running, say
+from tests.server.house import OURS, House, Running, say
 from tests.server.model_server import SlowModel
+
+from circumspect.stores import SqlStore
+from circumspect.values import ConversationId, Execution, ExecutionId, Incoming, TenantId, ToolCall, TurnId
 
 
 @pytest.fixture
@@ -129,3 +133,29 @@ def is_listening(url: str) -> bool:
     with socket.socket() as probe:
         probe.settimeout(PATIENCE)
         return probe.connect_ex((host, int(port))) == 0
+
+
+def test_a_repeated_key_whose_call_is_still_running_is_told_to_come_again(tmp_path) -> None:
+    with House(f"sqlite:///{tmp_path}/h.db") as house:
+        client = house.key()
+        talk = house.conversation(client)
+
+        async def leave_a_call_behind(store: SqlStore) -> None:
+            now = datetime.now(UTC)
+            died = Incoming(TenantId(OURS), ConversationId(talk), TurnId("turn_died"), "yes", now, key="k")
+            await store.open_turn(died, mode="adaptive", history=5, token="dead", lease_seconds=0)
+            call, until = ToolCall("cancel_order", {"order_id": "12345"}), now + timedelta(hours=1)
+            started = Execution(
+                ExecutionId("exec_1"), died.tenant, died.conversation, died.turn, call, "destructive", "blind",
+                "started", "tok", until, now,
+            )  # fmt: skip
+            assert await store.begin_call(started, "dead")
+
+        house.stored(leave_a_call_behind)
+        for _ in range(2):
+            answer = client.post(
+                f"/v1/conversations/{talk}/messages", json={"content": "yes"}, headers={"Idempotency-Key": "k"}
+            )
+            assert answer.status_code == 409
+            assert answer.json()["code"] == "call_under_way"
+            assert answer.headers["Retry-After"] == "5"
