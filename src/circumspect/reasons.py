@@ -28,6 +28,7 @@ class ReasonCode(StrEnum):
     DENIED_BY_COLLEAGUE = "DENIED_BY_COLLEAGUE", "success"
     EDITED_BY_COLLEAGUE = "EDITED_BY_COLLEAGUE", "success"
     HANDED_TO_CLIENT = "HANDED_TO_CLIENT", "success"
+    OUTCOME_TOLD = "OUTCOME_TOLD", "success"
     SEARCH_SAVED = "SEARCH_SAVED", "success"
 
     # A proposed call was held.

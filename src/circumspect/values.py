@@ -361,6 +361,8 @@ class Opened:
     """The newest intent of the conversation, in whatever state it is."""
     unsettled: tuple[Execution, ...] = ()
     """Calls of earlier turns that were started and whose outcome is not known."""
+    happened: tuple[Execution, ...] = ()
+    """Calls whose outcome nobody knew until a person said that they had happened."""
     paused_by: str = ""
     """The person who took the conversation over; the agent does not answer while they have it."""
     person: str | None = None
@@ -670,6 +672,10 @@ ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "del
 """`delegated`: let through and handed to the client, which has not said yet what came of it."""
 Runner = Literal["us", "client", "import"]
 """`client`: handed to the client, which says what came of it; `import`: it stands in a history that a client sent."""
+
+
+ToldOutcome = Literal["happened", "not", "unknown"]
+"""What a person says of a call whose outcome is not known."""
 
 
 @dataclass(frozen=True, slots=True)

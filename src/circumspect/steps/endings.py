@@ -115,6 +115,8 @@ def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply
             return escalate(desk, enforced.reasons[0], desk.action(enforced))
         case Deny() if desk.screened.incoming.scene:
             return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
+        case Deny() if enforced.reasons[:1] == (ReasonCode.REPEATED_CALL,):
+            return Reply("blocked", desk.say("done-before", action=desk.action(enforced)))
         case Deny():
             unavailable = enforced.spec is None or not enforced.spec.configured
             key = "tool-unavailable" if unavailable else "tool-denied"
@@ -292,7 +294,11 @@ def with_notices(reply: Reply, settled: Sequence[Execution], desk: ReplyContext)
     """The reply, preceded by what has become known about calls that an interruption left open."""
     states = {"succeeded": "state-succeeded", "failed": "state-failed"}
     notices = [
-        desk.say("interrupted-notice", action=desk.action(one), state=desk.say(states.get(one.state, "state-unknown")))
+        desk.say(
+            "told-notice" if one.reason is ReasonCode.OUTCOME_TOLD else "interrupted-notice",
+            action=desk.action(one),
+            state=desk.say(states.get(one.state, "state-unknown")),
+        )
         for one in settled
     ]
     return prepend(reply, "\n\n".join(notices))

@@ -105,6 +105,7 @@ def look_at(
         disagreement=drafted.disagreement if drafted else False,
         confirmed=confirmed,
         unsettled=screened.opened.unsettled,
+        happened=screened.opened.happened,
         done=done,
         session=session,
         scene=screened.incoming.scene,

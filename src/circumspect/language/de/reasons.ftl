@@ -7,6 +7,7 @@ approved-by-colleague = Eine zweite Person hat genau diesen Aufruf freigegeben.
 denied-by-colleague = Eine zweite Person hat abgelehnt; der wartende Aufruf wurde verworfen.
 edited-by-colleague = Eine zweite Person hat den Aufruf geändert; er wurde neu beurteilt und wartet erneut.
 handed-to-client = Der Aufruf wurde zugelassen und dem Client übergeben, der ihn ausführt.
+outcome-told = Eine Person hat gesagt, wie ein Aufruf mit unbekanntem Ausgang endete.
 search-saved = Es wurde nicht gesucht, weil alles Nötige schon vorlag.
 with-a-person = Ein Mensch hat das Gespräch übernommen; der Agent antwortet nicht.
 missing-param = Ein Pflichtparameter fehlt; der Nutzer wird danach gefragt.
