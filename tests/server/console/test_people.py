@@ -73,7 +73,9 @@ def test_an_operator_takes_over_answers_hands_back_and_resolves(browsing: Browsi
         assert "<b>Your refund" in page.inner_text(".bubble.person")
         page.click("form[action$='/hand-back'] button")
         page.wait_for_selector("form[action$='/take']")
-        assert "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?", person=person)["reason_codes"]
+        assert (
+            "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?", person=person)["reason_codes"]
+        )
         page.click("form[action$='/resolve'] button[value=unknown]")
         page.wait_for_selector(".badge.open")
         page.click("form[action$='/resolve'] button[value=happened]")
