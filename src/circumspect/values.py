@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias, TypeGuard
 
 from typing_extensions import TypedDict
 
@@ -222,6 +222,13 @@ Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 
 ANONYMOUS = "user"
 """Who speaks where nobody says who it is: one unnamed person for each conversation."""
+
+VISITOR = "visitor:"
+"""How the id of somebody begins who is told apart from others by a token of ours, and whom the tenant does not know."""
+
+
+def is_known_person(person: str | None) -> TypeGuard[str]:
+    return person is not None and not person.startswith(VISITOR)
 
 
 def name_principal(person: str | None) -> str:
