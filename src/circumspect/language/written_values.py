@@ -93,6 +93,28 @@ def _goes_on(text: str, at: int, after: str) -> bool:
     return at > 1 and text[at - 1] in ".," and text[at - 2].isdigit()
 
 
+@cache
+def _money() -> re.Pattern[str]:
+    sign = join_words(lines for one in packs() for lines in one.values.currency.values())
+    number = r"\d[\d.,']*\d|\d"
+    return re.compile(
+        rf"(?:{sign})\s?(?P<after>{number})|(?<![\w.,])(?P<before>{number})\s?(?:{sign})(?!\w)", re.IGNORECASE
+    )
+
+
+def amounts_in(text: str) -> tuple[float, ...]:
+    """Every amount of money in a folded text: 250 in "$250", "250 euros" and "1.250,00 €"."""
+    return tuple(read_number(match["after"] or match["before"]) for match in _money().finditer(text))
+
+
+def read_number(written: str) -> float:
+    """1,234.50 and 1.234,50 are the same: two digits or one after the last sign are decimals, three are not."""
+    whole, sign, decimals = written, "", ""
+    if match := re.fullmatch(r"(.*?)([.,])(\d{1,2})", written):
+        whole, sign, decimals = match.groups()
+    return float(f"{re.sub(r'[^0-9]', '', whole) or 0}{'.' if sign else ''}{decimals}")
+
+
 # --- dates and times ------------------------------------------------------------------------------------------------
 
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
