@@ -113,9 +113,9 @@ def test_another_address_than_the_one_that_was_shown_is_another_address(tmp_path
 
 @pytest.mark.parametrize(
     ("items", "expected"),
-    [(["1111111111"], "allow"), (["3333333333"], "deny"), (["1111111111", "3333333333"], "allow")],
+    [(["1111111111"], "allow"), (["3333333333"], "deny"), (["1111111111", "3333333333"], "deny")],
 )
-def test_a_list_is_refused_when_none_of_it_was_agreed_to(tmp_path: Path, items: list[str], expected: str) -> None:
+def test_a_list_has_nothing_in_it_that_was_not_agreed_to(tmp_path: Path, items: list[str], expected: str) -> None:
     known = {"order_id": "A10077", "items": [{"item_id": one} for one in ("1111111111", "3333333333")]}
     talk = Talk().user("It is order A10077.").calls("get_order", order_id="A10077").returns(known)
     talk.says("Shall I return the lamp (item id 1111111111)?").user("Yes.")

@@ -55,7 +55,7 @@ def find_unagreed(facts: Facts, exchange: Exchange) -> str:
             listed.append((name, str(value)))
         elif not _is_said(str(value), words) and _find_others(facts, name, str(value), words):
             return str(value)
-    return listed[0][1] if _are_others_listed(facts, listed, words) else ""
+    return _find_unlisted(listed, words) or (listed[0][1] if _are_others_listed(facts, listed, words) else "")
 
 
 def is_named(value: str, words: str) -> bool:
@@ -73,9 +73,15 @@ def _is_comparable(name: str, value: str) -> bool:
     return looks_like_id(value) and (names_an_id(name) or names_a_destination(name))
 
 
+def _find_unlisted(listed: Sequence[tuple[str, str]], words: str) -> str:
+    """One that does not stand in the words although others of the same list do."""
+    said = {name for name, value in listed if _is_said(value, words)}
+    return next((value for name, value in listed if name in said and not _is_said(value, words)), "")
+
+
 def _are_others_listed(facts: Facts, listed: Sequence[tuple[str, str]], words: str) -> bool:
     """None of these stood in the words that were agreed to, and as many others did. What is described in a list need
-    not be numbered there, so words with some of these, or with more or fewer others, say nothing."""
+    not be numbered there, so words with more or fewer others say nothing."""
     if not listed or any(_is_said(value, words) for _, value in listed):
         return False
     for _, record in record_ids(facts.call.arguments):
