@@ -41,9 +41,9 @@ _NUMBER = r"\d[\d.,']*\d|\d"
 def find_unagreed(facts: Facts, exchange: Exchange) -> str:
     """A value of the call in whose place another one stood in the question or the reply; "" when there is none."""
     words = strip_markdown(f"{exchange.answer}\n{exchange.question}")
-    for name, value in record_ids(facts.call.arguments):
-        if not is_named(value, fold(words)) and is_another_meant(facts, name, value, exchange):
-            return value
+    for name, record in record_ids(facts.call.arguments):
+        if not is_named(record, fold(words)) and is_another_meant(facts, name, record, exchange):
+            return record
     listed: list[tuple[str, str]] = []
     for path, name, value in values(facts.call.arguments):
         if _is_amount(name, value):
