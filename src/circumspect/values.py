@@ -131,6 +131,8 @@ class ToolSpec:
     """The client runs it: a call that policy lets through is handed out, and its result comes back later."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """How to say the call to a person, by language: `{"en": "cancel order {order_id}"}`."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What the tool does, by language, with no values: `{"en": "cancel an order"}`."""
     unspoken: frozenset[str] = frozenset()
     """Parameters that mean nothing to a person and that our own code fills or checks. No schema can say this."""
 

@@ -18,6 +18,8 @@ from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, join_words, packs, split_pairs
 
 _LARGEST_IN_WORDS = 12
+_SHORTEST_GLUED = 8
+"""Characters. A short value behind a letter is another word."""
 
 
 def find_word(needle: str, text: str) -> int:
@@ -32,6 +34,15 @@ def find_word(needle: str, text: str) -> int:
             return at
         at = text.find(needle, at + 1)
     return -1
+
+
+def find_glued(needle: str, text: str) -> bool:
+    """The needle stands in the text behind a small word that its language writes together with it: "to 5 Herzl St."."""
+    packs_of = [one for one in packs() if one.about.glued and one.script.letter.match(needle)]
+    if not packs_of or len(needle) < _SHORTEST_GLUED:
+        return False
+    glued = join_words(one.about.glued for one in packs_of)
+    return re.search(rf"(?<!\w){glued}{re.escape(needle)}(?!\w)", text) is not None
 
 
 def _joins(sign: str) -> bool:

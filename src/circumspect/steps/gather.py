@@ -89,10 +89,17 @@ def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
     return replace(gathered, messages=(*gathered.messages, asked, told))
 
 
-def with_correction(gathered: Gathered, claimed: str) -> Gathered:
-    """The next draft is told that its last one claimed what did not happen."""
-    told = prompt("correction").render(claimed=claimed)
-    return replace(gathered, blocks=(*gathered.blocks, Block("correction", told)))
+def with_wishes(gathered: Gathered, wishes: Sequence[str]) -> Gathered:
+    """Every draft is shown what is wanted and not done yet."""
+    if not wishes:
+        return gathered
+    told = prompt("wishes").render(wishes="\n".join(f"- {one}" for one in wishes))
+    return replace(gathered, blocks=(*gathered.blocks, Block("wishes", told)))
+
+
+def with_note(gathered: Gathered, name: str, **values: str) -> Gathered:
+    """The next draft is told what the last one got wrong, or missed: the prompt of that name."""
+    return replace(gathered, blocks=(*gathered.blocks, Block(name, prompt(name).render(**values))))
 
 
 def _recent(screened: Screened, profile: Profile) -> list[ChatMessage]:

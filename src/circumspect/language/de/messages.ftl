@@ -10,6 +10,16 @@ dropped = In Ordnung, das mache ich nicht: { $action }. Es wurde nichts geänder
 
 ask-missing = Ich möchte Folgendes für Sie tun: { $action }. Dafür brauche ich noch: { $fields }. Können Sie mir das bitte nennen?
 ask-missing-unnamed = Dafür brauche ich noch einige Angaben. Können Sie mir bitte mehr dazu sagen?
+which-order-id = Welche Bestellung meinen Sie? Bitte nennen Sie mir die Bestellnummer.
+which-email = Wie lautet die E-Mail-Adresse?
+which-phone = Unter welcher Telefonnummer erreichen wir Sie?
+which-date = An welchem Tag?
+which-time = Um welche Uhrzeit?
+which-name = Wie ist Ihr Name?
+which-address = Wie lautet die neue Adresse?
+which-amount = Welchen Betrag meinen Sie?
+which-product = Welches Produkt meinen Sie?
+which-service = Welche Leistung wünschen Sie?
 ask-form = Im Formular fehlt noch: { $fields }. Können Sie mir das bitte nennen?
 ask-password = In dieses Feld gehört ein Passwort; das gebe ich weder ein noch möchte ich es wissen. Bitte melden Sie sich selbst an. Sind Sie angemeldet und soll ich weitermachen?
 ask-stuck = Ich habe es auf mehreren Wegen versucht, aber die Seite hat nicht wie erwartet reagiert. Können Sie mir sagen, wie Sie vorgehen würden, oder diesen Schritt selbst machen?
@@ -26,7 +36,6 @@ wanted-phone = eine Telefonnummer
 wanted-number = eine Zahl
 wanted-choice = eines von: { $choices }
 wanted-other = der Wert hat nicht die erwartete Form
-wanted-ungrounded = das finde ich nicht in Ihren Angaben
 wanted-known = das passt nicht zu dem, was mir bekannt ist; bitte prüfen
 
 tool-unavailable = Es tut mir leid, das kann ich hier nicht tun.
@@ -35,6 +44,11 @@ what-i-can-do = Das kann ich für Sie tun: { $actions }.
 approval-needed = Das muss zuerst jemand aus dem Team freigeben: { $action }. Ich habe es weitergegeben; geändert wurde noch nichts.
 approval-denied = Jemand aus dem Team hat das geprüft und abgelehnt: { $action }. Es wurde nichts geändert.
 with-person = Jemand aus unserem Team hat das Gespräch übernommen und antwortet Ihnen hier.
+handed-over = Gern. Ich übergebe Sie an eine Kollegin oder einen Kollegen; die Antwort kommt hier.
+offer-person = So kommen wir nicht weiter. Soll ich Sie an eine Kollegin oder einen Kollegen übergeben? Wenn Sie nichts dagegen haben, tue ich das als Nächstes.
+said-before = Das habe ich schon gesagt; vielleicht habe ich Sie nicht verstanden. Bitte sagen Sie mir mit anderen Worten, was Sie brauchen.
+confirm-clearly = Bevor ich das tue, brauche ich ein klares Ja oder Nein.
+question-unanswered = Das kann ich nicht sicher beantworten, und ich habe nichts geändert. Soll eine Kollegin oder ein Kollege antworten?
 escalated = Das gebe ich lieber an einen Menschen aus unserem Team weiter, der sich hier bei Ihnen meldet. Es wurde nichts geändert.
 escalated-after-action = Den Rest habe ich an einen Menschen aus unserem Team weitergegeben, der sich hier bei Ihnen meldet.
 

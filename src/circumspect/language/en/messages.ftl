@@ -9,6 +9,16 @@ dropped = All right, I will not { $action }. Nothing was changed.
 
 ask-missing = To { $action } I still need: { $fields }. Could you tell me, please?
 ask-missing-unnamed = I need a little more information before I can do that. Could you tell me more, please?
+which-order-id = Which order do you mean? Please tell me the order number.
+which-email = Which e-mail address is it?
+which-phone = Which phone number can we reach you at?
+which-date = Which date would you like?
+which-time = What time would suit you?
+which-name = What is your name?
+which-address = What is the new address?
+which-amount = Which amount do you mean?
+which-product = Which product do you mean?
+which-service = Which service would you like?
 ask-form = The form still needs: { $fields }. Could you tell me, please?
 ask-password = This field takes a password, which I neither type nor want to know. Please sign in yourself. Are you in, and shall I go on?
 ask-stuck = I have tried this in several ways and the page did not respond as expected. Could you tell me how you would go on, or do this step yourself?
@@ -25,7 +35,6 @@ wanted-phone = a phone number
 wanted-number = a number
 wanted-choice = one of: { $choices }
 wanted-other = the value is not in the expected form
-wanted-ungrounded = I cannot find this in what you told me
 wanted-known = this does not fit what I know; please check
 
 tool-unavailable = I am sorry, I cannot do that here.
@@ -34,6 +43,11 @@ what-i-can-do = What I can do: { $actions }.
 approval-needed = A colleague has to approve this first: { $action }. I have passed it on and nothing has been changed yet.
 approval-denied = A colleague looked at this and declined it: { $action }. Nothing was changed.
 with-person = A colleague has joined this conversation and will answer you here.
+handed-over = Of course. I am passing you to a colleague, who will answer you here.
+offer-person = I am not getting any further with this. Shall I pass you to a colleague? If you do not object, I will do that next.
+said-before = I have said this before, so perhaps I have not understood you. Please tell me in other words what you need.
+confirm-clearly = I need a clear yes or no before I do this.
+question-unanswered = I cannot answer that with certainty, and I have not changed anything. Would you like a colleague to answer it?
 escalated = I would rather hand this over to a colleague, who will get back to you here. Nothing has been changed.
 escalated-after-action = I have handed the rest over to a colleague, who will get back to you here.
 

@@ -21,6 +21,7 @@ from circumspect.language.written_values import (
     FoldedText,
     clock_of,
     day_of,
+    find_glued,
     find_word,
     is_phone,
     looks_like_id,
@@ -359,7 +360,7 @@ def is_said(reading: FoldedText, sought: Needle) -> bool:
     if sought.number is not None:
         return says_number(sought.number, text)
     for form in sought.forms:
-        if form in text and find_word(form, text) >= 0:
+        if form in text and (find_word(form, text) >= 0 or find_glued(form, text)):
             return True
     if sought.day or sought.clock:
         return (not sought.day or reading.names_day(sought.day)) and (
