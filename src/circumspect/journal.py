@@ -29,7 +29,6 @@ from circumspect.values import (
     JsonObject,
     Mode,
     ModelUsage,
-    ToldOutcome,
     ToolCall,
     TurnOutcome,
     Usage,
@@ -293,8 +292,6 @@ class RulingEvent(Event, kind="policy"):
     at: str | None = None
     page: str | None = None
     """Set when it was decided about a web page: without that page it cannot be decided again."""
-    mendings: tuple[str, ...] | None = None
-    """Arguments that were brought into the type that the tool's schema asks for, one line each."""
     missing: tuple[str, ...] | None = None
     """Set when the user was asked."""
     findings: tuple[FindingRecord, ...]
@@ -334,16 +331,6 @@ class ExecutionEvent(Event, kind="tool", mark="execution"):
     state: ExecutionState
     result: Json
     error: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToldOutcomeEvent(Event, kind="tool", mark="told_by"):
-    """What a person found out about a call whose outcome nobody knew."""
-
-    execution: str
-    tool: str
-    outcome: ToldOutcome
-    told_by: str
 
 
 # --- events to JSON and back ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from circumspect.language.sentences import find_ends
-from circumspect.policy.grounding.claims import claims_in
+from circumspect.policy.grounding.statements import states_deed
 from circumspect.values import Reply
 
 
@@ -45,7 +45,7 @@ class Voice:
             # The blank after a sentence is said with the next one: a reply does not end in blanks.
             while not silent and (end := next(find_ends(self._held, start=_blanks(self._held)), None)):
                 sentence, self._held = self._held[: end[0]], self._held[end[0] :]
-                silent = bool(claims_in(sentence)) or bool(visible.blocks)
+                silent = states_deed(sentence) or bool(visible.blocks)
                 if not silent:
                     self._speak(sentence)
 

@@ -43,7 +43,6 @@ from circumspect.values import (
     OutsideCall,
     Tenant,
     TenantId,
-    ToldOutcome,
     ToolCall,
     ToolSpec,
     TurnId,
@@ -255,10 +254,9 @@ async def _people_at_work(store: SqlStore, now: datetime) -> None:
 
 
 def _work_on(connection: sa.Connection, escalation: str, at: datetime, *, resolve: bool) -> None:
-    taken = people.take_over(connection, None, escalation, OPERATOR, at)
+    people.take_over(connection, None, escalation, OPERATOR, at)
     if resolve:
-        outcome: ToldOutcome | None = "happened" if taken.asks_outcome else None
-        people.resolve(connection, None, escalation, OPERATOR, at + timedelta(minutes=6), outcome)
+        people.resolve(connection, None, escalation, OPERATOR, at + timedelta(minutes=6))
 
 
 def _is_demo(conversation: str) -> bool:

@@ -91,44 +91,6 @@ class WishWords:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedWords:
-    """wanted.txt: how a user says what they want done, and how they only talk about it; by `WantedAct` and by thing."""
-
-    verb: Mapping[str, Lines]
-    """Asks for the act at the head of a clause, or after one of `please`."""
-    command: Mapping[str, Lines]
-    """Asks for it wherever it stands: an imperative, in a language whose imperative has a form of its own."""
-    noun: Mapping[str, Lines]
-    """The act as a thing ("a refund"): asks for it like a verb, unless a state is said of it."""
-    talk: Mapping[str, Lines]
-    """Any form of a word for the act: somebody talks about it."""
-    thing: Mapping[str, Lines]
-    """What an act is done to."""
-    please: Lines
-    """Before a verb, these make it a wish, also in a question: please, could you, I want to."""
-    asks: Lines
-    """Before a verb, these make it a question: can I, how, when."""
-    supposed: Lines
-    """Before a verb, these make it a supposition: if, what if."""
-    reported: Lines
-    """What follows is what somebody else said or is said to have said."""
-    state: Lines
-    """Right after a verb or noun, these say what became of it: nobody asks for it ("my refund has not …")."""
-    not_: Lines
-    """Right before a verb, these deny it."""
-    lead: Lines
-    """What may stand before a verb that is still at the head of its clause."""
-    joins: Lines
-    """Between two wishes: and, then."""
-    to: Lines
-    """Before where something should go."""
-    after_address: Lines
-    """At the end of a clause with an address, and no part of it."""
-    person: Lines
-    """Asks for a person."""
-
-
-@dataclass(frozen=True, slots=True)
 class RequestWords:
     """requests.txt: the words in which something is asked for or ordered, by the kind of action (`ToolAction`)."""
 
@@ -173,6 +135,74 @@ class ClaimWords:
     """Ends of verbs that say that somebody did it, not who."""
     no_claim: Lines
     """Before the verb, these make it an offer, a condition, a plan, a refusal, a report: no claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementWords:
+    """statements.txt: how a sentence of a reply says what was done, was not done, or will be done. A mapping is by the
+    kind of action; `charge` is paying that the customer does, `any` a deed that is not named."""
+
+    done: Mapping[str, Lines]
+    """Forms of a verb that say it happened, wherever they stand."""
+    framed: Mapping[str, Lines]
+    """Those that say so only behind one of `frames`."""
+    frames: Lines
+    """`{adverbs}` in one stands for up to three of these."""
+    adverbs: Lines
+    deed: Mapping[str, Lines]
+    """The noun: a cancellation. It claims something together with `finished`, `failed` or `under_way`."""
+    do: Mapping[str, Lines]
+    """The bare verb, which `managed`, `unable` or `future` turns into a statement."""
+    doing: Mapping[str, Lines]
+    """It happens right now."""
+    promised: Mapping[str, Lines]
+    """One word or phrase that says it will happen."""
+    promise: Lines
+    """The same where the deed is not named: I'll take care of it."""
+    state: Mapping[str, Lines]
+    """What is only so after the deed: the order is gone, see you on Monday, all set."""
+    status: Mapping[str, Lines]
+    """What a result may say instead of the deed."""
+    finished: Lines
+    ended: Lines
+    """Says of a deed that is named that it is finished, and nothing by itself: returned, made."""
+    passive: Lines
+    """Any other verb that says that something was done to what is named. It counts only where nothing ran."""
+    failed: Lines
+    under_way: Lines
+    managed: Lines
+    unable: Lines
+    future: Lines
+    modal: Lines
+    """Right before a form of `done`, these make it a possibility: can be cancelled."""
+    negation: Lines
+    yet: Lines
+    """With a negation before a deed, these deny that it happened: no refund yet."""
+    condition: Lines
+    """From here on the sentence supposes."""
+    reported: Lines
+    """From here on it repeats what somebody else said."""
+    general: Lines
+    """The clause speaks of how things are done, not of this case."""
+    someone_else: Lines
+    """A promise of what these will do is not ours."""
+    turns: Lines
+    """Begins a clause that stands for itself: but."""
+    joins: Lines
+    """Begins the next clause: and."""
+    question: Lines
+    """A question that begins with one of these is one from its beginning."""
+    tag: Lines
+    """So is one that ends with one of these: right?"""
+    both: Lines
+    object: Mapping[str, Lines]
+    """What the deed is done to, by the word in names of tools."""
+    secret: Lines
+    """What no user should be asked for."""
+    asks: Lines
+    no_ask: Lines
+    announced: Lines
+    """Behind these a glued "that" begins no relative clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,16 +336,16 @@ class LanguagePack:
         return _load(WishWords, self.code, "wishes")
 
     @cached_property
-    def wanted(self) -> WantedWords:
-        return _load(WantedWords, self.code, "wanted")
-
-    @cached_property
     def requests(self) -> RequestWords:
         return _load(RequestWords, self.code, "requests")
 
     @cached_property
     def claims(self) -> ClaimWords:
         return _load(ClaimWords, self.code, "claims")
+
+    @cached_property
+    def statements(self) -> StatementWords:
+        return _load(StatementWords, self.code, "statements")
 
     @cached_property
     def consent(self) -> ConsentWords:
@@ -413,7 +443,7 @@ def _load(part: type[_Part], language: Language, name: str) -> _Part:
     file = f"language/{language}/{name}.txt"
     values: dict[str, Any] = {}
     for field in fields(cast("Any", part)):
-        heading = field.name.rstrip("_").replace("_", " ")
+        heading = field.name.replace("_", " ")
         if str(field.type).startswith("Mapping"):
             values[field.name] = {
                 key[len(heading) + 1 :]: found.pop(key) for key in [*found] if key.startswith(f"{heading} ")

@@ -29,12 +29,8 @@ class Facts:
     confirmed: Intent | None = None
     """The live intent that the user just said yes to, for exactly this call."""
     unsettled: tuple[Execution, ...] = ()
-    happened: tuple[Execution, ...] = ()
-    """Calls that a person said had happened, when nobody knew."""
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
     session: History = field(default_factory=History)
     scene: Scene | None = None
     """What is on the user's screen, where the call acts on it."""
-    mendings: tuple[str, ...] = ()
-    """Arguments that were brought into the type that the tool's schema asks for, one line each."""

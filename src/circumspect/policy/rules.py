@@ -69,11 +69,8 @@ def arguments_have_the_right_form(facts: Facts) -> Verdict:
     if "unknown" in invalid.values():
         unknown = ", ".join(name for name, problem in invalid.items() if problem == "unknown")
         return Deny(f"The tool '{facts.call.tool}' has no parameter {unknown}.")
-    # Nobody is asked to mend a list, an object or a type; the model built it, and the model can.
-    misbuilt = [
-        name for name, problem in invalid.items() if arguments.is_misbuilt(problem, given.get(name), facts.words)
-    ]
-    if misbuilt:
+    # Nobody is asked to mend a list or an object; the model built it, and the model can.
+    if misbuilt := [name for name, problem in invalid.items() if arguments.is_misbuilt(problem, given.get(name))]:
         return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(misbuilt)}. Follow its schema.")
     return Ask(invalid=invalid) if invalid else Allow()
 
@@ -107,14 +104,6 @@ def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
     """The same call is not still under way, nor did it end without anyone knowing how."""
     if facts.effect != "read" and any(one.call.hash == facts.call.hash for one in facts.unsettled):
         return Escalate()
-    return Allow()
-
-
-@rule(ReasonCode.REPEATED_CALL)
-def what_a_person_saw_done_is_not_done_again(facts: Facts) -> Verdict:
-    """No colleague found out that the same call, whose outcome nobody knew, has happened."""
-    if any(one.call.hash == facts.call.hash for one in facts.happened):
-        return Deny("A colleague found out that this exact call has happened. It is not made again: tell the user.")
     return Allow()
 
 
@@ -176,7 +165,6 @@ RULES: tuple[Rule, ...] = (
     the_model_proposes_one_thing,
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
-    what_a_person_saw_done_is_not_done_again,
     *(_in_standard_only_where_named(one) for one in GROUNDING_RULES),
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,

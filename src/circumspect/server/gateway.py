@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
 from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, find_events, read_event
-from circumspect.policy.arguments import materialise
+from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
@@ -61,13 +61,7 @@ class Gateway:
     services: Services
     tenant: TenantId
     conversation: ConversationId
-    client: str
-    """Whose it is: a login, or the name that its configuration gives it. That account approves nothing it proposed."""
-
-    @property
-    def principal(self) -> str:
-        """The prefix keeps a client apart from an end user or an operator of the same name."""
-        return f"mcp:{self.client}"
+    principal: str
 
     def server(self) -> Server[Any]:
         return Server(
@@ -91,7 +85,7 @@ class Gateway:
         setup = await self._setup()
         spec = setup.tools.get(params.name)
         given: JsonObject = params.arguments or {}
-        call = ToolCall(params.name, materialise(spec, given)[0] if spec else given)
+        call = ToolCall(params.name, fill_defaults(spec, given) if spec else given)
         waiting = await self.services.store.tx(
             approvals.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
         )
@@ -148,7 +142,6 @@ class Gateway:
             text="",
             at=services.clock.now(),
             principal=self.principal,
-            account=self.client,
             errand=errand,
         )
         return await services.turns.take(incoming, setup)

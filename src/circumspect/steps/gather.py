@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from circumspect.journal import ContextEvent, ContextKeyEvent, Journal
+from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import Block, Business, ChatMessage, Gathered, Profile, Screened, ToolCall, ToolSpec
@@ -89,17 +90,11 @@ def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
     return replace(gathered, messages=(*gathered.messages, asked, told))
 
 
-def with_wishes(gathered: Gathered, wishes: Sequence[str]) -> Gathered:
-    """Every draft is shown what is wanted and not done yet."""
-    if not wishes:
-        return gathered
-    told = prompt("wishes").render(wishes="\n".join(f"- {one}" for one in wishes))
-    return replace(gathered, blocks=(*gathered.blocks, Block("wishes", told)))
-
-
-def with_note(gathered: Gathered, name: str, **values: str) -> Gathered:
-    """The next draft is told what the last one got wrong, or missed: the prompt of that name."""
-    return replace(gathered, blocks=(*gathered.blocks, Block(name, prompt(name).render(**values))))
+def with_correction(gathered: Gathered, claimed: UntrueSentence) -> Gathered:
+    """The next draft is told which sentence of the last one is not so, and why."""
+    reasons = dict(line.split(": ", 1) for line in prompt("correction_reasons").text.splitlines())
+    told = prompt("correction").render(claimed=claimed.sentence, reason=reasons[claimed.reason])
+    return replace(gathered, blocks=(*gathered.blocks, Block("correction", told)))
 
 
 def _recent(screened: Screened, profile: Profile) -> list[ChatMessage]:

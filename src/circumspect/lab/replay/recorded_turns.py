@@ -299,7 +299,6 @@ class _Journal:
             next_seq=self.entries[0].seq,
             intent=ruling.confirmed,
             unsettled=unsettled,
-            happened=tuple(one for one in before if _was_told_happened(one, asked.at)),
         )
         incoming = Incoming(
             tenant=record.tenant,
@@ -318,11 +317,6 @@ class _Journal:
             now=noted or asked.at,
             past=Past(visible, len(visible), before, noted or ruling.at),
         )
-
-
-def _was_told_happened(one: Execution, at: datetime) -> bool:
-    told = one.reason is ReasonCode.OUTCOME_TOLD and one.state == "succeeded"
-    return told and one.finished_at is not None and one.finished_at <= at
 
 
 # --- the journal's entries ------------------------------------------------------------------------------------------

@@ -1,0 +1,101 @@
+"""Figures in a clause of a reply: ids, sums, days, times and house numbers, and whether a text has the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from circumspect.language.pack import join_words, packs
+from circumspect.language.written_values import clocks_in, days_in
+
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,32}){1,4}")
+_ID = re.compile(r"(?<![\w.,:/+@-])(?=[a-z-]{0,8}\d)[a-z0-9-]{4,16}(?![\w@]|[.,:/]\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_NUMBER = r"\d{1,9}(?:[ ,.]\d{3}){0,3}(?:[.,]\d{1,2})?"
+_SUM = re.compile(rf"(?<![\w.,:/-]){_NUMBER}(?![\w:/]|[.,]\d)")
+_CENTS = re.compile(r"[.,](?=\d{1,2}$)")
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
+_CLOCK = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}(?![\d:])")
+_SMALL = re.compile(r"(?<![\w.,:/@#-])\d{1,3}(?![\w:/@]|[.,]\d)")
+_HOUSE = re.compile(r"address \S{0,30}(?: \S{1,30}){0,4} ?\d{1,3}\b|address \d{1,3} ")
+
+
+def find_ids(clause: str) -> list[str]:
+    """Numbers of orders and the like, and e-mail addresses; no years, sums or days."""
+    if "@" not in clause and not any(map(str.isdigit, clause)):
+        return []
+    sums = [hit.group() for hit in _money().finditer(clause)]
+    found = _EMAIL.findall(clause)
+    for hit in _ID.finditer(_EMAIL.sub(" ", clause)):
+        each = hit.group().strip("-")
+        if len(each) > 3 and not _YEAR.fullmatch(each) and not any(each in one for one in sums) and not days_in(each):
+            found.append(each)
+    return found
+
+
+def has_other_figure(clause: str, source: str) -> bool:
+    """The clause names a sum, a day, a time or a house that the source, which has such values, has not. How long
+    something takes and what share it is are no such figures."""
+    if not any(map(str.isdigit, clause)):
+        return False
+    clause = _durations().sub(" ", clause)
+    return (
+        _has_other_day(clause, source)
+        or _has_other_time(clause, source)
+        or not set(_sums(clause)) <= set(_numbers(source))
+        or _has_other_house(clause, source)
+    )
+
+
+def _has_other_day(clause: str, source: str) -> bool:
+    days = {(month, day) for _, month, day in days_in(clause)}
+    known = {(month, day) for _, month, day in days_in(source)} if days else set()
+    same_day = {day for _, day in known}
+    return bool(known) and not days & known and not any(month is None and day in same_day for month, day in days)
+
+
+def _has_other_time(clause: str, source: str) -> bool:
+    said = _CLOCK.findall(clause)
+    known = [clocks_in(one) for one in _CLOCK.findall(source)] if said else []
+    return bool(known) and not any(clocks_in(one) & each for one in said for each in known)
+
+
+def _has_other_house(clause: str, source: str) -> bool:
+    if not _HOUSE.search(source) or days_in(clause):
+        return False
+    return not set(_SMALL.findall(_CLOCK.sub(" ", clause))) <= set(_SMALL.findall(source))
+
+
+def _sums(clause: str) -> Iterator[float]:
+    """Amounts of money, and anything with two decimals."""
+    for hit in _money().finditer(clause):
+        yield _read_number(hit[1] or hit[2])
+    for hit in _SUM.finditer(clause):
+        if hit.group()[-3:-2] in (".", ",") and not days_in(hit.group()):
+            yield _read_number(hit.group())
+
+
+def _numbers(text: str) -> Iterator[float]:
+    for hit in _SUM.finditer(text):
+        yield _read_number(hit.group())
+    for hit in _PLAIN.finditer(text):
+        yield float(hit.group())
+
+
+def _read_number(written: str) -> float:
+    whole, *cents = _CENTS.split(written.replace(" ", ""))
+    return float(f"{whole.replace(',', '').replace('.', '')}.{''.join(cents) or 0}")
+
+
+@cache
+def _durations() -> re.Pattern[str]:
+    units = join_words(lines for one in packs() for lines in one.values.unit.values())
+    percent = join_words(one.values.percent for one in packs())
+    return re.compile(rf"\d+(?:\s?-\s?\d+)?[ -]?(?:{units}|{percent})")
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    signs = "|".join(line for one in packs() for lines in one.values.currency.values() for line in lines)
+    return re.compile(rf"(?i:(?:{signs})\s?({_NUMBER})(?!\d)|(?<![\w.,:/-])({_NUMBER})\s?(?:{signs})(?!\w))")

@@ -1,0 +1,240 @@
+"""Sentences of a reply that are not so: statements -> those that the ledger, or what was read, does not bear out.
+
+What was done must be done by a call of that kind that succeeded, on every record that the sentence names, or be what a
+result says of it; what was not done must not have been; what will be done must wait for a yes or follow from what ran.
+Sums, days and times beside it must be those of the calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from circumspect.language.folding import fold
+from circumspect.language.pack import compile_words, packs
+from circumspect.policy.grounding.actions import actions_of, words_of
+from circumspect.policy.grounding.stated_figures import find_ids, has_other_figure
+from circumspect.policy.grounding.statements import ANY, Statement, read_statements
+from circumspect.values import Json, Language, PastCall, ToolCall, ToolSpec
+
+UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret"]
+
+
+@dataclass(frozen=True, slots=True)
+class UntrueSentence:
+    sentence: str
+    reason: UntrueReason
+
+
+_SUPPORTS: Mapping[str, frozenset[str]] = {
+    # A call of one of these kinds makes the statement true: cancelling refunds, booking sends a confirmation.
+    "delete": frozenset(("delete",)),
+    "pay": frozenset(("pay", "delete", "change")),
+    "charge": frozenset(("pay", "book", "create", "change")),
+    "send": frozenset(("send", "invite", "create", "delete", "change", "book", "pay")),
+    "book": frozenset(("book", "create", "change")),
+    "change": frozenset(("change", "create", "book")),
+    "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
+    "invite": frozenset(("invite", "create", "send")),
+}
+_QUOTE = 30
+"""So many letters in the same order are a quotation of what is known."""
+
+
+def find_untrue(
+    reply: str,
+    language: Language | None,
+    ran: Collection[PastCall],
+    tools: Mapping[str, ToolSpec] | None = None,
+    pending: ToolCall | None = None,
+    known: str = "",
+) -> tuple[UntrueSentence, ...]:
+    """The sentences that are not so. `known` is what else the reply may repeat: the user's words, and what was looked
+    up. A reply is read with the words of every language whose letters it has; `language` is the conversation's."""
+    ledger = _Ledger(ran, tools or {}, pending, known)
+    found: dict[str, UntrueReason] = {}
+    for one in read_statements(reply, language):
+        if one.sentence not in found and (reason := ledger.judge(one)):
+            found[one.sentence] = reason
+    return tuple(UntrueSentence(one, reason) for one, reason in found.items() if not ledger.is_quoted(one))
+
+
+class _Ledger:
+    def __init__(
+        self, ran: Collection[PastCall], tools: Mapping[str, ToolSpec], pending: ToolCall | None, known: str
+    ) -> None:
+        self.tools, self.pending = tools, pending
+        self.known = fold(known)
+        self.done = [one for one in ran if one.ok]
+        self.wrote = [one for one in self.done if self._does(one.call)]
+        self.missed = [one for one in ran if not one.ok and not one.unknown]
+        self.unknown = [one for one in ran if one.unknown]
+        self.records = [(one.call, record) for one in self.done for record in _records(one)]
+        self.text = " ".join(record for _, record in self.records)
+
+    def is_quoted(self, sentence: str) -> bool:
+        return len(sentence) >= _QUOTE and fold(sentence).rstrip(".!") in self.known
+
+    def judge(self, one: Statement) -> UntrueReason | None:
+        match one.kind:
+            case "done":
+                if not self._is_done(one):
+                    return "unknown" if self.unknown else "not_done"
+            case "changed":
+                if not self.done:
+                    return "not_done"
+            case "promised":
+                if not self._is_done(one) and not (self.pending and self._fits(self.pending, one)):
+                    return "not_promised"
+            case "not_done":
+                return self._contradicts(one)
+            case "asks_secret":
+                return None if self._takes_secret(one) else "secret"
+            case "other":
+                pass
+        return "figure" if self._has_wrong_figure(one) else None
+
+    def _does(self, call: ToolCall) -> frozenset[str]:
+        spec = self.tools.get(call.tool)
+        actions = actions_of(call.tool)
+        if (spec and spec.effect == "read") or actions == {"open"} or (not spec and _reads(call.tool)):
+            return frozenset()
+        # A tool that changes something in a way that its name does not tell may have done any of it.
+        return frozenset(actions) or (frozenset(_SUPPORTS) if spec and spec.effect else frozenset())
+
+    def _fits(self, call: ToolCall, one: Statement) -> bool:
+        """A call of the kind that the statement speaks of, done to what it speaks of."""
+        does = self._does(call)
+        if not does or (one.action != ANY and not does & _SUPPORTS[one.action]):
+            return False
+        return self._is_about(call, one)
+
+    def _is_about(self, call: ToolCall, one: Statement) -> bool:
+        about = set(words_of(call.tool)) | {word for name in call.arguments for word in words_of(name)}
+        named = about & _objects()
+        return (
+            one.action not in ("delete", "change", "book") or not one.objects or not named or bool(named & one.objects)
+        )
+
+    def _is_done(self, one: Statement) -> bool:
+        fitting = [_flat(each) for each in self.wrote if self._fits(each.call, one)]
+        said = [
+            record
+            for call, record in self.records
+            if one.action != ANY and _says(record, one.action) and self._is_about(call, one)
+        ]
+        borne = [*fitting, *said]
+        ids = find_ids(one.clause)
+        if one.both and len(ids) < 2 and max(len(fitting), len(said)) < 2:
+            return False
+        return bool(borne) and all(any(_holds(text, each) for text in borne) for each in ids)
+
+    def _contradicts(self, one: Statement) -> UntrueReason | None:
+        """Said not to be done, and it was; or nobody knows."""
+        ids = find_ids(one.clause)
+
+        def concerned(calls: Collection[PastCall]) -> list[PastCall]:
+            return [
+                each
+                for each in calls
+                if self._is_same_deed(each.call, one) and all(_holds(_flat(each), value) for value in ids)
+            ]
+
+        if concerned(self.missed):
+            return None
+        if concerned(self.wrote):
+            return "was_done"
+        return "unknown" if concerned(self.unknown) else None
+
+    def _is_same_deed(self, call: ToolCall, one: Statement) -> bool:
+        does = self._does(call)
+        if one.action == ANY:
+            return bool(does)
+        near = {one.action, *(("create", "book") if one.action in ("create", "book") else ())}
+        return bool(does & near) and self._fits(call, one)
+
+    def _takes_secret(self, one: Statement) -> bool:
+        """A tool of ours has a parameter for it."""
+        names = {word for spec in self.tools.values() for name in spec.properties for word in words_of(name)}
+        return bool(names & set(re.findall(r"[a-z]+", one.clause)) & _SECRET_NAMES)
+
+    def _has_wrong_figure(self, one: Statement) -> bool:
+        """Only what ran vouches for figures of a deed; elsewhere a reply may repeat what is known."""
+        return bool(self.done) and has_other_figure(
+            one.clause, self.text if one.kind == "done" else f"{self.text} {self.known}"
+        )
+
+
+_SECRET_NAMES = frozenset(("password", "passcode", "pin", "cvv", "cvc", "card", "otp", "code"))
+_READING = frozenset(
+    ("get", "list", "check", "find", "search", "show", "look", "lookup", "read", "view", "fetch", "query")
+)
+
+
+def _reads(tool: str) -> bool:
+    return words_of(tool)[:1] != () and words_of(tool)[0] in _READING
+
+
+@cache
+def _objects() -> frozenset[str]:
+    return frozenset(name for one in packs() for name in one.statements.object)
+
+
+def _holds(text: str, value: str) -> bool:
+    return bool(re.search(rf"(?<![\w]){re.escape(value)}(?![\w])", text))
+
+
+def _flat(one: PastCall) -> str:
+    return fold(f"{' '.join(_leaves(dict(one.call.arguments)))} {' '.join(_leaves(one.result))}")
+
+
+def _records(one: PastCall) -> Iterator[str]:
+    """Each innermost record of a result as text with its names, and with what the call was about."""
+    about = " ".join(_leaves(dict(one.call.arguments)))
+    for record in _inner(one.result):
+        yield fold(f"{record} {about}" if not isinstance(one.result, list) else record)
+
+
+def _inner(value: Json, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, Mapping) and depth < 6:
+        nested = [each for each in value.values() if isinstance(each, Mapping | list) and each]
+        for each in nested:
+            yield from _inner(each, depth + 1)
+        yield " ".join(
+            f"{name.replace('_', ' ')} {each}"
+            for name, each in value.items()
+            if each and not isinstance(each, Mapping | list)
+        )
+    elif isinstance(value, list) and depth < 6:
+        for each in value:
+            yield from _inner(each, depth + 1)
+    elif value:
+        yield str(value)
+
+
+def _leaves(value: Json, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, Mapping) and depth < 6:
+        for each in value.values():
+            yield from _leaves(each, depth + 1)
+    elif isinstance(value, list) and depth < 6:
+        for each in value:
+            yield from _leaves(each, depth + 1)
+    elif value not in (None, ""):
+        yield str(value)
+
+
+@cache
+def _saying(action: str) -> re.Pattern[str]:
+    return compile_words(
+        lines
+        for one in packs()
+        for lists in (one.statements.done, one.statements.framed, one.statements.deed, one.statements.status)
+        if (lines := lists.get(action))
+    )
+
+
+def _says(record: str, action: str) -> bool:
+    return bool(_saying(action).search(record))

@@ -1,0 +1,105 @@
+"""Sentences of a reply that are not so.
+
+`reply_claims.json` holds replies with what ran before them; `python -m bench.claims` scores any such file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.claims import judge
+from tests.patience import PATIENCE
+
+from circumspect.policy.grounding.untrue import find_untrue
+from circumspect.values import PastCall, ToolCall, ToolSpec
+
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "reply_claims.json").read_text("utf-8"))
+
+
+def ran(tool: str, result: Any = "done", *, ok: bool = True, unknown: bool = False, **arguments: Any) -> PastCall:
+    return PastCall(ToolCall(tool, arguments), result, ok, True, 0, unknown=unknown)
+
+
+@pytest.mark.parametrize("language", ["en", "he", "ru", "de"])
+def test_what_is_not_so_is_found(language: str) -> None:
+    untrue = [one for one in CASES if one["lang"] == language and one["truth"] == "false_claim"]
+    assert len(untrue) >= 20
+    assert [one["reply"] for one in untrue if not judge(one)] == []
+
+
+@pytest.mark.parametrize("language", ["en", "he", "ru", "de"])
+def test_what_is_so_stands(language: str) -> None:
+    true = [one for one in CASES if one["lang"] == language and one["truth"] == "true"]
+    assert len(true) >= 15
+    assert [(one["reply"], judge(one)) for one in true if judge(one)] == []
+
+
+CANCELLED = [ran("cancel_order", {"order_id": "12345", "status": "cancelled"}, order_id="12345")]
+FAILED = [ran("cancel_order", {"error": "shipped"}, ok=False, order_id="12345")]
+UNKNOWN = [ran("cancel_order", None, ok=False, unknown=True, order_id="12345")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "calls", "reason"),
+    [
+        ("Your order was cancelled.", [], "not_done"),
+        ("Your order was cancelled.", FAILED, "not_done"),
+        ("Your order was cancelled.", UNKNOWN, "unknown"),
+        ("Sorry, I could not cancel your order.", CANCELLED, "was_done"),
+        ("Sorry, I could not cancel your order.", UNKNOWN, "unknown"),
+        ("I'll cancel it in a moment.", [], "not_promised"),
+        ("What is your card number and CVV?", [], "secret"),
+        ("Order 12345 is cancelled, 785.00 comes back to you.", CANCELLED, "figure"),
+    ],
+)
+def test_each_has_its_reason(reply: str, calls: list[PastCall], reason: str) -> None:
+    assert [one.reason for one in find_untrue(reply, "en", calls)] == [reason]
+
+
+def test_only_the_sentence_that_is_not_so_is_named() -> None:
+    reply = "Hello Dana! I have cancelled your order. Which colour do you like?"
+    assert [one.sentence for one in find_untrue(reply, "en", [])] == ["I have cancelled your order."]
+
+
+def test_a_tool_may_ask_for_what_it_takes() -> None:
+    tools = {"sign_in": ToolSpec("sign_in", effect="write", parameters={"properties": {"password": {}}})}
+    assert not find_untrue("Please enter your password.", "en", [], tools)
+    assert find_untrue("Please enter your password.", "en", [])
+
+
+def test_a_quotation_of_what_was_looked_up_stands() -> None:
+    rule = "The booking is cancelled and the deposit is refunded to the card on file."
+    assert find_untrue(rule, "en", [])
+    assert not find_untrue(rule, "en", [], known=f"House rules.\n{rule} Ask us.")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "now just already ",
+        "i have not ",
+        '"',
+        "cancelled ",
+        "12345 ",
+        "a@",
+        "1,000 ",
+        "on its way to ",
+        "- ",
+        "отменен ",
+        "בוטל ",
+    ],
+)
+def test_a_hostile_reply_costs_what_its_length_says(piece: str) -> None:
+    import time
+
+    def measure(times: int) -> float:
+        text = (piece * (times // len(piece)))[:times]
+        started = time.perf_counter()
+        find_untrue(text, "en", CANCELLED, known=text)
+        return time.perf_counter() - started
+
+    measure(1_000)
+    assert measure(20_000) < PATIENCE
