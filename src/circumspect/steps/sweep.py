@@ -45,7 +45,8 @@ async def catch_up(
     if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
         known = {one.id: one for one in await sweep(incoming.tenant, tools, store, clock, ids)}
     current = tuple(known.get(one.id, one) for one in opened.unsettled)
-    if any(one.state == "started" and one.turn == incoming.turn for one in current):
+    # One that began later than now was begun before the clock was set back: how long its lease lasts tells nothing.
+    if any(one.state == "started" and one.turn == incoming.turn and one.started_at <= now for one in current):
         await store.give_back(incoming, opened.token)
         raise CallUnderWay(
             "This message was sent before, and a call that it led to has not ended yet.",
