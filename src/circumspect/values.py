@@ -496,7 +496,7 @@ class Assessment:
     needs_confirmation: bool = False
     needs_more_context: tuple[str, ...] = ()
     reasons: tuple[ReasonCode, ...] = ()
-    """What the parser had to say: `ASSESSMENT_UNPARSABLE`, `ASSESSMENT_NOT_ENGLISH`."""
+    """What the parser had to say: `ASSESSMENT_UNPARSABLE`, `ASSESSMENT_MISSING`, `ASSESSMENT_NOT_ENGLISH`."""
 
     @property
     def readable(self) -> bool:

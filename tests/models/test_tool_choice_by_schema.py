@@ -53,8 +53,10 @@ async def test_a_name_outside_the_list_is_passed_on_for_policy_to_refuse(server:
 
 @pytest.mark.parametrize(
     "text",
-    ["I will cancel it.", '{"reply": "x", "tool": "cancel_order", "arguments": "12345"}', "[]", '{"reply": "x', "",
-     '{"reply": "x", "tool": 7, "arguments": {}}', '{"reply": "x", "tool": "cancel_order"}'],
+    ['{"reply": "x", "tool": "cancel_order", "arguments": "12345"}', "[]", '{"reply": "x', "",
+     '{"reply": "x", "tool": 7, "arguments": {}}', '{"tool": "cancel_order", "tool": "refund", "arguments": {}}',
+     '{"tool": "cancel_order", "arguments": {"order_id": "1"}} {"tool": "cancel_order", "arguments": {"order_id": "2"}}',
+     '{"tool": "cancel_order", "arguments": {"order_id": "123'],
 )  # fmt: skip
 async def test_an_answer_that_is_no_choice_is_asked_for_once_more_and_then_garbled(
     server: ProviderServer, opened: Open, text: str
@@ -65,6 +67,34 @@ async def test_an_answer_that_is_no_choice_is_asked_for_once_more_and_then_garbl
     server.plays(Answer(text), Answer(text), said(reply="never", tool=None, arguments={}))
     with pytest.raises(ModelGarbled):
         await model.complete(asks(tools=(CANCEL,)))
+
+
+CHOSEN = '{"reply": "I will.", "tool": "cancel_order", "arguments": {"order_id": "12345"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sure! Here is the JSON:\n```json\n{CHOSEN}\n```",
+        CHOSEN[:-1] + ",}",
+        CHOSEN.replace('"', "'"),
+        CHOSEN.replace('"arguments": {"order_id": "12345"}', '"arguments": "{\\"order_id\\": \\"12345\\"}"'),
+        CHOSEN.replace('"tool"', '"name"').replace('"arguments"', '"parameters"').replace('"reply"', '"response"'),
+        f"<tool_call>\n{CHOSEN}\n</tool_call>",
+    ],
+)
+async def test_a_choice_is_read_however_it_was_written(server: ProviderServer, opened: Open, text: str) -> None:
+    server.plays(Answer(text))
+    reply = await opened("openai", ";tools=json_schema").complete(asks(tools=(CANCEL,)))
+    assert reply.text == "I will."
+    assert [(call.tool, dict(call.arguments)) for call in reply.calls] == [("cancel_order", {"order_id": "12345"})]
+
+
+async def test_words_are_a_reply_and_a_tool_without_arguments_has_none(server: ProviderServer, opened: Open) -> None:
+    model = opened("openai", ";tools=json_schema")
+    server.plays(Answer("We open at nine."), Answer('{"reply": "Which one?", "tool": "cancel_order"}'))
+    assert (await model.complete(asks(tools=(CANCEL,)))).text == "We open at nine."
+    assert (await model.complete(asks(tools=(CANCEL,)))).calls[0].arguments == {}
 
 
 async def test_streaming_shows_the_reply_and_not_the_json(server: ProviderServer, opened: Open) -> None:

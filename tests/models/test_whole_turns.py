@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.models.conftest import Open
 from tests.models.provider_server import ProviderServer, Silent, Status
-from tests.models.wire_formats import Answer
+from tests.models.wire_formats import Answer, Call
 
 from circumspect import Agent, tool
 from circumspect.journal import ModelCallEvent, find_events
@@ -152,6 +152,41 @@ async def test_an_opinion_in_lower_case_is_one(server: ProviderServer, opened: O
         turn = await one.turn("cancel order 12345")
     assert turn.outcome == "asked"
     assert len(server.requests) == 2
+
+
+async def test_a_native_call_without_a_block_is_ruled_on_and_the_user_is_asked(
+    server: ProviderServer, opened: Open, provider: str, tmp_path: Path
+) -> None:
+    call = Call("cancel_order", '{"order_id": "12345"}')
+    server.plays(Answer("I will.", calls=(call,)), Answer('{"decision": "PROCEED"}'))
+    async with agent(opened(provider), tmp_path) as one:
+        turn = await one.turn("cancel order 12345")
+    assert (turn.outcome, turn.pending.call.arguments) == ("asked", {"order_id": "12345"})
+    assert ReasonCode.ASSESSMENT_MISSING in turn.reason_codes
+
+
+async def test_two_native_calls_are_ruled_on_one_by_one(
+    server: ProviderServer, opened: Open, provider: str, tmp_path: Path
+) -> None:
+    calls = tuple(Call("get_order_status", json.dumps({"order_id": one}), f"call_{one}") for one in ("12345", "12346"))
+    server.plays(Answer("", calls=calls), *[Answer('{"decision": "PROCEED"}')] * 2, Answer(says("Both are shipped.")))
+    async with agent(opened(provider), tmp_path) as one:
+        turn = await one.turn("where are orders 12345 and 12346?")
+        ran = await (await one.open()).ports.store.executions(one.tenant.id, turn.conversation)
+    assert (turn.outcome, turn.reply) == ("answered", "Both are shipped.")
+    assert [one.call.arguments["order_id"] for one in ran] == ["12345", "12346"]
+
+
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+async def test_a_call_in_tags_is_no_word_for_the_user(
+    server: ProviderServer, opened: Open, tmp_path: Path, mode: str
+) -> None:
+    text = '<tool_call>{"name": "cancel_order", "arguments": {"order_id": 12345}}</tool_call>'
+    server.plays(Answer(text), Answer('{"decision": "PROCEED"}'))
+    async with agent(opened("openai"), tmp_path, mode=mode) as one:
+        turn = await one.turn("cancel order 12345")
+    assert (turn.outcome, turn.pending.call.arguments) == ("asked", {"order_id": "12345"})
+    assert "tool_call" not in turn.reply
 
 
 async def test_a_reply_that_was_cut_off_says_so_in_the_journal(

@@ -120,7 +120,6 @@ def test_no_block_is_the_most_careful_assessment(text):
         "[]",
         "null",
         "8",
-        "confidence: high",
         "{'confidence'",
         '{"confidence": 9}{"confidence": 2}',
         '{"confidence": 9, "tool_call": ["cancel_order"]}',
@@ -181,11 +180,13 @@ def test_a_damaged_block_without_a_call_still_tells_what_it_can():
         ("7,5", 0.75),
         (0, 0.0),
         (-3, 0.0),
+        (0.85, 0.85),
         (11, 1.0),
         (10**300, 1.0),
         (True, 0.1),
         (None, 0.1),
-        ("high", 0.1),
+        ("high", 0.75),
+        ("not 9", 0.1),
         ("8/0", 0.0),
         ("nan", 0.1),
         ([8], 0.1),
@@ -194,6 +195,42 @@ def test_a_damaged_block_without_a_call_still_tells_what_it_can():
 )
 def test_confidence_is_read_however_it_was_put(said, confidence):
     assert assessed(confidence=said).confidence == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize(
+    ("block", "confidence"),
+    [
+        ("**Assessment:** confidence: 8/10", 0.8),
+        ("**Assessment:**\n- Confidence: 8/10\n- Tool_call: none", 0.8),
+        ("Self-assessment: confidence: 80%", 0.8),
+        ("### Assessment\nConfidence: 8", 0.8),
+        ("Assessment:\nconfidence: not 9", 0.1),
+        ("<assessment>confidence: high</assessment>", 0.75),
+    ],
+)
+def test_an_assessment_in_lines_is_hidden_and_read_like_one_in_tags(block, confidence):
+    words, assessment = read(f"{REPLY}\n\n{block}")
+    assert (words, assessment.confidence, assessment.tool_call) == (REPLY, confidence, None)
+    assert assessment.readable
+
+
+def test_a_call_in_lines_counts_only_when_it_is_whole():
+    whole = 'Assessment:\nconfidence: 8\ntool_call: refund\ntool_params: {"amount": 10}'
+    assert read(f"{REPLY}\n{whole}")[1].tool_params == {"amount": 10}
+    for broken in (whole[:-3], whole.replace('{"amount": 10}', "ten"), whole + "\ntool_call: cancel_order"):
+        assert read(f"{REPLY}\n{broken}") == (REPLY, UNREADABLE)
+
+
+@pytest.mark.parametrize("tag", ["tool_call", "toolcall", "function_call"])
+def test_a_call_in_tags_of_its_own_is_hidden_and_is_a_call_without_an_assessment(tag):
+    call = '{"name": "cancel_order", "arguments": {"order_id": "12345"}}'
+    words, assessment = read(f"{REPLY}\n<{tag}>\n{call}\n</{tag}>")
+    assert words == REPLY
+    assert (assessment.tool_call, assessment.tool_params) == ("cancel_order", {"order_id": "12345"})
+    assert assessment.reasons == (ReasonCode.ASSESSMENT_MISSING,)
+    other = call.replace("12345", "12346")
+    assert read(f"<{tag}>{call}</{tag}><{tag}>{other}</{tag}>")[1] == UNREADABLE
+    assert read(f"{REPLY}\n<{tag}>{call[:-9]}")[1].tool_call is None
 
 
 @pytest.mark.parametrize("said", [None, "", "null", "none", "None", "N/A", False])

@@ -1,7 +1,7 @@
 """How sure somebody is, however it was put: 0.8, 8/10, "80 %", 95, "high" -> a number from 0 to 1, or None.
 
-The one choice that may surprise: a number above the scale is taken for one of the next scale and not for the highest
-there is. Where a share was asked for, 7 is seven of ten and 95 is 95 of a hundred.
+The one choice that may surprise: where a share was asked for, a number above it is taken for one of the next scale and
+not for the highest there is: 7 is seven of ten, and 95 is 95 of a hundred.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def read_share(value: Json, scale: Literal[1, 10] = 1) -> float | None:
         value = number
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
+    if scale == 10 and not 0 < value < 1:
+        return _clamp(value / 10)
     if value > 100:
         return None
-    if scale == 10 and not 0 < value < 1:
-        return _clamp(value / (10 if value <= 10 else 100))
     # Nobody rates by one and a half of ten: just above one is one.
     return _clamp(value if value < 2 else value / (10 if value <= 10 else 100))
 

@@ -19,10 +19,18 @@ from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
 from circumspect.forms import make_form
-from circumspect.models.wire_text import Unreadable, compact, read_object, strip_fence
+from circumspect.forms.answers import find_answers
+from circumspect.forms.fitting import fold_key
+from circumspect.forms.loose_json import parse_exact
+from circumspect.models.wire_text import compact, strip_fence
 from circumspect.prompts import prompt
-from circumspect.values import ChatMessage, Json, ModelReply, ModelRequest, ToolCall, ToolSpec
+from circumspect.values import ChatMessage, Json, JsonObject, ModelReply, ModelRequest, ToolCall, ToolSpec
 
+_NAMED = {
+    **dict.fromkeys(("reply", "response", "message", "answer", "text", "content"), "reply"),
+    **dict.fromkeys(("tool", "name", "tool_name", "function", "tool_call"), "tool"),
+    **dict.fromkeys(("arguments", "args", "parameters", "params", "tool_params", "tool_input"), "arguments"),
+}
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
 _NAMES: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}, "maxItems": 10}
 _ASSESSMENT: Mapping[str, Json] = {
@@ -79,22 +87,41 @@ def restore_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
         return reply
     if _is_assessed(request):
         return _with_block(reply)
-    try:
-        answer = read_object(strip_fence(reply.text))
-    except Unreadable as why:
-        if reply.finish == "length":
-            raise ModelGarbled("The model's answer was cut off.", fix="Allow more tokens for the answer.") from None
-        raise ModelGarbled(f"The model's answer cannot be read: {why}.") from None
-    words, tool, arguments = answer.get("reply", ""), answer.get("tool"), answer.get("arguments")
+    if reply.text.strip() and "{" not in reply.text and "[" not in reply.text:
+        # Words where a choice was asked for: a reply, and nothing to be called.
+        return reply
+    answer = _read_choice(reply)
+    words, tool, arguments = (answer.get(name) for name in ("reply", "tool", "arguments"))
     if tool is not None and not isinstance(tool, str):
         raise ModelGarbled("The model's answer cannot be read: its tool is not a name.")
-    if tool and not isinstance(arguments, Mapping):
-        raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
-    text = words if isinstance(words, str) else compact(words)
-    if not tool or not isinstance(arguments, Mapping):
+    text = words if isinstance(words, str) else compact(words) if words else ""
+    if not tool or fold_key(tool) in ("none", "null", ""):
         return replace(reply, text=text)
-    call = ToolCall(tool, arguments, id=f"call_{len(request.messages)}")
+    call = ToolCall(tool, _read_arguments(arguments), id=f"call_{len(request.messages)}")
     return replace(reply, text=text, calls=(call,), finish="tool_calls")
+
+
+def _read_choice(reply: ModelReply) -> dict[str, Json]:
+    """The one object, wherever it stands, by our names for its keys. It is what will be called: nothing is guessed."""
+    found = find_answers(reply.text)
+    if reply.finish == "length" or any(one.form in ("cut", "guessed") for one in found):
+        raise ModelGarbled("The model's answer was cut off, or is broken.", fix="Allow more tokens for the answer.")
+    names = [{_NAMED.get(fold_key(key), key): value for key, value in one.members.items()} for one in found]
+    choices = [one for one in names if one.keys() & {"reply", "tool"}]
+    if len(choices) != 1 or any(one.doubted for one in found):
+        raise ModelGarbled("The model's answer cannot be read: it is not one choice.")
+    return choices[0]
+
+
+def _read_arguments(said: Json) -> JsonObject:
+    """None are an empty object: what the tool requires is then asked for."""
+    if isinstance(said, str):
+        said = parse_exact(said)
+        if said is None:
+            raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
+    if said is not None and not isinstance(said, Mapping):
+        raise ModelGarbled("The model's answer cannot be read: its arguments are not an object.")
+    return said or {}
 
 
 def _is_assessed(request: ModelRequest) -> bool:
@@ -116,10 +143,9 @@ def _with_block(reply: ModelReply) -> ModelReply:
     text = strip_fence(reply.text).strip()
     if not text.startswith("{"):
         return reply
-    try:
-        answer = read_object(text)
-    except Unreadable as why:
-        raise ModelGarbled(f"The model's answer cannot be read: {why}.") from None
+    answer = parse_exact(text)
+    if answer is None:
+        raise ModelGarbled("The model's answer cannot be read: it is not one JSON object.")
     words = answer.get("reply", "")
     block = f"{_OPEN}\n{compact(answer.get('assessment'))}\n{_CLOSE}" if "assessment" in answer else ""
     return replace(reply, text=f"{words if isinstance(words, str) else compact(words)}\n\n{block}".strip())

@@ -83,9 +83,16 @@ def the_assessment_can_be_read(facts: Facts) -> Verdict:
     return Deny("Your assessment block could not be read. Answer again and end with one valid block.")
 
 
+@rule(ReasonCode.ASSESSMENT_MISSING, adaptive_only=True)
+def the_model_said_how_sure_it_is(facts: Facts) -> Verdict:
+    """A call that changes something is confirmed where the model proposed it without a word on how sure it is."""
+    silent = facts.assessment is not None and ReasonCode.ASSESSMENT_MISSING in facts.assessment.reasons
+    return Confirm() if silent and not facts.confirmed and facts.effect != "read" else Allow()
+
+
 @rule(ReasonCode.PROPOSAL_DISAGREES, adaptive_only=True)
 def the_model_proposes_one_thing(facts: Facts) -> Verdict:
-    """The provider's tool call and the assessment name the same tool with the same arguments."""
+    """The call that the assessment names is among those that the provider's own format carries."""
     if facts.disagreement:
         return Deny("Your tool call and your assessment name different calls. Propose exactly one.")
     return Allow()
@@ -162,6 +169,7 @@ RULES: tuple[Rule, ...] = (
     arguments_have_the_right_form,
     *PRECONDITION_RULES,
     the_assessment_can_be_read,
+    the_model_said_how_sure_it_is,
     the_model_proposes_one_thing,
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
@@ -172,7 +180,12 @@ RULES: tuple[Rule, ...] = (
     a_wish_is_not_a_command,
 )
 
-_NEED_A_CONVERSATION = (the_assessment_can_be_read, the_model_proposes_one_thing, *GROUNDING_RULES)
+_NEED_A_CONVERSATION = (
+    the_assessment_can_be_read,
+    the_model_said_how_sure_it_is,
+    the_model_proposes_one_thing,
+    *GROUNDING_RULES,
+)
 
 RULES_FOR_BARE_CALLS: tuple[Rule, ...] = tuple(
     one for one in RULES if one.name not in {rule.name for rule in _NEED_A_CONVERSATION}

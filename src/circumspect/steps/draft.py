@@ -9,11 +9,13 @@ import logging
 from collections.abc import Callable
 
 from circumspect.errors import ModelGarbled, ModelRefused
+from circumspect.forms.loose_json import printable
 from circumspect.journal import AssessmentEvent, DraftEvent, Journal, NoticeEvent, record_calls
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
 from circumspect.ports import Model
 from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
 from circumspect.values import Assessment, Draft, Gathered, ModelReply, ModelRequest, Profile, ToolCall
 
 log = logging.getLogger(__name__)
@@ -50,8 +52,12 @@ async def draft(
     if reply.finish == "length":
         notes.write(NoticeEvent("the model's reply was cut off at its length limit"))
     if profile.mode == "standard":
-        notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(reply.calls)))
-        return Draft(assessments.read(reply.text)[0], reply.calls)
+        visible, assessment = assessments.read(reply.text)
+        # A server that takes tools may still leave a call among the words, in tags.
+        said = _extract_calls(assessment) if ReasonCode.ASSESSMENT_MISSING in assessment.reasons else ()
+        calls = reply.calls or said
+        notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(calls)))
+        return Draft(visible, calls)
     return _parse_assessed_reply(reply, words.id, notes)
 
 
@@ -75,6 +81,8 @@ def _check_length(length: int) -> None:
 
 def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> Draft:
     visible, assessment = assessments.read(reply.text)
+    if reply.calls and visible == printable(reply.text.strip()):
+        assessment = assessments.MISSING
     if assessment.reasons:
         log.warning("assessment", extra={"problem": [str(reason) for reason in assessment.reasons]})
     event = AssessmentEvent(
@@ -93,8 +101,7 @@ def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> 
     proposed = _extract_calls(assessment)
     if not reply.calls:
         return Draft(visible, proposed, assessment)
-    same = [call.hash for call in reply.calls] == [call.hash for call in proposed]
-    return Draft(visible, reply.calls, assessment, disagreement=not same)
+    return Draft(visible, reply.calls, assessment, disagreement=assessments.disagrees(reply.calls, assessment))
 
 
 def _extract_calls(assessment: Assessment) -> tuple[ToolCall, ...]:

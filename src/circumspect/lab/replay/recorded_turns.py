@@ -26,6 +26,7 @@ from circumspect.journal import (
     read_event,
 )
 from circumspect.lab.replay.past_calls import Past, Record, as_of
+from circumspect.policy.parsing.assessment import disagrees
 from circumspect.policy.rules import no_earlier_outcome_is_unknown
 from circumspect.profiles import PROFILES
 from circumspect.reasons import ReasonCode
@@ -338,8 +339,7 @@ def _read_draft(entry: Message, event: AssessmentEvent) -> Draft:
     native = tuple(one.call for one in event.native_calls)
     if not native:
         return Draft("", proposed, assessment)
-    same = [call.hash for call in native] == [call.hash for call in proposed]
-    return Draft("", native, assessment, disagreement=not same)
+    return Draft("", native, assessment, disagreement=disagrees(native, assessment))
 
 
 def _with_opinion(ruling: Ruling, entry: Message, event: Event) -> Ruling:

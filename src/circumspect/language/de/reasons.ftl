@@ -36,6 +36,7 @@ conflicts-with-confirmed = Der Aufruf weicht von dem ab, was der Nutzer gerade b
 unsupported-claim = Die Antwort behauptete etwas, das kein Aufruf getan hat.
 rule-failed = Eine Regel konnte nicht ausgewertet werden; das gilt als Ablehnung.
 assessment-unparsable = Die Selbsteinschätzung des Modells war nicht lesbar; kein Werkzeug läuft.
+assessment-missing = Das Modell hat nicht gesagt, wie sicher es ist; was es vorschlägt, wird vorher erfragt.
 assessment-not-english = Die Selbsteinschätzung war nicht auf Englisch; sie wurde trotzdem gelesen.
 context-loop-detected = Das Modell verlangte immer wieder Kontext, obwohl alles vorlag.
 context-key-unknown = Das Modell verlangte einen Kontextschlüssel, den es nicht gibt.

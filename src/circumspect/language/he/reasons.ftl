@@ -36,6 +36,7 @@ conflicts-with-confirmed = הפעולה שונה ממה שהמשתמש אישר 
 unsupported-claim = התשובה טענה לדבר שאף פעולה לא ביצעה.
 rule-failed = כלל לא ניתן היה להערכה, והדבר נחשב לדחייה.
 assessment-unparsable = לא ניתן היה לקרוא את ההערכה העצמית של המודל; אף כלי לא יופעל.
+assessment-missing = המודל לא אמר עד כמה הוא בטוח; לפני הפעולה נשאלת שאלה.
 assessment-not-english = ההערכה העצמית לא הייתה באנגלית; היא נקראה בכל זאת.
 context-loop-detected = המודל המשיך לבקש הקשר אף שהכול היה לפניו.
 context-key-unknown = המודל ביקש מפתח הקשר שאינו קיים.

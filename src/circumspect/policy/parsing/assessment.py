@@ -11,17 +11,20 @@ While a reply streams, `visible.Visible` shows exactly the words that `read` wil
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from circumspect.forms.answers import read_labels
 from circumspect.forms.loose_json import parse_exact, parse_intact, printable, repair_json
-from circumspect.language.pack import join_words, pack, packs
+from circumspect.forms.shares import read_share
+from circumspect.language.pack import pack, packs
 from circumspect.reasons import ReasonCode
-from circumspect.values import Assessment, Json
+from circumspect.values import Assessment, Json, ToolCall
 
+MISSING = Assessment(confidence=0.1, reasons=(ReasonCode.ASSESSMENT_MISSING,))
+"""Of a call that came by itself, in the provider's format or in tags of its own."""
 UNREADABLE = Assessment(confidence=0.1, reasons=(ReasonCode.ASSESSMENT_UNPARSABLE,))
 
 _OPEN, _CLOSE = "<assessment>", "</assessment>"
@@ -38,6 +41,9 @@ _FIELDS = frozenset(
         "needs_more_context",
     )
 )
+_CALL_KEYS = frozenset(("name", "arguments", "parameters", "id", "type"))
+_PARAM_KEYS = frozenset(("arguments", "parameters"))
+_FIRST_LINE = re.compile(r"confidence\W{0,6}[:：=]", re.IGNORECASE)
 _EMPTY = ("", "n/a", "-", "[]", "{}")
 _MOST_NAMES = 50
 _MOST_BLOCKS = 8
@@ -50,7 +56,6 @@ class _Words:
     fields: Mapping[str, str]
     nothing: frozenset[str]
     false: frozenset[str]
-    confidence: re.Pattern[str]
     not_english: re.Pattern[str]
 
 
@@ -58,15 +63,10 @@ class _Words:
 def _words() -> _Words:
     spoken = [one.assessment for one in packs()]
     nothing = frozenset((*_EMPTY, *(word for one in spoken for word in one.nothing)))
-    out_of = join_words(one.out_of for one in spoken)
     return _Words(
         fields={spelling: name for one in spoken for name, spellings in one.field.items() for spelling in spellings},
         nothing=nothing,
         false=nothing | {"0"} | {word for one in spoken for word in one.false},
-        confidence=re.compile(
-            r"\s*(?P<number>[0-9]{1,9}(?:[.,][0-9]{1,9})?)\s*"
-            rf"(?:(?:/|{out_of})\s*(?P<of>[0-9]{{1,9}})|(?P<percent>%))?\s*"
-        ),
         not_english=re.compile(
             f"[{''.join(s.letters + s.signs for s in {one.script for one in packs()} - {pack('en').script})}]"
         ),
@@ -91,6 +91,16 @@ def read(text: str) -> tuple[str, Assessment]:
     return words, _most_careful(_read_block(bare(block)) for block in visible.blocks)
 
 
+def disagrees(native: Sequence[ToolCall], assessment: Assessment) -> bool:
+    """The assessment names another call than the provider's format carries, or none where that has one."""
+    if not native or ReasonCode.ASSESSMENT_MISSING in assessment.reasons:
+        return False
+    if assessment.tool_call is None:
+        return True
+    named = ToolCall(assessment.tool_call, assessment.tool_params).hash
+    return named not in {call.hash for call in native}
+
+
 def _clean(text: str) -> tuple[str, dict[str, Json], str] | None:
     """The short way, for the reply that is just as it should be: words, one block, nothing odd anywhere."""
     start = text.find(_OPEN)
@@ -107,13 +117,35 @@ def _clean(text: str) -> tuple[str, dict[str, Json], str] | None:
 def _read_block(block: str) -> Assessment:
     members = parse_exact(block)
     if members is not None:
-        return _assessment(members, block)
+        return _bare_call(members) or _assessment(members, block)
+    if "{" not in block.partition(":")[0] and (labels := _find_lines(block)):
+        lines = dict(labels)
+        once = all(lines[label] == value for label, value in labels)
+        return _assessment(lines, block) if once else UNREADABLE
     whole = parse_intact(block)
     if whole.doubted:
         return UNREADABLE
     if whole.end is not None and not re.search(r"[{}]", block[whole.end :]):
         return _assessment(whole.members, block)
     return _salvage(whole.members, repair_json(block) or {}, block)
+
+
+def _bare_call(members: Mapping[str, Json]) -> Assessment | None:
+    """A call as some models write it, in tags: its name and its arguments, and nothing else."""
+    name = members.get("name")
+    params = members.get("arguments", members.get("parameters"))
+    if not isinstance(name, str) or not members.keys() <= _CALL_KEYS or len(members.keys() & _PARAM_KEYS) > 1:
+        return None
+    try:
+        return replace(MISSING, tool_call=printable(name), tool_params=_params(params, needed=params is not None))
+    except _Unreadable:
+        return UNREADABLE
+
+
+def _find_lines(block: str) -> Sequence[tuple[str, Json]]:
+    """`**Assessment:** confidence: 8/10`, and what else stands there line by line."""
+    start = _FIRST_LINE.search(block)
+    return read_labels(block[start.start() :]) if start else ()
 
 
 def _salvage(sure: Mapping[str, Json], guess: Mapping[str, Json], block: str) -> Assessment:
@@ -243,15 +275,8 @@ def _printable(value: Json) -> Json:
 
 def _confidence(value: Json) -> float:
     """From 1 to 10, or however it was put, to 0 to 1; the lowest where it says nothing."""
-    if isinstance(value, str) and (said := _words().confidence.fullmatch(value.lower())):
-        value = float(said["number"].replace(",", "."))
-        if said["of"]:
-            value *= 10 / (int(said["of"]) or math.inf)
-        elif said["percent"]:
-            value /= 10
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return UNREADABLE.confidence
-    return min(10, max(0, value)) / 10
+    share = read_share(value, 10)
+    return UNREADABLE.confidence if share is None else share
 
 
 def _flag(value: Json) -> bool:

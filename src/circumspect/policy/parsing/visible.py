@@ -45,6 +45,7 @@ _HALF = _I.join(("[aａ\u0430]", _S, _S, _E, _S)) + "|" + _I.join((_S, "[mｍ]",
 _SLASH = r"[/\\／]"
 _JUNK = rf"[\s{HIDDEN}!?|*.:;&#`'\"=({{}}/\\／-]{{0,24}}"
 _NAME = rf"[\w&#;-]{{0,20}}?(?:{_HALF})"
+_NAME = rf"(?:{_NAME}|tool_?calls?|function_?calls?)"
 _TAG = rf"(?:{_LT}{_JUNK}{_NAME}|\[{_SLASH}?assessment\](?!\())"
 _CLOSING = rf"(?:{_LT}(?={_JUNK}{_SLASH}){_JUNK}{_NAME}|\[{_SLASH}assessment\])"
 _TAIL_OF_TAG = rf"{_SLASH}?(?<!\w)\w{{0,20}}?(?:{_HALF})\w{{0,10}}{_I}{_GT}"
@@ -52,6 +53,12 @@ _QUOTE = r"[\"'“”‘’«»\\]{0,3}"
 _OWN = "|".join(key for key in KEYS if "_" in key)
 _KEY = rf"{_QUOTE}(?<!\w)(?:{_OWN})(?!\w){_QUOTE}\s{{0,20}}[:：=]"
 _SURE = rf"[\"'“‘\\]{{1,3}}confidence{_QUOTE}\s{{0,20}}[:：=]"
+_LINES = (
+    r"(?:(?<![#*_>\[(-])[#*_>\[(-][#*_>\[( \t-]{0,11})?(?<!\w)(?:self[ _-]?)?"
+    rf"\w{{0,6}}?(?:{_HALF})[^\n{{}}｛`~<]{{0,30}}?"
+    rf"(?=[\s*_:：-]{{0,20}}(?<!\w)confidence[*_ ]{{0,3}}[:：=])"
+)
+"""An assessment without braces: a label, and the first of its lines."""
 _BRACE = "[{｛]"
 _OBJECT_LIKE = rf"{_BRACE}(?=[\s{HIDDEN}]{{0,40}}(?:[\"'“‘\\\w{{}}]|//|/\*|\Z))"
 _LABEL = (
@@ -66,7 +73,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 _TOKEN = _compile(
-    rf"(?P<tag>{_TAG}|{_TAIL_OF_TAG})|(?P<object>{_OBJECT_LIKE})|(?P<key>{_KEY}|{_SURE})"
+    rf"(?P<tag>{_TAG}|{_TAIL_OF_TAG})|(?P<object>{_OBJECT_LIKE})|(?P<key>{_KEY}|{_SURE}|{_LINES})"
     rf"|(?P<fence>```[\w-]{{0,20}}|~~~[\w-]{{0,20}})|(?P<like>{_LT}[^<>{{}}\n]{{1,60}}?{_GT})|(?P<label>{_LABEL})"
 )
 _ANY_TAG = _compile(_TAG)
