@@ -24,6 +24,7 @@ from circumspect.values import (
     EntryKind,
     Execution,
     ExecutionState,
+    IntentId,
     JournalEntry,
     Json,
     JsonObject,
@@ -45,6 +46,8 @@ class Journal:
         self.calls: list[ModelUsage] = []
         self.reasons: dict[ReasonCode, None] = {}
         self.ran: list[Execution] = []
+        self.withdrawn: IntentId | None = None
+        """A question that waited and that nobody can say yes to any more, however the turn ends."""
         self.critiques = 0
         self.context_rounds = 0
 

@@ -39,7 +39,7 @@ from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
 from circumspect.steps.retrieve import retrieve, search_documents
 from circumspect.steps.screen import screen
-from circumspect.steps.settle import Settled, apply_edit, find_done_before, settle
+from circumspect.steps.settle import Settled, apply_edit, find_done_before, propose_correction, settle
 from circumspect.steps.sweep import catch_up
 from circumspect.steps.understand import add_understanding, read_earlier_sources, understand
 from circumspect.steps.verify import verify
@@ -141,13 +141,15 @@ async def _settle(turn: _Turn) -> Reply | None:
     """A yes or no to what is pending; None when the message is an ordinary one."""
     desk, intent, errand = turn.desk, turn.screened.opened.intent, turn.incoming.errand
     decision, reason = turn.settle()
-    if decision == "ordinary":
+    if decision in ("ordinary", "withdraw"):
         return None
     if decision == "nothing" or intent is None:
         before = find_done_before(await turn.list_calls(), turn.incoming.turn)
         return endings.report_execution(before, "", desk) if before else endings.nothing_pending(desk)
     if decision == "drop":
         return endings.drop_intent(intent, desk)
+    if decision == "correct":
+        return await _ask_about_correction(turn, intent)
     if decision == "edit" and isinstance(errand, PersonDecision):
         intent = apply_edit(intent, errand)
     enforced, facts = await turn.rule_on(intent.call, None, confirmed=intent)
@@ -159,6 +161,14 @@ async def _settle(turn: _Turn) -> Reply | None:
     if decision == "ask_again":
         return endings.ask_again(enforced, intent, reason, desk)
     return await _run_one(turn, enforced, facts)
+
+
+async def _ask_about_correction(turn: _Turn, intent: Intent) -> Reply | None:
+    """What the user meant instead is ruled on and asked about. None where the rules want more than a yes."""
+    if (drafted := propose_correction(intent, turn.screened)) is None:
+        return None
+    enforced, _ = await turn.rule_on(drafted.calls[0], drafted)
+    return endings.confirmation(enforced, turn.desk) if enforced.verdict in (Allow(), Confirm()) else None
 
 
 async def _run_one(turn: _Turn, enforced: Enforced, facts: Facts) -> Reply:

@@ -53,6 +53,8 @@ class About:
     """Those of them that mean "and": an answer may begin with one."""
     quote_inside_words: Lines
     """A sign that is a quotation mark elsewhere and a letter's mark here, between two letters."""
+    question_words: Lines
+    """A message that begins with one of them asks something, also where the question mark is left out."""
     quotation_marks: Lines
     """The opening and the closing one."""
     same_letters: Lines

@@ -40,7 +40,7 @@ async def record(
         result=result,
         entries=result.entries,
         at=clock.now(),
-        denied=reply.dropped,
+        denied=reply.dropped or notes.withdrawn,
         escalation=reply.escalation,
         interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons,
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),

@@ -9,9 +9,9 @@ from __future__ import annotations
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
 from circumspect.language.yes_no import classify
+from circumspect.policy.grounding.corrected_calls import list_words
 from circumspect.reasons import ReasonCode
 from circumspect.values import Incoming, Language, Opened, Profile, Screened
-from circumspect.wording import render_value
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Journal) -> Screened:
@@ -30,5 +30,5 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if profile.mode == "standard" and not pending:
         return Screened(incoming, opened, language, "other")
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
-    values = {pending.call.tool, *map(render_value, pending.call.arguments.values())} if pending else frozenset[str]()
+    values = list_words(pending.call) if pending else ()
     return Screened(incoming, opened, language, classify(incoming.text, values=values))

@@ -1,7 +1,8 @@
 """settle: what a yes or a no means for the intent that is pending.
 
 A yes counts for exactly the call it was asked about, while the question is fresh and is the last thing that was asked.
-Any other yes asks again; a yes that belongs to another question is an ordinary message.
+Any other yes asks again; a yes that belongs to another question is an ordinary message. Words that are neither yes nor
+no withdraw the question, unless they change nothing about it: nobody can say yes to it later.
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ from datetime import datetime
 from typing import Literal
 
 from circumspect.journal import IntentEvent, Journal
+from circumspect.language.second_thoughts import leaves_open
+from circumspect.policy.grounding.corrected_calls import correct_call, list_words
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
-from circumspect.values import Execution, Intent, Message, PersonDecision, Screened, ToolCall, ToolSpec, TurnId
+from circumspect.values import (
+    Assessment,
+    Draft,
+    Execution,
+    Intent,
+    Message,
+    PersonDecision,
+    Screened,
+    ToolCall,
+    ToolSpec,
+    TurnId,
+)
 
-Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "ordinary"]
+Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "correct", "withdraw", "ordinary"]
 
 
 def settle(
@@ -26,7 +40,15 @@ def settle(
     intent = screened.opened.intent
     if reason:
         notes.write(IntentEvent(decision, intent=intent.id if intent else None), reason)
+    if intent and decision in ("correct", "withdraw"):
+        notes.withdrawn = intent.id
     return decision, reason
+
+
+def propose_correction(intent: Intent, screened: Screened) -> Draft | None:
+    """The pending call with the value that the user meant. Nobody doubts it: it is in their own words."""
+    call = correct_call(intent.call, screened.incoming.text, screened.language)
+    return Draft("", (call,), Assessment(1.0, call.tool, call.arguments)) if call else None
 
 
 def apply_edit(intent: Intent, decided: PersonDecision) -> Intent:
@@ -48,12 +70,8 @@ def _decide(
     if isinstance(screened.incoming.errand, PersonDecision):
         return _settle_decision(intent, screened.incoming.errand, screened, tools, policy, now)
     live = intent is not None and intent.state == "pending" and intent.kind == "confirmation"
-    if screened.answer == "other":
-        return "ordinary", None
-    if screened.answer == "deny":
-        if live and intent and _was_just_asked(intent, screened):
-            return "drop", ReasonCode.DENIED_BY_USER
-        return "ordinary", None
+    if screened.answer != "confirm":
+        return _settle_words(intent, screened) if live and intent else ("ordinary", None)
     if not live or intent is None:
         if _something_else_was_asked(screened):
             return "ordinary", None
@@ -64,6 +82,22 @@ def _decide(
     if not (read and _was_just_asked(intent, screened) and _still_matches(intent, screened, tools, policy)):
         return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
     return "run", ReasonCode.CONFIRMED_BY_USER
+
+
+def _settle_words(intent: Intent, screened: Screened) -> tuple[Settled, ReasonCode | None]:
+    """The user's words to a question that waits, when they are no yes."""
+    incoming = screened.incoming
+    if incoming.errand or incoming.scene:
+        return "ordinary", None
+    if screened.answer == "deny":
+        if _was_just_asked(intent, screened):
+            return "drop", ReasonCode.DENIED_BY_USER
+        return "withdraw", ReasonCode.PENDING_INTENT_WITHDRAWN
+    if propose_correction(intent, screened):
+        return "correct", ReasonCode.PENDING_INTENT_WITHDRAWN
+    if leaves_open(incoming.text, screened.language, list_words(intent.call)):
+        return "ordinary", None
+    return "withdraw", ReasonCode.PENDING_INTENT_WITHDRAWN
 
 
 def _settle_decision(
@@ -95,7 +129,8 @@ def _replies(screened: Screened) -> list[Message]:
 
 
 def _was_just_asked(intent: Intent, screened: Screened) -> bool:
-    last = next(iter(_replies(screened)), None)
+    """Nothing was said since, also nothing by the user that was never answered."""
+    last = screened.opened.history[-1] if screened.opened.history else None
     return last is not None and (last.seq, last.content) == (intent.question_seq, intent.question)
 
 

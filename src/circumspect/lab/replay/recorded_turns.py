@@ -219,6 +219,8 @@ class _Journal:
                     self.mode, self.drafted = "standard", Draft("", tuple(one.call for one in calls))
                 case IntentEvent(content="run" | "ask_again") as event:
                     self._read_answer(event)
+                case IntentEvent(content="correct"):
+                    self.mode, self.drafted = "adaptive", Draft("", (), Assessment(1.0))
                 case ExecutionEvent(execution=execution):
                     self._add_execution(execution)
         return found

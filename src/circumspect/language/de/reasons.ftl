@@ -45,6 +45,7 @@ implied-destructive-intent = Die Worte des Nutzers lassen den Wunsch nach etwas 
 pending-intent-missing = Es kam ein Ja, auf das nichts wartete.
 pending-intent-expired = Es kam ein Ja, als die Frage schon abgelaufen war.
 pending-intent-mismatch = Es kam ein Ja, das nicht zum wartenden Aufruf gehört, wie er gezeigt wurde.
+pending-intent-withdrawn = Der Nutzer sagte etwas anderes als Ja oder Nein: die wartende Frage gilt nicht mehr.
 too-many-steps = Der Zug hat seine Schritte ohne Antwort aufgebraucht.
 message-too-long = Die Nachricht ist länger als erlaubt.
 message-empty = Die Nachricht enthält keinen Text.

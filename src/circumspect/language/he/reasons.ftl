@@ -45,6 +45,7 @@ implied-destructive-intent = דברי המשתמש רק מרמזים על רצו
 pending-intent-missing = התקבל אישור בלי שדבר המתין לו.
 pending-intent-expired = האישור הגיע אחרי שתוקף השאלה פג.
 pending-intent-mismatch = האישור אינו שייך לפעולה הממתינה כפי שהוצגה.
+pending-intent-withdrawn = המשתמש אמר דבר אחר ולא כן או לא: השאלה שהמתינה אינה תקפה עוד.
 too-many-steps = התור מיצה את צעדיו בלי תשובה.
 message-too-long = ההודעה ארוכה מהמותר.
 message-empty = אין טקסט בהודעה.

@@ -45,6 +45,7 @@ implied-destructive-intent = Слова пользователя лишь нам
 pending-intent-missing = Пришло «да», но подтверждать было нечего.
 pending-intent-expired = «Да» пришло после истечения срока вопроса.
 pending-intent-mismatch = «Да» не относится к ожидающему действию в показанном виде.
+pending-intent-withdrawn = Пользователь сказал не «да» и не «нет», а другое: ожидавший вопрос больше не действует.
 too-many-steps = Ход исчерпал шаги, не дав ответа.
 message-too-long = Сообщение длиннее допустимого.
 message-empty = В сообщении нет текста.
