@@ -144,13 +144,13 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     next_seq, calls = kept
     if written:
         insert(connection, messages, *_build_message_rows(closing, next_seq - written), common=_common(closing))
-    if closing.denied:
-        run(connection, _DENY, {**turn, "intent": closing.denied})
     if result.pending:
         asked = _with_proposers(connection, replace(result.pending, question_seq=next_seq - 1), turn)
         result = replace(result, pending=asked)
         run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
+    if closing.denied:  # unless a newer question has just taken its place
+        run(connection, _DENY, {**turn, "intent": closing.denied})
     if isinstance(incoming.errand, PersonDecision):
         run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
         _log(connection, closing, incoming.errand)
