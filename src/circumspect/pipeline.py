@@ -31,7 +31,7 @@ from circumspect.steps.claim import claim
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
 from circumspect.steps.endings import ReplyContext
-from circumspect.steps.enforce import is_hard_stop, rule_on
+from circumspect.steps.enforce import is_hard_stop, rule_on, wants_too_much
 from circumspect.steps.false_claims import find_false_claim
 from circumspect.steps.gather import add_context, gather, with_correction, with_result
 from circumspect.steps.phrase import phrase
@@ -229,7 +229,12 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
                 return endings.correct_claim(await turn.list_executions(), notes.ran, desk)
             redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
             continue
-        ruled = [await turn.rule_and_criticise(call, drafted, gathered) for call in drafted.calls]
+        if turn.wants_too_much(drafted):
+            notes.write(NoticeEvent(f"{len(drafted.calls)} calls at once"), ReasonCode.TOO_MANY_CALLS)
+            return endings.escalate(desk, ReasonCode.TOO_MANY_CALLS, summary, acted=bool(notes.ran))
+        # Each once: what is said twice in one breath would be ruled on twice before it ran once.
+        calls = {call.hash: call for call in drafted.calls}.values()
+        ruled = [await turn.rule_and_criticise(call, drafted, gathered) for call in calls]
         worst = max((enforced for enforced, _ in ruled), key=lambda one: SEVERITY[one.verdict.kind])
         if isinstance(worst.verdict, Deny) and not is_hard_stop(worst) and redrafts:
             redrafts, denied = redrafts - 1, worst
@@ -363,6 +368,10 @@ class _Turn:
             call, drafted, self.screened, self.profile, self.tools, self.notes, self.setup,
             confirmed=confirmed, earlier=self.earlier,
         )  # fmt: skip
+
+    def wants_too_much(self, drafted: Draft) -> bool:
+        tenant, policy = self.incoming.tenant, self.setup.policy
+        return wants_too_much(drafted, self.notes.ran, policy, tenant, self.tools, self.profile)
 
     async def rule_and_criticise(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
         """Rule on a proposed call, and have a second opinion where it pays."""

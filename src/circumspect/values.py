@@ -103,6 +103,10 @@ class Profile:
     context_rounds: int = 2
     steps: int = 4
     """How many times the model may be asked for a draft before the turn is handed over."""
+    calls: int = 25
+    """How many calls one draft may propose; of more, none is looked at."""
+    changes: int = 5
+    """How many calls of one turn may change something; a draft that wants more gets none of them."""
     redrafts: int = 1
     """How many times a denied call goes back to the model before the user hears what is possible instead."""
     critique_below: float = 0.7

@@ -35,6 +35,7 @@ from circumspect.values import (
     Profile,
     RuleFinding,
     Screened,
+    TenantId,
     ToolCall,
     ToolSpec,
     Verdict,
@@ -152,6 +153,22 @@ def write_down(enforced: Enforced, facts: Facts, notes: Journal) -> None:
         ),
     )
     notes.write(event, *enforced.reasons)
+
+
+def wants_too_much(
+    drafted: Draft,
+    ran: Sequence[Execution],
+    policy: Policy,
+    tenant: TenantId,
+    tools: Mapping[str, ToolSpec],
+    profile: Profile,
+) -> bool:
+    """The draft has more calls than are looked at, or more that change something than this turn may still make."""
+    if len(drafted.calls) > profile.calls:
+        return True
+    effects = [effect_of(tools.get(call.tool), policy.of(call.tool, tenant)) for call in drafted.calls]
+    wanted = sum(effect != "read" for effect in effects)
+    return wanted > 0 and wanted + sum(one.effect != "read" for one in ran) > profile.changes
 
 
 def is_hard_stop(enforced: Enforced) -> bool:

@@ -6,10 +6,10 @@ that is pending? Nothing here has effects.
 
 from __future__ import annotations
 
+from circumspect.corrected_calls import list_words
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
 from circumspect.language.yes_no import classify
-from circumspect.policy.grounding.corrected_calls import list_words
 from circumspect.reasons import ReasonCode
 from circumspect.values import Incoming, Language, Opened, Profile, Screened
 

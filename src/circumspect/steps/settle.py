@@ -12,9 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
+from circumspect.corrected_calls import correct_call, list_words
 from circumspect.journal import IntentEvent, Journal
 from circumspect.language.second_thoughts import leaves_open
-from circumspect.policy.grounding.corrected_calls import correct_call, list_words
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
 from circumspect.values import (

@@ -47,6 +47,7 @@ pending-intent-expired = Es kam ein Ja, als die Frage schon abgelaufen war.
 pending-intent-mismatch = Es kam ein Ja, das nicht zum wartenden Aufruf gehört, wie er gezeigt wurde.
 pending-intent-withdrawn = Der Nutzer sagte etwas anderes als Ja oder Nein: die wartende Frage gilt nicht mehr.
 too-many-steps = Der Zug hat seine Schritte ohne Antwort aufgebraucht.
+too-many-calls = Das Modell wollte mehr Aufrufe auf einmal, als ein Zug machen darf; keiner davon lief.
 message-too-long = Die Nachricht ist länger als erlaubt.
 message-empty = Die Nachricht enthält keinen Text.
 critique-failed = Die zweite Meinung war zweimal nicht zu bekommen oder nicht lesbar; an einen Menschen übergeben.
