@@ -163,6 +163,8 @@ class StatementWords:
     """The same where the deed is not named: I'll take care of it."""
     state: Mapping[str, Lines]
     """What is only so after the deed: the order is gone, see you on Monday, all set."""
+    undone: Mapping[str, Lines]
+    """What is only so where the deed was not done: still active."""
     status: Mapping[str, Lines]
     """What a result may say instead of the deed."""
     finished: Lines

@@ -54,6 +54,7 @@ class _Words:
     passive: re.Pattern[str]
     clauses: re.Pattern[str]
     turns: re.Pattern[str]
+    joins: re.Pattern[str]
     question: re.Pattern[str]
     tag: re.Pattern[str]
     secret: re.Pattern[str]
@@ -64,6 +65,7 @@ class _Words:
 
 _QUOTED = re.compile(r"(?<!\w)\"[^\"]{0,300}\"(?!\w)")
 _MARKS = re.compile(r"[*_`#>|\u2022\u2705\u2714\ufe0f]+")
+_GLUED = re.compile(r"(?<=[\u0590-\u05ff])-(?=\d)")
 _LIST_ITEM = re.compile(r"^\s*(?:[-+]|\d{1,2}[.)])\s+")
 _STOPS = r"[,;:()!?](?=\s|$)| - |\n"
 _LONGEST = 400
@@ -94,6 +96,7 @@ def _read_words(one: LanguagePack) -> _Words:
     # Of two that begin at the same place the first counts: what is special stands before what is plain.
     add("general", words.general)
     add("reported", words.reported)
+    add_all("undone", words.undone)
     add_all("state", words.state)
     add("promise", words.promise)
     add("failed", words.failed)
@@ -126,6 +129,7 @@ def _read_words(one: LanguagePack) -> _Words:
         passive=compile_words((passive,)),
         clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join((*words.joins, *words.turns))})(?!\w))"),
         turns=re.compile(rf"\s*{join_patterns(words.turns)}(?!\w)"),
+        joins=re.compile(join_patterns(words.joins)),
         question=re.compile(rf"\W*{join_patterns(words.question)}(?!\w)"),
         tag=re.compile(rf"(?<!\w){join_patterns(words.tag)}\W*$"),
         secret=re.compile(rf"(?<!\w){glued}{join_patterns(words.secret)}(?!\w)"),
@@ -147,7 +151,7 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     found: list[Statement] = []
     for piece in split_sentences(reply):
         text = _QUOTED.sub(" ", fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435"))
-        text = " ".join(_MARKS.sub(" ", text).split())
+        text = " ".join(_GLUED.sub(" ", _MARKS.sub(" ", text)).split())
         for words in spoken:
             if words.letters.search(text):
                 found.extend(_read_sentence(piece, text, words))
@@ -194,11 +198,15 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
     signs = [_scan(clause.text, words) for clause in clauses]
     supposed = any(sign.kind == "condition" for one in signs for sign in one)
     exempt, noun, denied = False, "", False
+    lead: list[_Sign] = []
     read: list[Statement] = []
     for clause, one in zip(clauses, signs, strict=True):
         exempt = exempt and not clause.alone
         # "I have not charged, refunded or cancelled": the next of a list, without a subject of its own.
-        goes_on = denied and bool(one) and one[0].kind == "done" and one[0].start < 5
+        goes_on = denied and bool(one) and one[0].kind == "done" and _is_bare(clause.text[: one[0].start], words)
+        if lead and one and one[0].kind == "do" and _is_bare(clause.text[: one[0].start], words):
+            one = [*lead, *one]
+        lead = [sign for sign in one if sign.kind in ("future", "unable", "managed")]
         made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
         if not made and not exempt and _is_changed(clause.text, one, words):
             made = [("changed", ANY)]
@@ -214,6 +222,11 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
         elif not exempt and not asked:
             read.append(Statement(sentence, clause.text, "other", ANY, objects))
     yield from _join_leading(read)
+
+
+def _is_bare(before: str, words: _Words) -> bool:
+    """Nothing but an "and" stands before the verb: its subject is the one of the clause before."""
+    return not before.strip() or bool(words.joins.fullmatch(before.strip()))
 
 
 def _join_leading(read: list[Statement]) -> Iterator[Statement]:
@@ -246,7 +259,7 @@ def _read_clause(
         return [], exempt or bool(kinds & {"condition", "reported"}), ""
     named = False
     # "Perform the refund" is refunding.
-    performed = next((sign.action for sign in signs if sign.kind == "deed"), "")
+    performed = next((sign.action for sign in signs if sign.kind in ("deed", "do") and sign.action != "create"), "")
     signs = [replace(one, action=performed) if performed and one.action == "create" else one for one in signs]
     before: set[str] = set()
     last: _Sign | None = None
@@ -270,6 +283,9 @@ def _read_clause(
                         made.append(("promised", sign.action))
                 else:
                     made.append(("not_done" if denied else "done", sign.action))
+            case "undone":
+                named = True
+                made.append(("not_done", sign.action))
             case "state":
                 named = True
                 if not denied:
@@ -295,6 +311,9 @@ def _read_clause(
                     noun = sign.action
             case "deed":
                 noun = sign.action
+                if "managed" in before and not named:
+                    named = True
+                    made.append(("not_done" if denied or "unable" in kinds else "done", noun))
             case "ended" if not (noun or performed):
                 pass
             case "finished" | "ended" | "failed" | "under_way" if not named and not near:
@@ -302,9 +321,9 @@ def _read_clause(
                 if sign.kind == "failed":
                     made.append(("not_done", action))
                 elif "future" in before or sign.kind == "under_way":
-                    if not denied and action != ANY and "someone_else" not in kinds:
+                    if not denied and (noun or performed) and "someone_else" not in kinds:
                         made.append(("promised", action))
-                elif not (denied and not noun):
+                else:
                     made.append(("not_done" if denied or "unable" in kinds else "done", action))
                 named = True
             case _:
@@ -318,7 +337,7 @@ def _is_changed(text: str, signs: list[_Sign], words: _Words) -> bool:
     """Some other verb says that something was done to what the clause names."""
     if any(sign.kind in ("negation", "unable", "modal", "future", "general", "failed") for sign in signs):
         return False
-    named = bool(words.objects.search(text)) or any(sign.kind == "deed" for sign in signs)
+    named = bool(words.objects.search(text)) or any(sign.kind in ("deed", "do") for sign in signs)
     return named and bool(words.passive.search(text))
 
 
