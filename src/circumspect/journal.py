@@ -295,6 +295,8 @@ class RulingEvent(Event, kind="policy"):
     at: str | None = None
     page: str | None = None
     """Set when it was decided about a web page: without that page it cannot be decided again."""
+    mendings: tuple[str, ...] | None = None
+    """Arguments that were brought into the type that the tool's schema asks for, one line each."""
     missing: tuple[str, ...] | None = None
     """Set when the user was asked."""
     findings: tuple[FindingRecord, ...]

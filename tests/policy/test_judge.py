@@ -115,7 +115,7 @@ def test_an_assessment_is_read_in_adaptive_mode_only():
 def test_denials_hold_in_every_mode(mode):
     assert judge(facts(mode=mode, spec=None), RULES)[0].kind == "deny"
     assert judge(facts(mode=mode, effect=None), RULES)[0].kind == "deny"
-    assert judge(facts(mode=mode, call=ToolCall("cancel_order", {"order_id": 7})), RULES)[0].kind == "ask"
+    assert judge(facts(mode=mode, call=ToolCall("cancel_order", {"order_id": 7})), RULES)[0].kind == "deny"
 
 
 FORM = ToolSpec(

@@ -41,7 +41,9 @@ _SPOKEN_SIGNS = dict.fromkeys("\u2019\u2018\u02bc`\u00b4\u05f3\uff07\u201b\u2032
 def fold(text: str) -> str:
     """The spelling in which values are compared and patterns are written: lower case, single blanks."""
     if not text.isascii():
-        text = _FOREIGN.sub(_even_out, unicodedata.normalize("NFKC", text)).replace("`", "'")
+        # The compatibility form of № is "No", which would grow together with the number behind it.
+        text = unicodedata.normalize("NFKC", text.replace("№", "#"))
+        text = _FOREIGN.sub(_even_out, text).replace("`", "'")
     text = text.casefold()
     return text if text.isalnum() else " ".join(text.split())
 

@@ -9,6 +9,8 @@ from typing import Any
 import jsonschema_rs
 
 from circumspect.errors import ConfigError
+from circumspect.language.folding import fold
+from circumspect.policy.coercion import coerce_arguments
 from circumspect.values import Json, JsonObject, ToolSpec
 
 _OPTIONAL = re.compile(r"\b(?:optional|(?:may|can) be (?:left )?(?:empty|blank)|if any|empty string)\b", re.IGNORECASE)
@@ -43,6 +45,12 @@ def validator(spec: ToolSpec) -> Any:
     return _validators[spec.version]
 
 
+def materialise(spec: ToolSpec, arguments: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
+    """What will run: every value in its type, every default filled in; and what was changed for that, one line each."""
+    coerced, notes = coerce_arguments(spec, arguments)
+    return fill_defaults(spec, coerced), notes
+
+
 def fill_defaults(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     """The arguments with the schema's defaults filled in, so that what is confirmed is what will run."""
     defaults = spec.__dict__.get("defaults")
@@ -59,9 +67,12 @@ def find_missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
     )
 
 
-def is_misbuilt(problem: str, value: Json) -> bool:
-    """A list or object that is not built as the schema says: nobody was ever asked for it in that form."""
-    return isinstance(value, Mapping | list) or problem in ("type:array", "type:object")
+def is_misbuilt(problem: str, value: Json, words: str = "") -> bool:
+    """A list or object that is not built as the schema says, or a type that is in none of the user's words: nobody was
+    ever asked for it in that form."""
+    if isinstance(value, Mapping | list) or problem in ("type:array", "type:object"):
+        return True
+    return problem.startswith(("type:", "anyOf")) and fold(str(value)) not in fold(words)
 
 
 def find_problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:

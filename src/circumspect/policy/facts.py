@@ -34,3 +34,5 @@ class Facts:
     session: History = field(default_factory=History)
     scene: Scene | None = None
     """What is on the user's screen, where the call acts on it."""
+    mendings: tuple[str, ...] = ()
+    """Arguments that were brought into the type that the tool's schema asks for, one line each."""

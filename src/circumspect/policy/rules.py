@@ -69,8 +69,11 @@ def arguments_have_the_right_form(facts: Facts) -> Verdict:
     if "unknown" in invalid.values():
         unknown = ", ".join(name for name, problem in invalid.items() if problem == "unknown")
         return Deny(f"The tool '{facts.call.tool}' has no parameter {unknown}.")
-    # Nobody is asked to mend a list or an object; the model built it, and the model can.
-    if misbuilt := [name for name, problem in invalid.items() if arguments.is_misbuilt(problem, given.get(name))]:
+    # Nobody is asked to mend a list, an object or a type; the model built it, and the model can.
+    misbuilt = [
+        name for name, problem in invalid.items() if arguments.is_misbuilt(problem, given.get(name), facts.words)
+    ]
+    if misbuilt:
         return Deny(f"The tool '{facts.call.tool}' does not take this: {', '.join(misbuilt)}. Follow its schema.")
     return Ask(invalid=invalid) if invalid else Allow()
 

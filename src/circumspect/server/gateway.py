@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from circumspect import __version__
 from circumspect.journal import ExecutionEvent, LookEvent, RulingEvent, find_events, read_event
-from circumspect.policy.arguments import fill_defaults
+from circumspect.policy.arguments import materialise
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
@@ -85,7 +85,7 @@ class Gateway:
         setup = await self._setup()
         spec = setup.tools.get(params.name)
         given: JsonObject = params.arguments or {}
-        call = ToolCall(params.name, fill_defaults(spec, given) if spec else given)
+        call = ToolCall(params.name, materialise(spec, given)[0] if spec else given)
         waiting = await self.services.store.tx(
             approvals.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
         )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from circumspect.journal import FindingRecord, Journal, RulingEvent
-from circumspect.policy.arguments import fill_defaults
+from circumspect.policy.arguments import materialise
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import cap_of, effect_of
@@ -93,8 +93,9 @@ def look_at(
     """Everything that is known about a proposed call, with the arguments that would really run."""
     spec = tools.get(call.tool)
     said = policy.of(call.tool, screened.incoming.tenant)
+    arguments, mendings = materialise(spec, call.arguments) if spec else (call.arguments, ())
     return Facts(
-        call=replace(call, arguments=fill_defaults(spec, call.arguments)) if spec else call,
+        call=replace(call, arguments=arguments) if spec else call,
         spec=spec,
         policy=said,
         effect=effect_of(spec, said),
@@ -109,6 +110,7 @@ def look_at(
         done=done,
         session=session,
         scene=screened.incoming.scene,
+        mendings=mendings,
     )
 
 
@@ -146,6 +148,7 @@ def write_down(enforced: Enforced, facts: Facts, notes: Journal) -> None:
         policy=enforced.policy_version,
         at=facts.now.isoformat(),
         page=facts.scene.address if facts.scene else None,
+        mendings=facts.mendings or None,
         missing=(*verdict.missing, *verdict.named) if isinstance(verdict, Ask) else None,
         findings=tuple(
             FindingRecord(one.rule, one.verdict.kind, str(one.reason) if one.reason else None)
