@@ -149,9 +149,10 @@ def find_events(stored: Iterable[StoredEvent], wanted: type[E]) -> Iterator[E]:
 
 @dataclass(frozen=True, kw_only=True)
 class UserMessageEvent(Event, kind="message", mark="principal"):
-    """A message of somebody who is not the user themselves."""
+    """A message of somebody who said, or whose token says, who they are."""
 
     principal: str
+    claims: JsonObject | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,8 +170,11 @@ class Store(Protocol):
 
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]: ...
 
-    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
-        """Calls of these tools that began since then, in all of the tenant's conversations, oldest first."""
+    async def recent_executions(
+        self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        """Calls of these tools that began since then, in all of the tenant's conversations, oldest first; with
+        `person`, in those of that person, or ("") in those of nobody who is known."""
         ...
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]: ...

@@ -9,12 +9,12 @@ What a client says that it ran vouches for nothing when the call that is ruled o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from circumspect.journal import Journal
-from circumspect.policy.keys.call_limit import length
+from circumspect.policy.keys.call_limit import Party, length, party_of
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.ports import Store
 from circumspect.values import Execution, History, Message, PastCall, Screened, ToolSpec, TurnId, Utterance
@@ -48,13 +48,28 @@ async def recall(
         notes,
         by_client=spec is not None and spec.client,
     )
-    if spans := [(span, limit) for limit in (policy.limits if policy else ()) if (span := length(limit.window))]:
-        counted = {tool, *(name for _, limit in spans for name in limit.across)}
-        since = incoming.at - max(span for span, _ in spans)
-        recent = await store.recent_executions(incoming.tenant, counted, since)
-        others = [one for one in recent if one.conversation != incoming.conversation and one.runner != "import"]
-        session = replace(session, elsewhere=tuple(to_past_call(one, tools, 0) for one in others))
+    limits = [(span, party_of(one)) for one in (policy.limits if policy else ()) if (span := length(one.window))]
+    spans = [span for span, party in limits if party != "conversation"]
+    if policy and spans:
+        counted = {tool, *(name for limit in policy.limits for name in limit.across)}
+        parties, since = {party for _, party in limits}, incoming.at - max(spans)
+        calls = await _find_calls_elsewhere(screened, counted, since, parties, store)
+        elsewhere = (replace(to_past_call(one, tools, 0), same_person=theirs) for one, theirs in calls)
+        session = replace(session, elsewhere=tuple(elsewhere))
     return session
+
+
+async def _find_calls_elsewhere(
+    screened: Screened, tools: Collection[str], since: datetime, parties: Collection[Party], store: Store
+) -> list[tuple[Execution, bool]]:
+    """Calls of the tenant's other conversations, as far as a limit counts them, and whether this person made them."""
+    tenant, here = screened.incoming.tenant, screened.incoming.conversation
+    own: Sequence[Execution] = ()
+    if "person" in parties:
+        own = await store.recent_executions(tenant, tools, since, person=screened.person or "")
+    found = await store.recent_executions(tenant, tools, since) if "tenant" in parties else own
+    theirs = {one.id for one in own}
+    return [(one, one.id in theirs) for one in found if one.conversation != here and one.runner != "import"]
 
 
 def needs_more(policy: ToolPolicy | None, tools: Mapping[str, ToolSpec]) -> bool:

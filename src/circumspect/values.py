@@ -389,6 +389,11 @@ class Screened:
     stop: ReasonCode | None = None
     """Set when nothing further should be spent on this message."""
 
+    @property
+    def person(self) -> str | None:
+        """Whose conversation it is, whoever decides on something in it; None when nobody said."""
+        return self.opened.person or self.incoming.person
+
 
 # --- what the model sees and says -----------------------------------------------------------------------------------
 
@@ -548,6 +553,8 @@ class PastCall:
     """False when a client alone says that it ran, and the call that is ruled on is one that we run."""
     unknown: bool = False
     """Nobody knows whether it took effect."""
+    same_person: bool = True
+    """False when it ran for somebody else."""
 
 
 @dataclass(frozen=True)

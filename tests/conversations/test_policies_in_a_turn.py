@@ -334,3 +334,58 @@ async def test_calls_of_a_history_that_a_client_sent_use_up_nobody_elses_limit(s
     await chat.agent.turn("hello", conversation="theirs")
     await forge(chat, "import", ToolCall("hold_order", {"order_id": "1009"}), conversation="theirs")
     await chat.user("put order 1001 on hold").runs("hold_order", order_id="1001")
+
+
+# --- one person and another -------------------------------------------------------------------------------------------
+
+PER_PERSON = POLICY.replace("{count: 1, window: 24h}", "{count: 1, per: person, window: 24h}")
+
+
+async def held_by(chat, conversation, person):
+    """What becomes of a hold that this person asks for."""
+    turn = await chat.agent.turn("put order 1001 on hold", conversation=conversation, person=person)
+    return "limited" if ReasonCode.LIMIT_REACHED in turn.reason_codes else turn.outcome
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "then"),
+    [("p1", "p2", "acted"), ("p1", "p1", "limited"), (None, None, "limited"), ("p1", None, "acted")],
+)
+async def test_one_person_does_not_use_up_the_limit_of_another(shop, first, second, then):
+    replies = [
+        look("1001"),
+        hold("1001"),
+        says("It is on hold."),
+        look("1001"),
+        hold("1001"),
+        says("Well."),
+        says("Well."),
+    ]
+    chat = shop(tools=shop_tools([], works=False), policy=load(PER_PERSON), replies=replies)
+    assert await held_by(chat, "c1", first) == "acted"
+    chat.wait(minutes=5)
+    assert await held_by(chat, "c2", second) == then
+
+
+async def test_a_limit_of_the_tenants_is_used_up_by_everybody(shop):
+    replies = [
+        look("1001"),
+        hold("1001"),
+        says("It is on hold."),
+        look("1001"),
+        hold("1001"),
+        says("Well."),
+        says("Well."),
+    ]
+    everybody = load(PER_PERSON.replace("per: person", "per: tenant"))
+    chat = shop(tools=shop_tools([], works=False), policy=everybody, replies=replies)
+    assert await held_by(chat, "c1", "p1") == "acted"
+    assert await held_by(chat, "c2", "p2") == "limited"
+
+
+async def test_an_id_that_the_model_brought_up_and_a_tool_repeated_is_asked_about(shop):
+    log = []
+    chat = shop(tools=shop_tools(log), policy=load(POLICY), replies=[look("1001"), hold("1001"), says("Which one?")])
+    turn = await chat.user("put my order on hold")
+    assert (turn.outcome, log) == ("asked", [])
+    assert ReasonCode.UNGROUNDED_PARAM in turn.reason_codes

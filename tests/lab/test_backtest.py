@@ -22,11 +22,22 @@ from circumspect.lab.replay import stored_turns
 from circumspect.lab.replay.backtest import backtest
 from circumspect.lab.replay.flips import BacktestSummary
 from circumspect.models.scripted import says
+from circumspect.pipeline import run_turn
 from circumspect.policy.load import load
 from circumspect.ports import Closing
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
-from circumspect.values import Execution, ExecutionId, Incoming, TenantId, TurnId, TurnResult, Usage
+from circumspect.values import (
+    ConversationId,
+    Execution,
+    ExecutionId,
+    Incoming,
+    TenantId,
+    TurnId,
+    TurnResult,
+    Usage,
+    name_principal,
+)
 
 SHOP = DIRECTORY / "policy.yaml"
 BOOKING = {
@@ -210,6 +221,33 @@ async def test_a_limit_over_a_day_counts_the_calls_of_other_conversations_up_to_
 
     found, _ = await flips(chat, changed("cancel_order", settings.replace("12h", "5h")))
     assert found == []
+
+
+@pytest.mark.parametrize(("people", "held"), [(("p1", "p2"), []), (("p1", "p1"), ["c1"])])
+async def test_a_limit_for_each_person_is_replayed_for_each_person(shop, people, held):
+    chat = shop()
+    for number, (order, person) in enumerate(zip(("12345", "12346"), people, strict=True)):
+        chat.name = f"c{number}"
+        await chat.user(f"cancel order {order}", person=person).is_asked_to_confirm(order_id=order)
+        await chat.user("yes", person=person).runs("cancel_order")
+        chat.wait(hours=1)
+
+    settings = "{effect: destructive, limits: [{count: 1, per: person, window: 12h}]}"
+    found, _ = await flips(chat, changed("cancel_order", settings))
+    assert [case.conversation for case in found] == held
+
+
+async def test_what_a_token_said_of_the_person_is_known_when_it_is_replayed(shop):
+    chat = shop(replies=[proposes("cancel_order", order_id="12345"), PROCEED])
+    setup = await chat.agent.open()
+    fresh, at = TurnId(setup.ports.ids.new("turn")), chat.clock.now()
+    who = {"person": "p1", "principal": name_principal("p1"), "claims": {"level": "gold"}}
+    await run_turn(Incoming(chat.agent.tenant.id, ConversationId("c1"), fresh, "cancel order 12345", at, **who), setup)
+
+    gold = "{effect: destructive, deny_unless: [{if: person.id == 'p1' && person.claims.level == 'LEVEL', because: x}]}"
+    assert (await flips(chat, changed("cancel_order", gold.replace("LEVEL", "gold"))))[0] == []
+    (case,), _ = await flips(chat, changed("cancel_order", gold.replace("LEVEL", "silver")))
+    assert case.now.reason == ReasonCode.PRECONDITION_FAILED
 
 
 async def test_a_lower_cap_means_that_a_second_opinion_would_be_asked_for(shop):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -592,3 +593,28 @@ def test_the_model_is_told_to_look_up_what_so_far_only_a_client_says():
     verdict, _ = ruled(policy("booking.status == 'open'"), CANCEL, FORGED)
     assert isinstance(verdict, Deny)
     assert "Look up get_booking" in verdict.problem
+
+
+# --- who speaks -------------------------------------------------------------------------------------------------------
+
+
+def decided_for(condition: str, **who: object) -> str:
+    return decide(condition, view(replace(facts(policy(condition), CANCEL, LOOKED_UP), **who))).kind
+
+
+def test_own_things_can_be_told_from_others():
+    own = "facts.get_booking[args.booking_id].owner == person.id"
+    assert decided_for(own, person="u1") == "holds"
+    assert decided_for(own, person="u2") == "fails"
+
+
+def test_nobody_in_particular_is_no_person():
+    assert decided_for("facts.get_booking[args.booking_id].owner == person.id") == "unknown"
+    assert decided_for("has(person.id)") == "fails"
+
+
+def test_what_no_token_says_is_not_known():
+    assert decided_for("person.claims.level == 'gold'", person="u1", claims={"level": "gold"}) == "holds"
+    assert decided_for("person.claims.level == 'gold'", person="u1", claims={"level": "silver"}) == "fails"
+    assert decided_for("person.claims.level == 'gold'", person="u1") == "unknown"
+    assert decided_for("'refunds' in person.claims.may", person="u1", claims={"may": ["refunds"]}) == "holds"

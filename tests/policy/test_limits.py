@@ -148,3 +148,50 @@ def test_one_more_limit_never_loosens_the_verdict(
         assert ReasonCode.RULE_FAILED not in [finding.reason for finding in findings]
         verdicts.append(SEVERITY[verdict.kind])
     assert verdicts[0] <= verdicts[1]
+
+
+# --- whose calls count ------------------------------------------------------------------------------------------------
+
+
+def elsewhere(policy: Policy, *others: PastCall) -> str:
+    """What becomes of a refund after these in other conversations."""
+    known = facts(policy, refund())
+    known = replace(known, session=replace(known.session, elsewhere=others))
+    return "denied" if check_limit(known.policy.limits[0], known) else "allowed"  # type: ignore[union-attr]
+
+
+MINE, THEIRS = refunded(at=NOW), replace(refunded(at=NOW), same_person=False)
+
+
+@pytest.mark.parametrize(
+    ("per", "after_mine", "after_theirs"),
+    [
+        ({}, "denied", "denied"),
+        ({"per": "tenant"}, "denied", "denied"),
+        ({"per": "person"}, "denied", "allowed"),
+        ({"per": "conversation"}, "allowed", "allowed"),
+        ({"per": ["person", "order_id"]}, "denied", "allowed"),
+    ],
+)
+def test_a_limit_counts_everybodys_calls_or_one_persons_or_one_conversations(
+    per: dict[str, object], after_mine: str, after_theirs: str
+) -> None:
+    policy = limited(count=1, window="24h", **per)
+    assert (elsewhere(policy, MINE), elsewhere(policy, THEIRS)) == (after_mine, after_theirs)
+
+
+def test_per_person_and_a_parameter_counts_for_both() -> None:
+    policy = limited(count=1, window="24h", per=["person", "order_id"])
+    assert elsewhere(policy, refunded(order_id="2", at=NOW)) == "allowed"
+
+
+def test_a_parameter_that_is_called_person_is_written_out() -> None:
+    once = limited(count=1, per="args.person")
+    assert ruled(once, refund(person="ann"), refunded(person="bob"))[0] == Allow()
+    assert isinstance(ruled(once, refund(person="ann"), refunded(person="ann"))[0], Deny)
+
+
+def test_a_limit_says_whose_calls_it_counts() -> None:
+    limit = CallLimit(count=2, window="24h", per=("person", "order_id"))
+    said = explain_clause(limit, "refund")
+    assert said == "refund: at most 2 calls for the same order_id of one person within 24 hours."

@@ -63,6 +63,26 @@ def section(lines: str, tool: str = "refund") -> str:
             "error 5: recovery 'keyed' runs an interrupted call again, and the tool is not idempotent",
         ),
         ("get_order", "recovery: keyed", "warning 3: a read is simply made again"),
+        (
+            "refund",
+            "effect: write\nlimits: [{count: 1, window: 24h}]",
+            "warning 4: the calls of all people count together",
+        ),
+        (
+            "refund",
+            "effect: write\nlimits: [{count: 1, per: person}]",
+            "error 4: within a conversation there is nobody else to count apart",
+        ),
+        (
+            "refund",
+            "effect: write\nlimits: [{count: 1, per: [person, tenant], window: 24h}]",
+            "error 4: 'per' names person and tenant",
+        ),
+        (
+            "refund",
+            "effect: write\ndeny_unless: [{if: 'person.name == args.note', because: x}]",
+            "error 4: nothing is known of a person under 'name'",
+        ),
         ("refund", "effect: write\nconfidence_cap: 1", "warning 4: a cap of 1 caps nothing"),
         ("refund", "effect: write\nunknown: ask", "warning 4: there is no condition that could be unknown"),
         ("refund", "critical: true", "warning 2: nothing here says what 'refund' does"),

@@ -254,6 +254,21 @@ async def test_recent_calls_are_found_across_a_tenants_conversations(store):
     assert await minutes(since=0) == []
 
 
+async def test_recent_calls_are_those_of_one_person_or_of_all_who_are_nobody_in_particular(store):
+    people = ("ann", "bob", "ann", None, None)
+    for minute, person in enumerate(people):
+        turn = incoming(conversation=ConversationId(f"c{minute}"), person=person, at=later(60 * minute))
+        claim = await opened(store, turn)
+        await store.begin_call(execution(turn, ToolCall("refund", {"minute": minute})), claim.token)
+        await store.close_turn(closing(turn, claim.token))
+
+    async def minutes(person: str | None) -> list[object]:
+        found = await store.recent_executions(TENANT, {"refund"}, later(0), person)
+        return [one.call.arguments["minute"] for one in found]
+
+    assert [await minutes(one) for one in ("ann", "bob", "", "eve", None)] == [[0, 2], [1], [3, 4], [], [0, 1, 2, 3, 4]]
+
+
 # --- the sweeper ----------------------------------------------------------------------------------------------------
 
 

@@ -122,6 +122,9 @@ class View:
                 ]
             case "user":
                 return self._list_user_messages()
+            case "person":
+                known = {} if self.facts.person is None else {"id": self.facts.person}
+                return {**known, "claims": self.facts.claims}
             case "now":
                 return _moment(self.facts.now, self.scope)
             case "tenant":

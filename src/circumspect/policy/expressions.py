@@ -33,7 +33,7 @@ from circumspect.policy.grounding.places import (
 from circumspect.policy.keys.scope import ConditionScope
 from circumspect.policy.syntax import SyntaxNode, tree
 
-ROOTS = ("args", "facts", "latest", "results", "calls", "user", "now", "tenant")
+ROOTS = ("args", "facts", "latest", "results", "calls", "user", "person", "now", "tenant")
 """What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
 FUNCTIONS = ("time", "sum", "zip", "mentions")
 _DEEPEST_LET = 16
@@ -180,7 +180,7 @@ def _environment(names: tuple[str, ...], timezone: str) -> Any:
     anything, text = kind.DYN, kind.STRING
     variables = {
         **dict.fromkeys((*names, "result"), anything),
-        **dict.fromkeys(("args", "latest", "call"), kind.Map(text, anything)),
+        **dict.fromkeys(("args", "latest", "call", "person"), kind.Map(text, anything)),
         "facts": kind.Map(text, kind.Map(anything, anything)),
         "results": kind.Map(text, kind.List(anything)),
         "calls": kind.List(kind.Map(text, anything)),

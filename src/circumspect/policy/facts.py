@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from circumspect.policy.keys.tool_policy import ToolPolicy
-from circumspect.values import Assessment, Effect, Execution, History, Intent, Language, Mode, Scene, ToolCall, ToolSpec
+from circumspect.values import (
+    Assessment,
+    Effect,
+    Execution,
+    History,
+    Intent,
+    JsonObject,
+    Language,
+    Mode,
+    Scene,
+    ToolCall,
+    ToolSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,10 @@ class Facts:
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
     session: History = field(default_factory=History)
+    person: str | None = None
+    """The tenant's own id of the end user whose conversation this is; None when nobody said."""
+    claims: JsonObject = field(default_factory=dict)
+    """What a signed token says about them."""
     scene: Scene | None = None
     """What is on the user's screen, where the call acts on it."""
     mendings: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Limits: how often, or how much. A limit and what is known -> why this call would break it, or None.
 
 Successful calls count, and those whose outcome nobody knows yet: they may have happened. Amounts below zero count as
-nothing, so that a negative one cannot make room for another. A call without a time counts in every window.
+nothing, so that a negative one cannot make room for another. A call without a time counts in every window. Those who do
+not say who they are count as one person together: otherwise a new conversation would be a new limit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from circumspect.policy.facts import Facts
-from circumspect.policy.keys.call_limit import CallLimit, length
+from circumspect.policy.keys.call_limit import CallLimit, length, parameters_of, party_of
 from circumspect.policy.keys.meaning import explain_clause
 from circumspect.values import History, Json, ToolCall
 
@@ -35,7 +36,9 @@ def _earlier(limit: CallLimit, facts: Facts) -> Iterator[ToolCall]:
     span = length(limit.window)
     since = facts.now - span if span else None
     first = _last_heard(facts.session) if limit.window == "turn" else -1
-    for event in (*facts.session.elsewhere, *facts.session.past_calls):
+    party = party_of(limit)
+    others = [one for one in facts.session.elsewhere if party == "tenant" or (party == "person" and one.same_person)]
+    for event in (*others, *facts.session.past_calls):
         if event.ok and event.call.tool in names and event.index > first and not _before(event.at, since):
             yield event.call
     for execution in facts.unsettled:
@@ -56,7 +59,7 @@ def _last_heard(session: History) -> int:
 
 
 def _same(limit: CallLimit, one: ToolCall, other: ToolCall) -> bool:
-    return all(one.arguments.get(name) == other.arguments.get(name) for name in limit.per)
+    return all(one.arguments.get(name) == other.arguments.get(name) for name in parameters_of(limit))
 
 
 def _amount(value: Json) -> float | None:

@@ -109,6 +109,8 @@ def look_at(
         unsettled=screened.opened.unsettled,
         done=done,
         session=session,
+        person=screened.person,
+        claims=screened.incoming.claims,
         scene=screened.incoming.scene,
         mendings=mendings,
     )

@@ -17,6 +17,7 @@ from circumspect.stores.codec import check_identifiers, clean, dumps
 from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
     VISIBLE,
+    conversations,
     intents,
     messages,
     plans,
@@ -192,18 +193,24 @@ def get_executions(connection: sa.Connection, tenant: TenantId, conversation: Co
 
 
 def get_recent_executions(
-    connection: sa.Connection, tenant: TenantId, tools: Collection[str], since: float
+    connection: sa.Connection, tenant: TenantId, tools: Collection[str], since: float, person: str | None = None
 ) -> Sequence[Execution]:
+    columns = tool_executions.c
     query = (
         sa.select(tool_executions)
-        .where(
-            tool_executions.c.tenant == tenant,
-            tool_executions.c.tool.in_(sorted(tools)),
-            tool_executions.c.started_at >= since,
-        )
-        .order_by(tool_executions.c.started_at, tool_executions.c.id)
+        .where(columns.tenant == tenant, columns.tool.in_(sorted(tools)), columns.started_at >= since)
+        .order_by(columns.started_at, columns.id)
     )
+    if person is not None:
+        query = query.where(is_of_person(tenant, person))
     return [codec.execution(row) for row in connection.execute(query)]
+
+
+def is_of_person(tenant: TenantId, person: str) -> sa.ColumnElement[bool]:
+    """The call was made in a conversation of this person; "" is everybody who did not say who they are."""
+    whose = conversations.c.person == person if person else conversations.c.person.is_(None)
+    theirs = sa.select(conversations.c.id).where(conversations.c.tenant == tenant, whose)
+    return tool_executions.c.conversation.in_(theirs)
 
 
 def get_intents(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:

@@ -113,8 +113,10 @@ class SqlStore:
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return await self.tx(admin.get_executions, tenant, conversation)
 
-    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
-        return await self.tx(admin.get_recent_executions, tenant, tools, epoch(since))
+    async def recent_executions(
+        self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        return await self.tx(admin.get_recent_executions, tenant, tools, epoch(since), person)
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.tx(admin.get_intents, tenant, conversation)

@@ -134,7 +134,11 @@ def open_turn(
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
-    said = None if incoming.principal == ANONYMOUS else UserMessageEvent(incoming.text, principal=incoming.principal)
+    said = (
+        None
+        if incoming.principal == ANONYMOUS
+        else UserMessageEvent(incoming.text, principal=incoming.principal, claims=incoming.claims or None)
+    )
     values: SqlValues = {
         **turn,
         "own": own,

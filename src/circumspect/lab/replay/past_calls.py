@@ -23,17 +23,23 @@ class Record:
     """Internal ones included, in order."""
     executions: Sequence[Execution]
     intents: Sequence[Intent]
+    person: str | None = None
     turns: Mapping[TurnId, tuple[Mode, Language]] = field(default_factory=dict)
     """How each turn was played; the mode of one that is not here is read off its journal."""
 
 
 class ExecutionLookup(Protocol):
-    """Calls of these tools that began between two moments, in any of the tenant's conversations, oldest first."""
+    """Calls of these tools that began between two moments, in any of the tenant's conversations, oldest first; with
+    `person` as in `Store.recent_executions`."""
 
-    async def __call__(self, tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]: ...
+    async def __call__(
+        self, tools: Collection[str], since: datetime, until: datetime, person: str | None = None
+    ) -> Sequence[Execution]: ...
 
 
-async def find_no_executions(tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]:
+async def find_no_executions(
+    tools: Collection[str], since: datetime, until: datetime, person: str | None = None
+) -> Sequence[Execution]:
     """There is only this conversation."""
     return ()
 
@@ -68,6 +74,8 @@ class Past:
     async def executions(self, *_: str) -> Sequence[Execution]:
         return [as_of(one, self.until) for one in self.executions_there]
 
-    async def recent_executions(self, _: str, tools: Collection[str], since: datetime) -> Sequence[Execution]:
-        found = await self.elsewhere(tools, since, self.until)
+    async def recent_executions(
+        self, _: str, tools: Collection[str], since: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        found = await self.elsewhere(tools, since, self.until, person)
         return [as_of(one, self.until) for one in found]

@@ -302,14 +302,18 @@ class _Journal:
             next_seq=self.entries[0].seq,
             intent=ruling.confirmed,
             unsettled=unsettled,
+            person=record.person,
         )
+        said = read_event(asked)
+        known = said if isinstance(said, UserMessageEvent) else None
         incoming = Incoming(
             tenant=record.tenant,
             conversation=record.conversation,
             turn=asked.turn,
             text=asked.content,
             at=asked.at,
-            principal=said.principal if isinstance(said := read_event(asked), UserMessageEvent) else "user",
+            principal=known.principal if known else "user",
+            claims=(known.claims if known else None) or {},
         )
         return RulingMoment(
             screened=Screened(incoming, opened, language, "confirm" if ruling.confirmed else "other"),

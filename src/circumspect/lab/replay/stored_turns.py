@@ -21,6 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from circumspect.lab.replay.past_calls import Record
 from circumspect.stores import codec
+from circumspect.stores.admin import is_of_person
 from circumspect.stores.engine import Database, Transactions, connect
 from circumspect.stores.tables import conversations, intents, messages, tool_executions, turns
 from circumspect.values import ConversationId, Execution, Message, TenantId
@@ -101,6 +102,7 @@ def read(connection: sa.Connection, stretch: Stretch) -> list[Record]:
             executions=ran.get(row.id, ()),
             intents=asked.get(row.id, ()),
             turns=played.get(row.id, {}),
+            person=row.person,
         )
         for row in connection.execute(_CONVERSATIONS, which).all()
     ]
@@ -144,7 +146,7 @@ _IN_STRETCH = sa.and_(
     sa.tuple_(sa.bindparam("newest", type_=sa.Double), sa.bindparam("newest_id", type_=sa.Text)) >= _KEY,
 )
 _CONVERSATIONS = (
-    sa.select(_columns.id).where(_IN_STRETCH).order_by(_columns.updated_at.desc(), _columns.id.desc())
+    sa.select(_columns.id, _columns.person).where(_IN_STRETCH).order_by(_columns.updated_at.desc(), _columns.id.desc())
 )  # fmt: skip
 
 
@@ -224,6 +226,9 @@ def _tenants(connection: sa.Connection) -> tuple[TenantId, ...]:
     return tuple(TenantId(row.tenant) for row in connection.execute(query))
 
 
+_LookupKey = tuple[frozenset[str], str | None]
+
+
 class StoredExecutionLookup:
     """Calls in all conversations within a stretch of time, for limits over one. The last stretch is kept: conversations
     come the newest first, so the next one is likely to need the same, or what came just before."""
@@ -231,21 +236,23 @@ class StoredExecutionLookup:
     def __init__(self, store: Transactions, tenant: TenantId) -> None:
         self._store = store
         self._tenant = tenant
-        self._kept: dict[frozenset[str], tuple[datetime, datetime, list[Execution], list[datetime]]] = {}
+        self._kept: dict[_LookupKey, tuple[datetime, datetime, list[Execution], list[datetime]]] = {}
 
-    async def __call__(self, tools: Collection[str], since: datetime, until: datetime) -> Sequence[Execution]:
-        key = frozenset(tools)
+    async def __call__(
+        self, tools: Collection[str], since: datetime, until: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        key = (frozenset(tools), person)
         kept = self._kept.get(key)
         if kept is None or since < kept[0] or until > kept[1]:
             first = since - (until - since)
-            found = await self._store.tx(_between, self._tenant, key, codec.epoch(first), codec.epoch(until))
+            found = await self._store.tx(_between, self._tenant, *key, codec.epoch(first), codec.epoch(until))
             kept = self._kept[key] = (first, until, found, [one.started_at for one in found])
         _, _, found, began = kept
         return found[bisect_left(began, since) : bisect_right(began, until)]
 
 
 def _between(
-    connection: sa.Connection, tenant: TenantId, tools: frozenset[str], since: float, until: float
+    connection: sa.Connection, tenant: TenantId, tools: frozenset[str], person: str | None, since: float, until: float
 ) -> list[Execution]:
     columns = tool_executions.c
     query = (
@@ -253,4 +260,6 @@ def _between(
         .where(columns.tenant == tenant, columns.tool.in_(sorted(tools)), columns.started_at.between(since, until))
         .order_by(columns.started_at, columns.id)
     )
+    if person is not None:
+        query = query.where(is_of_person(tenant, person))
     return [codec.execution(row) for row in connection.execute(query)]

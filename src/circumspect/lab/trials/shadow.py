@@ -227,8 +227,10 @@ class _Nowhere(Passing):
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return self._earlier(await super().executions(tenant, conversation))
 
-    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
-        return self._earlier(await super().recent_executions(tenant, tools, since))
+    async def recent_executions(
+        self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        return self._earlier(await super().recent_executions(tenant, tools, since, person))
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         then, at = self._answered.opened.intent, self._answered.incoming.at

@@ -77,8 +77,10 @@ class Passing:
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return await self.store.executions(tenant, conversation)
 
-    async def recent_executions(self, tenant: TenantId, tools: Collection[str], since: datetime) -> Sequence[Execution]:
-        return await self.store.recent_executions(tenant, tools, since)
+    async def recent_executions(
+        self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
+    ) -> Sequence[Execution]:
+        return await self.store.recent_executions(tenant, tools, since, person)
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.store.intents(tenant, conversation)

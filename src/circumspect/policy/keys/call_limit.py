@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 from pydantic import Field
 
@@ -24,6 +24,21 @@ from circumspect.policy.keys.meaning import (
 Window = Annotated[str, Field(pattern=r"^(turn|conversation|[1-9][0-9]{0,4}[smhdw])$")]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+Party = Literal["tenant", "person", "conversation"]
+PARTIES: Mapping[str, str] = {"tenant": "of everybody", "person": "of one person", "conversation": "in a conversation"}
+
+
+def party_of(limit: CallLimit) -> Party:
+    """Whose calls count together: the narrowest that `per` names. Without one, everybody's in a window of time."""
+    named = [one for one in ("conversation", "person") if one in limit.per]
+    return cast(Party, named[0]) if named else "tenant"
+
+
+def parameters_of(limit: CallLimit) -> tuple[str, ...]:
+    """The parameters among `per`; `args.person` is the one of that name."""
+    return tuple(name.removeprefix("args.") for name in limit.per if name not in PARTIES)
 
 
 def say_window(window: str) -> str:
@@ -85,9 +100,28 @@ def _lint_sum(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintR
 
 
 def _lint_per(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+    parties = [name for name in one.per if name in PARTIES]
     for tool in (about.tool, *one.across):
-        for name in one.per:
-            yield from check_parameter(at, name, about.book.spec(tool))
+        spec = about.book.spec(tool)
+        for name in parameters_of(one):
+            yield from check_parameter(at, name, spec)
+        for name in parties:
+            if spec and name in spec.properties:
+                problem = f"'per: {name}' is about who speaks, not about the parameter '{name}' of '{tool}'"
+                yield LintRemark("warning", at, problem, f"Write args.{name} if the parameter is meant.")
+    if len(parties) > 1:
+        yield LintRemark("error", at, f"'per' names {' and '.join(parties)}", "Keep one of them.")
+    elif length(one.window) is None and parties and parties != ["conversation"]:
+        problem = f"within a {one.window} there is nobody else to count apart"
+        yield LintRemark("error", at, problem, "Give a window of time such as 24h, or leave `per` out.")
+    elif length(one.window) and not one.per:
+        problem = "the calls of all people count together"
+        yield LintRemark("warning", at, problem, "Say `per: person`, or `per: tenant` if that is meant.")
+
+
+def _explain_per(one: CallLimit) -> str:
+    same = f" for the same {' and '.join(parameters_of(one))}" if parameters_of(one) else ""
+    return same + "".join(f" {PARTIES[name]}" for name in one.per if name in PARTIES)
 
 
 def _lint_across(one: CallLimit, at: Place, about: LintedSection) -> Iterator[LintRemark]:
@@ -128,13 +162,13 @@ class CallLimit(PolicySection):
     per: Annotated[
         Names,
         ClauseKey(
-            explain=lambda one, _: f" for the same {' and '.join(one.per)}" if one.per else "",
+            explain=lambda one, _: _explain_per(one),
             describe=lambda one: f" per {', '.join(one.per)}" if one.per else "",
             compare=look_at_it,
             lint=_lint_per,
         ),
     ] = ()
-    """Counted apart for each value of these parameters."""
+    """Counted apart for each value of these parameters, or for each person or conversation; `tenant`: all together."""
     window: Annotated[
         Window,
         ClauseKey(

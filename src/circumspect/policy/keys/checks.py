@@ -100,6 +100,9 @@ def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection
         return
     if path.root == "args":
         yield from check_parameter(at, first, about.spec)
+    elif path.root == "person" and first not in ("id", "claims"):
+        problem = f"nothing is known of a person under '{first}'"
+        yield LintRemark("error", at, problem, "Use person.id, or person.claims for what a signed token says.")
     elif path.root in ("facts", "latest", "results"):
         yield from check_tool(at, first, about.book)
         spec = about.book.spec(first)
