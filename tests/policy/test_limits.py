@@ -180,6 +180,12 @@ def test_a_limit_counts_everybodys_calls_or_one_persons_or_one_conversations(
     assert (elsewhere(policy, MINE), elsewhere(policy, THEIRS)) == (after_mine, after_theirs)
 
 
+def test_a_call_elsewhere_whose_outcome_nobody_knows_counts_too() -> None:
+    policy = limited(count=1, window="24h", per="person")
+    assert elsewhere(policy, replace(MINE, ok=False, unknown=True)) == "denied"
+    assert elsewhere(policy, replace(MINE, ok=False)) == "allowed"
+
+
 def test_per_person_and_a_parameter_counts_for_both() -> None:
     policy = limited(count=1, window="24h", per=["person", "order_id"])
     assert elsewhere(policy, refunded(order_id="2", at=NOW)) == "allowed"

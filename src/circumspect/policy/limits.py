@@ -38,8 +38,9 @@ def _earlier(limit: CallLimit, facts: Facts) -> Iterator[ToolCall]:
     first = _last_heard(facts.session) if limit.window == "turn" else -1
     party = party_of(limit)
     others = [one for one in facts.session.elsewhere if party == "tenant" or (party == "person" and one.same_person)]
-    for event in (*others, *facts.session.past_calls):
-        if event.ok and event.call.tool in names and event.index > first and not _before(event.at, since):
+    done = [one for one in others if one.ok or one.unknown] + [one for one in facts.session.past_calls if one.ok]
+    for event in done:
+        if event.call.tool in names and event.index > first and not _before(event.at, since):
             yield event.call
     for execution in facts.unsettled:
         if execution.call.tool in names and not _before(execution.started_at, since):

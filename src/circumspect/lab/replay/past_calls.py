@@ -23,9 +23,9 @@ class Record:
     """Internal ones included, in order."""
     executions: Sequence[Execution]
     intents: Sequence[Intent]
-    person: str | None = None
     turns: Mapping[TurnId, tuple[Mode, Language]] = field(default_factory=dict)
     """How each turn was played; the mode of one that is not here is read off its journal."""
+    person: str | None = None
 
 
 class ExecutionLookup(Protocol):
