@@ -30,6 +30,7 @@ from circumspect.values import (
     JsonObject,
     Mode,
     ModelUsage,
+    ToldOutcome,
     ToolCall,
     TurnOutcome,
     Usage,
@@ -337,6 +338,16 @@ class ExecutionEvent(Event, kind="tool", mark="execution"):
     state: ExecutionState
     result: Json
     error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldOutcomeEvent(Event, kind="tool", mark="told_by"):
+    """What a person found out about a call whose outcome nobody knew."""
+
+    execution: str
+    tool: str
+    outcome: ToldOutcome
+    told_by: str
 
 
 # --- events to JSON and back ----------------------------------------------------------------------------------------

@@ -18,8 +18,11 @@ from functools import partial
 
 from circumspect.errors import ModelError, StoreError
 from circumspect.journal import Journal, NoticeEvent, RemarkEvent
+from circumspect.language.wanted import asks_for_person
+from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.untrue import UntrueSentence
+from circumspect.policy.understanding.open_wishes import Wish, is_for_people
 from circumspect.policy.understanding.synthetic import reveals_notes
 from circumspect.policy.understanding.understood import RetrievalResult, Understanding, Understood
 from circumspect.ports import Listener
@@ -33,7 +36,8 @@ from circumspect.steps.draft import draft
 from circumspect.steps.endings import ReplyContext
 from circumspect.steps.enforce import is_hard_stop, rule_on, wants_too_much
 from circumspect.steps.false_claims import find_false_claim
-from circumspect.steps.gather import add_context, gather, with_correction, with_result
+from circumspect.steps.gather import add_context, gather, with_correction, with_note, with_result, with_wishes
+from circumspect.steps.heed import OpenWishes, describe_wish, find_changing, find_unasked, heed, propose_wish
 from circumspect.steps.phrase import phrase
 from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
@@ -46,6 +50,8 @@ from circumspect.steps.verify import verify
 from circumspect.values import (
     SEVERITY,
     Allow,
+    Ask,
+    ClientResults,
     Confirm,
     Deny,
     Draft,
@@ -115,7 +121,8 @@ async def _reply_whatever_breaks(turn: _Turn) -> Reply:
 
 
 async def _reply(turn: _Turn) -> Reply:
-    """A person has the conversation, nothing can be read, a call from outside, a yes or no, or an ordinary message."""
+    """A person has the conversation or should, nothing can be read, a call from outside, a yes or no, or an ordinary
+    message."""
     errand = turn.incoming.errand
     if turn.screened.opened.paused_by and not isinstance(errand, PersonDecision):
         turn.notes.write(NoticeEvent(turn.screened.opened.paused_by), ReasonCode.WITH_A_PERSON)
@@ -124,7 +131,14 @@ async def _reply(turn: _Turn) -> Reply:
         return endings.reject_message(turn.desk, turn.screened.stop)
     if isinstance(errand, OutsideCall):
         return await _rule_on_outside_call(turn, errand)
-    return await _settle(turn) or await _work_out(turn)
+    if turn.wants_person():
+        turn.notes.write(NoticeEvent("the user wants a person"), ReasonCode.PERSON_WANTED)
+        return endings.hand_over(turn.desk)
+    reply = await _settle(turn) or await _work_out(turn)
+    varied = endings.without_circles(reply, turn.desk)
+    if varied is not reply:
+        turn.notes.write(NoticeEvent("the same words as before"), ReasonCode.SAID_AGAIN)
+    return varied
 
 
 async def _rule_on_outside_call(turn: _Turn, outside: OutsideCall) -> Reply:
@@ -145,9 +159,12 @@ async def _settle(turn: _Turn) -> Reply | None:
         return None
     if decision == "nothing" or intent is None:
         before = find_done_before(await turn.list_calls(), turn.incoming.turn)
-        return endings.report_execution(before, "", desk) if before else endings.nothing_pending(desk)
+        if before:
+            return endings.report_execution(before, "", desk)
+        # Said once, where something was settled before; otherwise the yes answers what the model said.
+        return endings.nothing_pending(desk) if errand or await turn.is_settled(intent) else None
     if decision == "drop":
-        return endings.drop_intent(intent, desk)
+        return await _go_on(turn, endings.drop_intent(intent, desk), intent)
     if decision == "correct":
         return await _ask_about_correction(turn, intent)
     if decision == "edit" and isinstance(errand, PersonDecision):
@@ -155,12 +172,28 @@ async def _settle(turn: _Turn) -> Reply | None:
     enforced, facts = await turn.rule_on(intent.call, None, confirmed=intent)
     if not isinstance(enforced.verdict, Allow):
         approving = intent.kind == "approval"
-        return endings.hold_without_user(enforced, desk) if approving else endings.hold(enforced, None, desk)
+        return endings.hold_without_user(enforced, desk) if approving else endings.hold(enforced, desk)
     if decision == "edit":
         return endings.ask_colleagues_again(enforced, desk)
     if decision == "ask_again":
         return endings.ask_again(enforced, intent, reason, desk)
-    return await _run_one(turn, enforced, facts)
+    return await _go_on(turn, await _run_one(turn, enforced, facts), intent)
+
+
+async def _go_on(turn: _Turn, reply: Reply, settled: Intent) -> Reply:
+    """With one wish settled, the next one is taken up in the same reply."""
+    if settled.kind == "approval" or reply.outcome == "escalated":
+        return reply
+    wishes = await turn.heed()
+    wish = next((one for one in wishes.every if one.is_read and one.call.hash != settled.hash), None)
+    if wish is None:
+        return reply
+    enforced, facts = await turn.propose(wish)
+    if isinstance(enforced.verdict, Allow):
+        return endings.prepend(await _run_one(turn, enforced, facts), reply.text)
+    if isinstance(enforced.verdict, Confirm | Ask):
+        return replace(endings.prepend(endings.hold(enforced, turn.desk), reply.text), dropped=reply.dropped)
+    return reply
 
 
 async def _ask_about_correction(turn: _Turn, intent: Intent) -> Reply | None:
@@ -210,7 +243,8 @@ async def _work_out(turn: _Turn) -> Reply:
 async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
     """Draft, enforce, critique, act, until there is an answer or the turn has used up its steps."""
     desk, notes, profile, summary = turn.desk, turn.notes, turn.profile, turn.incoming.text
-    redrafts, denied = profile.redrafts, None
+    redrafts, denied, told = profile.redrafts, None, False
+    gathered = with_wishes(gathered, [describe_wish(one) for one in (await turn.heed()).every])
     for _ in range(profile.steps + profile.context_rounds + 1):
         drafted = await turn.draft(gathered)
         if drafted.wants_context:
@@ -223,25 +257,33 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             continue
         if not drafted.calls:
             claimed = await turn.find_false_claim(drafted.reply, gathered)
-            if not claimed:
+            wish = await turn.find_neglected(denied)
+            if claimed and redrafts:
+                redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
+                continue
+            if wish and not told and turn.is_complete(wish):
+                told, gathered = True, with_note(gathered, "neglected_wish", wish=describe_wish(wish))
+                continue
+            if not wish or not wish.is_read:
+                if claimed:
+                    return endings.correct_claim(await turn.list_executions(), notes.ran, desk)
                 return endings.answer(drafted, denied, notes.ran, desk)
-            if not redrafts:
-                return endings.correct_claim(await turn.list_executions(), notes.ran, desk)
-            redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
+        elif unasked := await turn.find_unasked(drafted):
+            if told:
+                return endings.answer_question(drafted, desk)
+            told, gathered = True, with_note(gathered, "only_asked", tool=unasked)
             continue
         if turn.wants_too_much(drafted):
             notes.write(NoticeEvent(f"{len(drafted.calls)} calls at once"), ReasonCode.TOO_MANY_CALLS)
             return endings.escalate(desk, ReasonCode.TOO_MANY_CALLS, summary, acted=bool(notes.ran))
-        # Each once: what is said twice in one breath would be ruled on twice before it ran once.
-        calls = {call.hash: call for call in drafted.calls}.values()
-        ruled = [await turn.rule_and_criticise(call, drafted, gathered) for call in calls]
+        ruled = await turn.rule_on_draft(drafted, gathered, await turn.find_neglected(denied))
         worst = max((enforced for enforced, _ in ruled), key=lambda one: SEVERITY[one.verdict.kind])
         if isinstance(worst.verdict, Deny) and not is_hard_stop(worst) and redrafts:
             redrafts, denied = redrafts - 1, worst
             gathered = with_result(gathered, worst.call, f"DENIED: {worst.verdict.problem}")
             continue
         if not isinstance(worst.verdict, Allow):
-            return endings.hold_after_calls(notes.ran, worst, drafted, desk)
+            return endings.hold_after_calls(notes.ran, worst, desk)
         handed = []
         for enforced, facts in ruled:
             ended = await turn.act(enforced)
@@ -302,6 +344,55 @@ class _Turn:
         """What the ledger has of this conversation."""
         return await self.setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
 
+    @property
+    def last_said(self) -> str:
+        """What the user last heard from us."""
+        said = [message.content for message in self.screened.opened.history if message.role == "assistant"]
+        return said[-1] if said else ""
+
+    async def is_settled(self, intent: Intent | None) -> bool:
+        """Nothing is left of what was asked, and the user has not been told so."""
+        if not self.last_said:
+            return True
+        told = self.desk.say("nothing-to-confirm") in self.last_said
+        return intent is not None and not told and not (await self.heed()).every
+
+    @property
+    def changing(self) -> Mapping[str, ToolSpec]:
+        return find_changing(self.tools, self.setup.policy, self.incoming.tenant)
+
+    def wants_person(self) -> bool:
+        """They say so, or they accept the offer of one. A tool that calls for a person goes its own way."""
+        if self.incoming.errand or self.incoming.scene or any(map(is_for_people, self.tools)):
+            return False
+        agreed = endings.is_person_offered(self.desk) and classify(self.incoming.text) == "confirm"
+        return agreed or asks_for_person(self.incoming.text)
+
+    async def heed(self) -> OpenWishes:
+        if self.incoming.scene or isinstance(self.incoming.errand, OutsideCall | ClientResults):
+            return OpenWishes()
+        return await heed(
+            self.screened, self.tools, self.changing, self.profile, self.notes, self.setup.ports.store
+        )  # fmt: skip
+
+    async def find_neglected(self, denied: Enforced | None) -> Wish | None:
+        """The first wish of this message that nothing was done about; a call that policy denied was something."""
+        wishes = (await self.heed()).now
+        return next((one for one in wishes if denied is None or one.tool != denied.call.tool), None)
+
+    async def find_unasked(self, drafted: Draft) -> str:
+        """The tool of a call that nobody wished for."""
+        unasked = find_unasked(drafted, self.incoming.text, self.changing)
+        return unasked if unasked and not (await self.heed()).every else ""
+
+    def is_complete(self, wish: Wish) -> bool:
+        return self.tools[wish.tool].required_parameters <= wish.arguments.keys()
+
+    async def propose(self, wish: Wish) -> tuple[Enforced, Facts]:
+        """Rule on a wish in the user's own words; the model that passed it over is not asked for its opinion."""
+        self.notes.write(RemarkEvent(describe_wish(wish), "understanding"), ReasonCode.WISH_NEGLECTED)
+        return await self.rule_on(wish.call, propose_wish(wish))
+
     async def prepare(self) -> Preparation | None:
         """What the scene's guide finds out about new words of the user; None where there is no scene."""
         incoming, guide = self.incoming, self.setup.guide
@@ -346,6 +437,8 @@ class _Turn:
         incoming, guide, now = self.incoming, self.setup.guide, self.setup.ports.clock.now()
         scene = guide.show(incoming.scene, incoming.text) if guide and incoming.scene else ""
         gathered = gather(self.screened, self.setup.tenant.business, self.tools, self.profile, now, scene)
+        if ReasonCode.PENDING_INTENT_MISSING in self.notes.reasons:
+            gathered = with_note(gathered, "yes_to_nothing", said=self.last_said)
         if understood:
             gathered = add_understanding(understood, gathered)
         return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered
@@ -373,11 +466,19 @@ class _Turn:
         tenant, policy = self.incoming.tenant, self.setup.policy
         return wants_too_much(drafted, self.notes.ran, policy, tenant, self.tools, self.profile)
 
-    async def rule_and_criticise(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
-        """Rule on a proposed call, and have a second opinion where it pays."""
-        enforced, facts = await self.rule_on(call, drafted)
+    async def rule_on_draft(
+        self, drafted: Draft, gathered: Gathered, wish: Wish | None
+    ) -> list[tuple[Enforced, Facts]]:
+        """Rule on what the draft proposes, with a second opinion where it pays; or on the user's own wish, where the
+        draft proposes nothing or would ask for what the user may have said."""
+        # Each once: what is said twice in one breath would be ruled on twice before it ran once.
+        calls = {call.hash: call for call in drafted.calls}.values()
+        ruled = [await self.rule_on(call, drafted) for call in calls]
+        worst = max((SEVERITY[enforced.verdict.kind] for enforced, _ in ruled), default=SEVERITY["ask"])
+        if wish and wish.is_read and worst == SEVERITY["ask"]:
+            return [await self.propose(wish)]
         tools, model = tuple(self.tools.values()), self.setup.ports.model
-        return await critique(enforced, gathered, tools, self.notes, model), facts
+        return [(await critique(enforced, gathered, tools, self.notes, model), facts) for enforced, facts in ruled]
 
     async def act(self, enforced: Enforced) -> Execution | None:
         incoming, token, ports = self.incoming, self.screened.opened.token, self.setup.ports

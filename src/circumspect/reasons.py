@@ -28,6 +28,7 @@ class ReasonCode(StrEnum):
     DENIED_BY_COLLEAGUE = "DENIED_BY_COLLEAGUE", "success"
     EDITED_BY_COLLEAGUE = "EDITED_BY_COLLEAGUE", "success"
     HANDED_TO_CLIENT = "HANDED_TO_CLIENT", "success"
+    OUTCOME_TOLD = "OUTCOME_TOLD", "success"
     SEARCH_SAVED = "SEARCH_SAVED", "success"
 
     # A proposed call was held.
@@ -105,6 +106,10 @@ class ReasonCode(StrEnum):
     MESSAGE_TOO_LONG = "MESSAGE_TOO_LONG", "edge"
     MESSAGE_EMPTY = "MESSAGE_EMPTY", "edge"
     WITH_A_PERSON = "WITH_A_PERSON", "edge"
+    PERSON_WANTED = "PERSON_WANTED", "edge"
+    WISH_NEGLECTED = "WISH_NEGLECTED", "edge"
+    ONLY_ASKED = "ONLY_ASKED", "edge"
+    SAID_AGAIN = "SAID_AGAIN", "edge"
     ROUTE_OVERRIDDEN = "ROUTE_OVERRIDDEN", "edge"
     ANALYSIS_UNREADABLE = "ANALYSIS_UNREADABLE", "edge"
     SOURCE_SWITCHED = "SOURCE_SWITCHED", "edge"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NewType, Protocol, TypeAlias, TypeGuard
 
 from typing_extensions import TypedDict
 
@@ -135,6 +135,8 @@ class ToolSpec:
     """The client runs it: a call that policy lets through is handed out, and its result comes back later."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """How to say the call to a person, by language: `{"en": "cancel order {order_id}"}`."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What the tool does, by language, with no values: `{"en": "cancel an order"}`."""
     unspoken: frozenset[str] = frozenset()
     """Parameters that mean nothing to a person and that our own code fills or checks. No schema can say this."""
 
@@ -226,6 +228,13 @@ Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 
 ANONYMOUS = "user"
 """Who speaks where nobody says who it is: one unnamed person for each conversation."""
+
+VISITOR = "visitor:"
+"""How the id of somebody begins who is told apart from others by a token of ours, and whom the tenant does not know."""
+
+
+def is_known_person(person: str | None) -> TypeGuard[str]:
+    return person is not None and not person.startswith(VISITOR)
 
 
 def name_principal(person: str | None) -> str:
@@ -365,6 +374,8 @@ class Opened:
     """The newest intent of the conversation, in whatever state it is."""
     unsettled: tuple[Execution, ...] = ()
     """Calls of earlier turns that were started and whose outcome is not known."""
+    happened: tuple[Execution, ...] = ()
+    """Calls whose outcome nobody knew until a person said that they had happened."""
     paused_by: str = ""
     """The person who took the conversation over; the agent does not answer while they have it."""
     person: str | None = None
@@ -683,6 +694,10 @@ ExecutionState = Literal["started", "succeeded", "failed", "indeterminate", "del
 """`delegated`: let through and handed to the client, which has not said yet what came of it."""
 Runner = Literal["us", "client", "import"]
 """`client`: handed to the client, which says what came of it; `import`: it stands in a history that a client sent."""
+
+
+ToldOutcome = Literal["happened", "not", "unknown"]
+"""What a person says of a call whose outcome is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,10 @@ def _is_left_open(name: str, value: Json, spec: ToolSpec | None) -> bool:
 
 
 def title(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
-    """What the tool does, with no arguments: "cancel order"."""
-    return _tidy_spaces(_PLACEHOLDER.sub("", _template(tool, spec, language, phrase)))
+    """What the tool does, with no values: "cancel an order"; where nobody gave it a title, its phrase with gaps."""
+    if spec and (given := spec.titles.get(language)):
+        return given
+    return _tidy_spaces(_PLACEHOLDER.sub("…", _template(tool, spec, language, phrase)))
 
 
 def _template(tool: str, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None) -> str:
@@ -128,6 +130,12 @@ def _show(value: Json, language: Language, marks: Marks | None = None) -> str:
 def label(parameter: str, language: Language) -> str:
     key = f"field-{parameter.replace('_', '-').lower()}"
     return catalogue.say(language, key) if catalogue.has(language, key) else spell_out(parameter.replace("_", " "))
+
+
+def ask_for(parameter: str, language: Language) -> str:
+    """A whole question for one value: "Which order do you mean?"; empty where the catalogue has none."""
+    key = f"which-{parameter.replace('_', '-').lower()}"
+    return catalogue.say(language, key) if catalogue.has(language, key) else ""
 
 
 def render_value(value: Json) -> str:

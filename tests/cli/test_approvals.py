@@ -1,4 +1,4 @@
-"""`circumspect approvals`: what waits for a second person, decided at the command line."""
+"""`circumspect approvals` and `circumspect escalations`: what waits for a person, decided at the command line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from tests.cli.conftest import Run
 
 from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.server.config import Settings
 from circumspect.server.services import Services, open_services
+from circumspect.stores.tables import escalations, tool_executions
 from circumspect.values import ConversationId, Incoming, OutsideCall, TenantId, ToolCall, TurnId
 
 SECRET = "a secret key for tests only which is long enough"
@@ -75,3 +77,23 @@ def test_a_login_is_the_operator_of_that_name(run: Run) -> None:
     refused = run("approvals", "approve", held)
     assert (refused.code, "dora proposed this call" in refused.out) == (1, True)
     assert "dora" in json.loads(run("approvals", "show", held, "--json").out)["proposed_by"]
+
+
+def test_a_call_that_nobody_knows_of_is_resolved_with_its_outcome(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = ask("key:till")
+    run("approvals", "approve", held)
+
+    def lose_answer(connection: sa.Connection) -> None:
+        """As if the tool had not answered."""
+        execution = connection.execute(
+            sa.update(tool_executions).values(state="indeterminate").returning(tool_executions.c.id)
+        ).scalar_one()
+        connection.execute(sa.update(escalations).values(execution=execution, state="open"))
+
+    with_services(lambda services: services.store.tx(lose_answer))
+    (row,) = json.loads(run("escalations", "list", "--json").out)
+    assert row["asks_outcome"] is True
+    run("escalations", "resolve", row["id"]).refused("Nobody knows yet how the call", "say the outcome")
+    assert "is open" in run("escalations", "resolve", row["id"], "--outcome", "unknown").out
+    assert "is resolved" in run("escalations", "resolve", row["id"], "--outcome", "happened").out
+    assert run("escalations", "list").out == "Nothing waits.\n"

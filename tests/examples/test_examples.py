@@ -28,7 +28,7 @@ SHOWN = {
         "The page says: “Patient Ann Lee was created.”",
     ],
     "confirmation.py": [
-        "To cancel an order, I need: order number.",
+        "Which order do you mean?",
         "(a yes is bound to cancel_order",
         "Your answer came after the question had expired",
         "There is nothing waiting for your confirmation right now.",

@@ -376,13 +376,32 @@ async def test_what_a_person_found_out_about_a_call_counts_from_then_on(made, cl
         await agent.turn("pay 40 to ACC-7", conversation="c")
         clock.advance(minutes=1)
     for escalation in await store.escalations(TenantId("t")):
-        await store.resolve(escalation.id, by="dora")
+        outcome = "not" if escalation.asks_outcome else None
+        await store.resolve(escalation.id, by="dora", outcome=outcome, at=clock.now())
     await agent.turn("pay 40 to ACC-7", conversation="c")
     await agent.turn("and pay 80 to ACC-7", conversation="c")
 
     cases = await cases_of(agent, load(POLICY))
 
     assert [case.then.verdict for case in cases] == ["allow", "escalate", "allow", "confirm"]
+    assert untouched(cases)
+
+
+async def test_a_call_that_a_person_said_had_happened_is_refused_again_in_a_replay(made, clock):
+    ends = [ToolTimeout("Nobody knows.")]
+    agent = made(PAY, PAY, says("It is paid."), PAY, says("It is paid."), tools=world(lambda: ends.pop(0)))
+    store = (await agent.open()).ports.store
+    await agent.turn("pay 40 to ACC-7", conversation="c")
+    (escalation,) = await store.escalations(TenantId("t"))
+    clock.advance(minutes=1)
+    await store.resolve(escalation.id, by="dora", outcome="happened", at=clock.now())
+    for _ in range(2):
+        clock.advance(minutes=1)
+        await agent.turn("pay 40 to ACC-7", conversation="c")
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.then.verdict for case in cases] == ["allow", "deny", "deny"]
     assert untouched(cases)
 
 

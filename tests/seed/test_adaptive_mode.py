@@ -118,7 +118,7 @@ class TestAssessmentParsing:
         broken = 'Right away.\n<assessment>{"confidence": 9, "tool_call": "cancel_order", "tool_params": {"order_i'
         native = ModelReply(broken, ModelUsage("scripted"), (ToolCall("cancel_order", {"order_id": "12345"}, "c"),))
         chat = shop(replies=[broken, native, native])
-        turn = await chat.user("Cancel order 12345").is_answered()
+        turn = await chat.user("Is order 12345 all right?").is_answered()
         assert turn.reply == "Right away."
         assert ReasonCode.ASSESSMENT_UNPARSABLE in turn.reason_codes
         await chat.user("Cancel order 12345").is_blocked(ReasonCode.ASSESSMENT_UNPARSABLE)

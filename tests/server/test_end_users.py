@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import jwt
@@ -225,6 +226,15 @@ def test_where_signing_is_required_a_name_alone_does_not_count(desk: House) -> N
     chat = {"model": "circumspect", "messages": [{"role": "user", "content": "hello"}], "user": "anna"}
     assert client.post("/v1/chat/completions", json=chat).json()["error"]["code"] == "end_user_token"
     assert ask(client, annas, talk).status_code == 200, "one key needs no kid"
+
+
+def test_an_id_that_another_system_made_is_found_again_and_forgotten(desk: House) -> None:
+    client, person, admin = desk.key(OURS, "chat"), "auth0|5f/7c?x=1", desk.key(OURS, "admin")
+    talk = begin(client, sign(person))
+    assert ask(client, None, talk, person=person).status_code == 200
+    path = f"/v1/admin/persons/{quote(person, safe='')}"
+    assert [one["id"] for one in admin.get(path).json()["conversations"]] == [talk]
+    assert admin.delete(path).json() == {"conversations": 1}
 
 
 def test_a_yes_is_bound_to_who_was_asked(desk: House) -> None:

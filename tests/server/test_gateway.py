@@ -88,6 +88,7 @@ async def test_a_destructive_call_waits_for_a_colleague_and_the_retry_gets_what_
         assert await ran(shop) == []
         (waiting,) = json.loads((await approvals("list", "--json")).output)
         assert waiting["arguments"]["order_id"] == "12345"
+        assert (waiting["asked_by"], "tester" in waiting["proposed_by"]) == ("mcp:tester", True)
         assert (await approvals("approve", waiting["id"])).exit_code == 0
         assert await ran(shop) == ["succeeded"]
         third = await client.call_tool(*call)

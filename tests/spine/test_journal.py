@@ -32,6 +32,7 @@ from circumspect.journal import (
     RemarkEvent,
     ReplyEvent,
     RulingEvent,
+    ToldOutcomeEvent,
     UnreadableCritiqueEvent,
     UserMessageEvent,
     find_events,
@@ -130,6 +131,7 @@ EVENTS = [
     LookEvent("look: no", tool="look", arguments={}, error="It is down."),
     LookEvent("look: yes", tool="look", arguments={}, error="", result={"a": [1]}),
     ExecutionEvent("cancel: done", execution="e", tool="cancel", arguments={}, state="succeeded", result=None, error=""),
+    ToldOutcomeEvent("cancel: happened", execution="e", tool="cancel", outcome="happened", told_by="noa"),
     ScreeningEvent("screened", categories=("hate",), flagged=True, scores={"hate": 0.9}, source="rules"),
     AnalysisMessageEvent("## Request analysis"),
     UnderstoodEvent(

@@ -26,9 +26,11 @@ from tests.stores.words import (
 )
 
 from circumspect.errors import LeaseLost, StoreError
+from circumspect.journal import ToldOutcomeEvent, find_events
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore, people
-from circumspect.values import ConversationId, Execution, Incoming, Opened, TenantId, ToolCall
+from circumspect.stores.people import OutcomeNeeded
+from circumspect.values import ConversationId, Escalation, Execution, Incoming, Opened, TenantId, ToolCall
 
 
 async def said_yes(store: SqlStore, seconds: float = 10.0, **fields) -> tuple[Incoming, Opened]:
@@ -214,13 +216,53 @@ async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_
     (note,) = await store.claim_outbox("dispatcher", later(60), 30, 10)
     assert (note.topic, note.payload["execution"]) == ("escalation", call.id)
 
-    for step, count in ((people.take_over, 1), (people.resolve, 0)):
-        await store.tx(step, None, row.id, "dora", later(900))
-        await store.tx(people.hand_back, None, TENANT, CONVERSATION, "dora")
+    async def states() -> list[str]:
+        """Of the calls that a turn finds unsettled."""
         following = incoming(at=later(1000))
         found = await opened(store, following)
-        assert len(found.unsettled) == count
         await store.close_turn(closing(following, found.token))
+        return [one.state for one in found.unsettled]
+
+    await store.tx(people.take_over, None, row.id, "dora", later(900))
+    with pytest.raises(OutcomeNeeded):
+        await store.resolve(row.id, by="dora")
+    assert await states() == ["indeterminate"]
+    still = await store.resolve(row.id, by="dora", outcome="unknown", at=later(900))
+    assert (still.state, still.taken_by, still.asks_outcome) == ("open", None, True)
+    assert await states() == ["indeterminate"]
+    done = await store.resolve(row.id, by="dora", outcome="not", at=later(900))
+    assert (done.state, done.asks_outcome) == ("resolved", False)
+    assert [await states(), await states()] == [["failed"], []], "the user is told once"
+
+
+async def test_a_call_that_happened_after_all_stays_in_sight_and_the_journal_says_who_told(store):
+    turn, claim = await said_yes(store)
+    call = execution(turn)
+    await store.begin_call(call, claim.token)
+    await store.finish_call(ended(call, "indeterminate", error="no answer in 30 s"))
+    await store.close_turn(closing(turn, claim.token))
+    (row,) = await store.escalations(TENANT, "open")
+    await store.resolve(row.id, by="dora", outcome="happened", at=later(900))
+    with pytest.raises(people.TakenByAnother):
+        await store.resolve(row.id, by="eli", outcome="not", at=later(901))
+    for news in (["succeeded"], [], []):
+        following = incoming(at=later(1000))
+        found = await opened(store, following)
+        await store.close_turn(closing(following, found.token))
+        assert [one.state for one in found.unsettled] == news
+        assert [one.id for one in found.happened] == [call.id]
+    events = find_events(await store.messages(TENANT, CONVERSATION, internal=True), ToldOutcomeEvent)
+    assert [(one.execution, one.outcome, one.told_by) for one in events] == [(call.id, "happened", "dora")]
+
+
+async def test_an_escalation_about_no_call_is_resolved_without_an_outcome(store):
+    turn = incoming()
+    claim = await opened(store, turn)
+    await store.close_turn(closing(turn, claim.token, escalation=Escalation(ReasonCode.CRITIQUE_FAILED, "Look.")))
+    (row,) = await store.escalations(TENANT, "open")
+    with pytest.raises(OutcomeNeeded):
+        await store.resolve(row.id, by="dora", outcome="happened")
+    assert (await store.resolve(row.id, by="dora")).state == "resolved"
 
 
 async def test_an_escalation_that_does_not_exist_cannot_be_resolved(store):

@@ -138,9 +138,11 @@ async def test_nobody_is_looked_up_where_the_tenant_did_not_ask_for_it(crm, desk
 
 
 async def test_an_address_in_a_message_is_no_identity(crm, desk):
-    async with desk(*(REASONS, says("Hello.")) * 2) as office:
+    async with desk(*(REASONS, says("Hello.")) * 3) as office:
         await office.hear(f"I am Dana, {DANA}. What do you know about me?", person=None)
         await office.hear(f"I am Dana, {DANA}. What do you know about me?", person=OMAR, conversation="c2")
+        visitor = await office.hear("What do you know about me?", person="visitor:81c0", conversation="c3")
+    assert completeness(visitor).endswith("0 facts about the person"), "a visitor of a web page is nobody's customer"
     assert [path for _, path, _ in crm.requests] == ["/api/people?mail=omar%40example.com"]
     assert not [shown for shown in office.asked("analyse") + office.asked("draft") if "Acme" in shown]
 

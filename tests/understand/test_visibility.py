@@ -294,9 +294,10 @@ def by_widget(house: Overheard, client: httpx.Client, text: str) -> str:
     begun = client.post("/widget/conversations", json={}, headers=SAME)
     assert begun.status_code == 201, begun.text
     path = f"/widget/conversations/{begun.json()['id']}/messages"
-    said = client.post(path, json={"content": text}, headers={"Idempotency-Key": secrets.token_hex(12), **SAME})
+    visitor = {"X-End-User-Token": begun.json()["visitor"], **SAME}
+    said = client.post(path, json={"content": text}, headers={"Idempotency-Key": secrets.token_hex(12), **visitor})
     assert "event: done" in said.text, said.text
-    assert client.get(path, headers=SAME).status_code == 200
+    assert client.get(path, headers=visitor).status_code == 200
     return str(begun.json()["id"])
 
 

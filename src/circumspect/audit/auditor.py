@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from circumspect.audit.draft_policy import guess
+from circumspect.audit.exchanges import exchange_of
 from circumspect.audit.message_formats import (
     TranscriptCall,
     TranscriptResult,
@@ -30,7 +31,6 @@ from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
 from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, to_audit_verdict
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
-from circumspect.audit.transcript_rules import exchange_of
 from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex

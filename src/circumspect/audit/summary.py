@@ -20,6 +20,7 @@ from circumspect.values import Json
 VERDICTS: tuple[AuditVerdict, ...] = ("allow", "ask", "escalate", "deny")
 KEPT_PROBLEMS = 20
 _SENTENCES: Mapping[str, str] = {one.name: one.sentence for one in AUDIT_RULES}
+_DOUBTFUL = frozenset(("nowhere", "echo", "stranger", "stranger_field"))
 _TELLS: Mapping[str, int] = {
     ReasonCode.UNTRUSTED_SOURCE: 9,
     ReasonCode.CONFLICTS_WITH_CONFIRMED: 8,
@@ -137,9 +138,14 @@ def evidence(row: AuditedCall) -> Iterator[tuple[str, str]]:
         )
         yield str(finding.reason or ""), said or f"does not hold: {_SENTENCES.get(finding.rule, finding.rule)}"
     for traced in row.grounding:
-        if traced.origin in ("nowhere", "stranger", "stranger_field") and traced.kind in ("id", "destination", "words"):
+        if traced.origin in ("nowhere", "echo", "stranger", "stranger_field") and traced.kind in (
+            "id",
+            "destination",
+            "words",
+        ):
             where = {
                 "nowhere": "nobody said it and no tool returned it",
+                "echo": f"the model brought it up, and a tool only repeated it (message {traced.index})",
                 "stranger": f"only in a text that strangers can write (message {traced.index})",
                 "stranger_field": f"a field of a result that strangers can write (message {traced.index})",
             }[traced.origin]

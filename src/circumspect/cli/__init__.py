@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "keys": ("keys:keys", "Make, list, rotate and revoke API keys."),
     "operators": ("operators:operators", "People who may sign in."),
     "approvals": ("approvals:approvals", "Calls that wait for a second person."),
+    "escalations": ("escalations:escalations", "Conversations that wait for a person."),
     "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
     "demo-data": ("demo_data:demo_data", "Sample conversations for the console, and away with them."),
     "db": ("db:db", "Create or update the database."),

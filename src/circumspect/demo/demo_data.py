@@ -43,6 +43,7 @@ from circumspect.values import (
     OutsideCall,
     Tenant,
     TenantId,
+    ToldOutcome,
     ToolCall,
     ToolSpec,
     TurnId,
@@ -254,9 +255,10 @@ async def _people_at_work(store: SqlStore, now: datetime) -> None:
 
 
 def _work_on(connection: sa.Connection, escalation: str, at: datetime, *, resolve: bool) -> None:
-    people.take_over(connection, None, escalation, OPERATOR, at)
+    taken = people.take_over(connection, None, escalation, OPERATOR, at)
     if resolve:
-        people.resolve(connection, None, escalation, OPERATOR, at + timedelta(minutes=6))
+        outcome: ToldOutcome | None = "happened" if taken.asks_outcome else None
+        people.resolve(connection, None, escalation, OPERATOR, at + timedelta(minutes=6), outcome)
 
 
 def _is_demo(conversation: str) -> bool:

@@ -93,6 +93,44 @@ class WishWords:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedWords:
+    """wanted.txt: how a user says what they want done, and how they only talk about it; by `WantedAct` and by thing."""
+
+    verb: Mapping[str, Lines]
+    """Asks for the act at the head of a clause, or after one of `please`."""
+    command: Mapping[str, Lines]
+    """Asks for it wherever it stands: an imperative, in a language whose imperative has a form of its own."""
+    noun: Mapping[str, Lines]
+    """The act as a thing ("a refund"): asks for it like a verb, unless a state is said of it."""
+    talk: Mapping[str, Lines]
+    """Any form of a word for the act: somebody talks about it."""
+    thing: Mapping[str, Lines]
+    """What an act is done to."""
+    please: Lines
+    """Before a verb, these make it a wish, also in a question: please, could you, I want to."""
+    asks: Lines
+    """Before a verb, these make it a question: can I, how, when."""
+    supposed: Lines
+    """Before a verb, these make it a supposition: if, what if."""
+    reported: Lines
+    """What follows is what somebody else said or is said to have said."""
+    state: Lines
+    """Right after a verb or noun, these say what became of it: nobody asks for it ("my refund has not …")."""
+    not_: Lines
+    """Right before a verb, these deny it."""
+    lead: Lines
+    """What may stand before a verb that is still at the head of its clause."""
+    joins: Lines
+    """Between two wishes: and, then."""
+    to: Lines
+    """Before where something should go."""
+    after_address: Lines
+    """At the end of a clause with an address, and no part of it."""
+    person: Lines
+    """Asks for a person."""
+
+
+@dataclass(frozen=True, slots=True)
 class RequestWords:
     """requests.txt: the words in which something is asked for or ordered, by the kind of action (`ToolAction`)."""
 
@@ -340,6 +378,10 @@ class LanguagePack:
         return _load(WishWords, self.code, "wishes")
 
     @cached_property
+    def wanted(self) -> WantedWords:
+        return _load(WantedWords, self.code, "wanted")
+
+    @cached_property
     def requests(self) -> RequestWords:
         return _load(RequestWords, self.code, "requests")
 
@@ -447,7 +489,7 @@ def _load(part: type[_Part], language: Language, name: str) -> _Part:
     file = f"language/{language}/{name}.txt"
     values: dict[str, Any] = {}
     for field in fields(cast("Any", part)):
-        heading = field.name.replace("_", " ")
+        heading = field.name.rstrip("_").replace("_", " ")
         if str(field.type).startswith("Mapping"):
             values[field.name] = {
                 key[len(heading) + 1 :]: found.pop(key) for key in [*found] if key.startswith(f"{heading} ")

@@ -18,6 +18,8 @@ from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, join_words, packs, split_pairs
 
 _LARGEST_IN_WORDS = 12
+_SHORTEST_GLUED = 8
+"""Characters. A short value behind a letter is another word."""
 
 
 def find_word(needle: str, text: str) -> int:
@@ -32,6 +34,15 @@ def find_word(needle: str, text: str) -> int:
             return at
         at = text.find(needle, at + 1)
     return -1
+
+
+def find_glued(needle: str, text: str) -> bool:
+    """The needle stands in the text behind a small word that its language writes together with it: "to 5 Herzl St."."""
+    packs_of = [one for one in packs() if one.about.glued and one.script.letter.match(needle)]
+    if not packs_of or len(needle) < _SHORTEST_GLUED:
+        return False
+    glued = join_words(one.about.glued for one in packs_of)
+    return re.search(rf"(?<!\w){glued}{re.escape(needle)}(?!\w)", text) is not None
 
 
 def _joins(sign: str) -> bool:
@@ -91,6 +102,28 @@ def _goes_on(text: str, at: int, after: str) -> bool:
     if after[:1] in (".", ",") and after[1:].isdigit():
         return True
     return at > 1 and text[at - 1] in ".," and text[at - 2].isdigit()
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    sign = join_words(lines for one in packs() for lines in one.values.currency.values())
+    number = r"\d[\d.,']*\d|\d"
+    return re.compile(
+        rf"(?:{sign})\s?(?P<after>{number})|(?<![\w.,])(?P<before>{number})\s?(?:{sign})(?!\w)", re.IGNORECASE
+    )
+
+
+def amounts_in(text: str) -> tuple[float, ...]:
+    """Every amount of money in a folded text: 250 in "$250", "250 euros" and "1.250,00 €"."""
+    return tuple(read_number(match["after"] or match["before"]) for match in _money().finditer(text))
+
+
+def read_number(written: str) -> float:
+    """1,234.50 and 1.234,50 are the same: two digits or one after the last sign are decimals, three are not."""
+    whole, sign, decimals = written, "", ""
+    if match := re.fullmatch(r"(.*?)([.,])(\d{1,2})", written):
+        whole, sign, decimals = match.groups()
+    return float(f"{re.sub(r'[^0-9]', '', whole) or 0}{'.' if sign else ''}{decimals}")
 
 
 # --- dates and times ------------------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ class Facts:
     confirmed: Intent | None = None
     """The live intent that the user just said yes to, for exactly this call."""
     unsettled: tuple[Execution, ...] = ()
+    happened: tuple[Execution, ...] = ()
+    """Calls that a person said had happened, when nobody knew."""
     done: frozenset[str] = field(default_factory=frozenset)
     """Hashes of the calls that already ran in this turn."""
     session: History = field(default_factory=History)

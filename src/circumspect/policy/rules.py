@@ -117,6 +117,14 @@ def no_earlier_outcome_is_unknown(facts: Facts) -> Verdict:
     return Allow()
 
 
+@rule(ReasonCode.REPEATED_CALL)
+def what_a_person_saw_done_is_not_done_again(facts: Facts) -> Verdict:
+    """No colleague found out that the same call, whose outcome nobody knew, has happened."""
+    if any(one.call.hash == facts.call.hash for one in facts.happened):
+        return Deny("A colleague found out that this exact call has happened. It is not made again: tell the user.")
+    return Allow()
+
+
 @rule(ReasonCode.APPROVAL_REQUIRED)
 def a_colleague_approved(facts: Facts) -> Verdict:
     """A call under four eyes was approved by a second person, in every mode."""
@@ -176,6 +184,7 @@ RULES: tuple[Rule, ...] = (
     the_model_proposes_one_thing,
     nothing_runs_twice_in_a_turn,
     no_earlier_outcome_is_unknown,
+    what_a_person_saw_done_is_not_done_again,
     *(_in_standard_only_where_named(one) for one in GROUNDING_RULES),
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,

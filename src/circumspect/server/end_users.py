@@ -20,6 +20,7 @@ import orjson
 
 from circumspect.errors import CircumspectError
 from circumspect.server.directory import TenantUnavailable
+from circumspect.server.schemas.bodies import PERSON_ID
 from circumspect.server.stores import access
 from circumspect.server.tenants.end_user_keys import EndUserKey, EndUsersSection
 from circumspect.values import Json, JsonObject, TenantId, name_principal
@@ -34,7 +35,8 @@ LONGEST_HEADER = 1_024
 LONGEST_CLAIMS = 4_096
 LEEWAY_SECONDS = 30
 SHORTEST_SHARED_SECRET = 32
-_PERSON = re.compile(r"[\x21-\x7e]{1,128}")
+_PERSON = re.compile(PERSON_ID)
+LONGEST_PERSON = 128
 _ABOUT_THE_TOKEN = frozenset({"sub", "exp", "nbf", "iat", "iss", "aud", "jti"})
 
 
@@ -116,7 +118,7 @@ def verify_token(token: str, key: EndUserKey, secret: str, rules: EndUsersSectio
         raise EndUserRefused("The end user's token has expired.", fix="Sign a new one; `exp` is in seconds since 1970.")
     if "nbf" in said and not (_is_time(said["nbf"]) and said["nbf"] - LEEWAY_SECONDS <= now):
         raise EndUserRefused("The end user's token is not valid yet.", fix="Look at `nbf`, and at both clocks.")
-    if not isinstance(said["sub"], str) or not _PERSON.fullmatch(said["sub"]):
+    if not isinstance(said["sub"], str) or len(said["sub"]) > LONGEST_PERSON or not _PERSON.fullmatch(said["sub"]):
         raise EndUserRefused(
             "The end user's token has no usable `sub`.", fix="Your id of them: up to 128 ASCII characters, no spaces."
         )

@@ -61,7 +61,13 @@ class Gateway:
     services: Services
     tenant: TenantId
     conversation: ConversationId
-    principal: str
+    client: str
+    """Whose it is: a login, or the name that its configuration gives it. That account approves nothing it proposed."""
+
+    @property
+    def principal(self) -> str:
+        """The prefix keeps a client apart from an end user or an operator of the same name."""
+        return f"mcp:{self.client}"
 
     def server(self) -> Server[Any]:
         return Server(
@@ -142,6 +148,7 @@ class Gateway:
             text="",
             at=services.clock.now(),
             principal=self.principal,
+            account=self.client,
             errand=errand,
         )
         return await services.turns.take(incoming, setup)

@@ -23,7 +23,7 @@ from circumspect.server.directory import TenantUnavailable
 from circumspect.server.schemas.bodies import IN_WORDS
 from circumspect.server.stores.policies import PolicyChanged
 from circumspect.stores.codec import dumps
-from circumspect.stores.people import NotThere, TakenByAnother
+from circumspect.stores.people import NotThere, OutcomeNeeded, TakenByAnother
 from circumspect.web.browsing.interaction import NothingToDo
 
 log = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ STATUSES: Mapping[type[CircumspectError], int] = {
     errors.NotYourConversation: 404,
     errors.ApproverRefused: 403,
     TakenByAnother: 409,
+    OutcomeNeeded: 422,
     PolicyChanged: 409,
     errors.StoreError: 503,
     CircumspectError: 500,

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from circumspect.server.access import Principal
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.request_log import StrictRoute, add_log_context
-from circumspect.server.schemas.bodies import ID, NO_NUL, TENANT, AnswerBody, AnswerPage, ProblemBody
+from circumspect.server.schemas.bodies import ID, NO_NUL, PERSON_ID, TENANT, AnswerBody, AnswerPage, ProblemBody
 from circumspect.server.services import Services
 from circumspect.stores import action_log
 from circumspect.stores.codec import dumps
@@ -179,6 +179,7 @@ def action(services: Services, by: str, name: str) -> LoggedAction:
 After = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
 PageLimit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 IdPath = Annotated[str, Path(min_length=1, max_length=128, pattern=ID)]
+PersonPath = Annotated[str, Path(min_length=1, max_length=128, pattern=PERSON_ID)]
 TenantPath = Annotated[str, Path(pattern=TENANT)]
 KeyPath = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 

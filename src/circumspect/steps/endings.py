@@ -15,7 +15,6 @@ from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
-from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
@@ -46,6 +45,9 @@ from circumspect.values import (
 )
 
 log = logging.getLogger(__name__)
+
+_COURTESY = 40
+"""Characters. "You are welcome!" is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def answer(drafted: Draft, denied: Enforced | None, ran: Sequence[Execution], de
     return Reply("answered", drafted.reply)
 
 
-def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply:
+def hold(enforced: Enforced, desk: ReplyContext) -> Reply:
     """The call does not run, or not yet."""
     match enforced.verdict:
         case Confirm(by="user"):
@@ -111,11 +113,13 @@ def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply
         case Confirm():
             return approval(enforced, desk)
         case Ask() as ask:
-            return Reply("asked", _question(ask, enforced, drafted, desk))
+            return Reply("asked", _question(ask, enforced, desk))
         case Escalate():
             return escalate(desk, enforced.reasons[0], desk.action(enforced))
         case Deny() if desk.screened.incoming.scene:
             return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
+        case Deny() if enforced.reasons[:1] == (ReasonCode.REPEATED_CALL,):
+            return Reply("blocked", desk.say("done-before", action=desk.action(enforced)))
         case Deny():
             unavailable = enforced.spec is None or not enforced.spec.configured
             key = "tool-unavailable" if unavailable else "tool-denied"
@@ -126,17 +130,17 @@ def hold(enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> Reply
             assert_never(other)
 
 
-def hold_after_calls(ran: Sequence[Execution], enforced: Enforced, drafted: Draft, desk: ReplyContext) -> Reply:
+def hold_after_calls(ran: Sequence[Execution], enforced: Enforced, desk: ReplyContext) -> Reply:
     """The same in a turn that has run other calls: what these changed is said first."""
     changed = _changes(ran)
     if not changed:
-        return hold(enforced, drafted, desk)
+        return hold(enforced, desk)
     if isinstance(enforced.verdict, Deny) and any(one.call.hash == enforced.call.hash for one in changed):
         return report_execution(changed[-1], "", desk)
     if isinstance(enforced.verdict, Escalate):
         reply = escalate(desk, enforced.reasons[0], desk.action(enforced), acted=True)
     else:
-        reply = hold(enforced, drafted, desk)
+        reply = hold(enforced, desk)
     return prepend(reply, " ".join(report_execution(one, "", desk).text for one in changed))
 
 
@@ -197,6 +201,40 @@ def with_a_person(desk: ReplyContext) -> Reply:
     """Somebody took the conversation over. Once they have spoken, the agent keeps out of it."""
     spoken = any(find_events(desk.screened.opened.history[-4:], PersonReplyEvent))
     return Reply("escalated", "" if spoken else desk.say("with-person"))
+
+
+def hand_over(desk: ReplyContext) -> Reply:
+    """The user wants a person."""
+    summary = desk.screened.incoming.text
+    return Reply("escalated", desk.say("handed-over"), escalation=Escalation(ReasonCode.PERSON_WANTED, summary))
+
+
+def answer_question(drafted: Draft, desk: ReplyContext) -> Reply:
+    """The user only asked, and the model insists on doing something: its words where they answer, else ours."""
+    text = drafted.reply if drafted.reply and "?" not in drafted.reply else ""
+    return Reply("answered", text) if text else Reply("asked", desk.say("question-unanswered"))
+
+
+def is_person_offered(desk: ReplyContext) -> bool:
+    """The last thing the user heard was the offer of a person."""
+    said = _heard(desk)
+    return bool(said) and any(desk.say(key) in said[-1] for key in ("offer-person", "question-unanswered"))
+
+
+def without_circles(reply: Reply, desk: ReplyContext) -> Reply:
+    """What was said before is said with something new; a third time with the offer of a person; then one has it."""
+    if reply.outcome not in ("answered", "asked", "blocked") or not _weighs(reply, desk):
+        return reply
+    times = sum(reply.text in said for said in _heard(desk))
+    if not times:
+        return reply
+    if times == 1:
+        return prepend(reply, desk.say("confirm-clearly" if reply.intent else "said-before"))
+    if not is_person_offered(desk) or desk.screened.answer == "deny":
+        # A yes must not have two questions to answer.
+        words = "" if reply.intent else f"{reply.text}\n\n"
+        return Reply("asked", f"{words}{desk.say('offer-person')}")
+    return escalate(desk, ReasonCode.SAID_AGAIN, desk.screened.incoming.text)
 
 
 def hand_to_client(ended: Sequence[Execution], words: str) -> Reply:
@@ -298,7 +336,11 @@ def with_notices(reply: Reply, settled: Sequence[Execution], desk: ReplyContext)
     """The reply, preceded by what has become known about calls that an interruption left open."""
     states = {"succeeded": "state-succeeded", "failed": "state-failed"}
     notices = [
-        desk.say("interrupted-notice", action=desk.action(one), state=desk.say(states.get(one.state, "state-unknown")))
+        desk.say(
+            "told-notice" if one.reason is ReasonCode.OUTCOME_TOLD else "interrupted-notice",
+            action=desk.action(one),
+            state=desk.say(states.get(one.state, "state-unknown")),
+        )
         for one in settled
     ]
     return prepend(reply, "\n\n".join(notices))
@@ -345,27 +387,30 @@ def _name_editor(incoming: Incoming) -> tuple[str, ...]:
     return (errand.by,) if isinstance(errand, PersonDecision) and errand.decision == "edit" else ()
 
 
-def _question(ask: Ask, enforced: Enforced, drafted: Draft | None, desk: ReplyContext) -> str:
-    """The model's own question where it asks one and says nothing that is not so; ours otherwise."""
+def _question(ask: Ask, enforced: Enforced, desk: ReplyContext) -> str:
+    """What only the user can say, in our words. A value that the model made up was not given: it is asked for too."""
     if ask.words:
         return desk.say(ask.words)
     if ask.named:
         return desk.say("ask-form", fields=", ".join(map(wording.render_value, ask.named)))
-    if drafted and "?" in drafted.reply and not ask.invalid and not find_untrue(drafted.reply, desk.language, ()):
-        return drafted.reply
-    if ask.invalid:
+    made_up = [name for name, problem in ask.invalid.items() if problem.startswith("ungrounded")]
+    wrong = {name: problem for name, problem in ask.invalid.items() if name not in made_up}
+    if wrong:
         problems = [
             desk.say(
                 "invalid-field", field=wording.label(name, desk.language), wanted=_describe_expected(problem, desk)
             )
-            for name, problem in ask.invalid.items()
+            for name, problem in wrong.items()
         ]
         return desk.say("ask-invalid", problems="; ".join(problems))
     known = enforced.spec.properties.keys() if enforced.spec else frozenset[str]()
-    fields = [wording.label(name, desk.language) for name in ask.missing if name in known]
-    if not fields:
+    missing = [name for name in dict.fromkeys((*ask.missing, *made_up)) if name.partition(".")[0] in known]
+    if not missing:
         return desk.say("ask-missing-unnamed")
-    return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=", ".join(fields))
+    if len(missing) == 1 and (question := wording.ask_for(missing[0], desk.language)):
+        return question
+    fields = ", ".join(wording.label(name, desk.language) for name in missing)
+    return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=fields)
 
 
 def _describe_expected(problem: str, desk: ReplyContext) -> str:
@@ -377,12 +422,20 @@ def _describe_expected(problem: str, desk: ReplyContext) -> str:
             return desk.say("wanted-choice", choices=choices.replace("|", ", "))
         case "type", "number" | "integer":
             return desk.say("wanted-number")
-        case "ungrounded", _:
-            return desk.say("wanted-ungrounded")
         case "condition", _:
             return desk.say("wanted-known")
         case _:
             return desk.say("wanted-other")
+
+
+def _heard(desk: ReplyContext) -> list[str]:
+    """What the agent said before, as far as it is in view, oldest first."""
+    return [message.content for message in desk.screened.opened.history if message.role == "assistant"]
+
+
+def _weighs(reply: Reply, desk: ReplyContext) -> bool:
+    """Courtesies may be said twice."""
+    return len(reply.text) >= _COURTESY and not desk.screened.incoming.errand and not desk.screened.incoming.scene
 
 
 def _changes(ran: Sequence[Execution]) -> list[Execution]:

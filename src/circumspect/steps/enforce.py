@@ -107,6 +107,7 @@ def look_at(
         disagreement=drafted.disagreement if drafted else False,
         confirmed=confirmed,
         unsettled=screened.opened.unsettled,
+        happened=screened.opened.happened,
         done=done,
         session=session,
         person=screened.person,

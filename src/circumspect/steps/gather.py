@@ -90,6 +90,19 @@ def with_result(gathered: Gathered, call: ToolCall, text: str) -> Gathered:
     return replace(gathered, messages=(*gathered.messages, asked, told))
 
 
+def with_wishes(gathered: Gathered, wishes: Sequence[str]) -> Gathered:
+    """Every draft is shown what is wanted and not done yet."""
+    if not wishes:
+        return gathered
+    told = prompt("wishes").render(wishes="\n".join(f"- {one}" for one in wishes))
+    return replace(gathered, blocks=(*gathered.blocks, Block("wishes", told)))
+
+
+def with_note(gathered: Gathered, name: str, **values: str) -> Gathered:
+    """The next draft is told what the last one got wrong, or missed: the prompt of that name."""
+    return replace(gathered, blocks=(*gathered.blocks, Block(name, prompt(name).render(**values))))
+
+
 def with_correction(gathered: Gathered, claimed: UntrueSentence) -> Gathered:
     """The next draft is told which sentence of the last one is not so, and why."""
     reasons = dict(line.split(": ", 1) for line in prompt("correction_reasons").text.splitlines())

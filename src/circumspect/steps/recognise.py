@@ -15,7 +15,7 @@ from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.understanding.customer import CustomerLookup, facts_in, find_obstacle
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
-from circumspect.values import Screened, ToolSpec
+from circumspect.values import Screened, ToolSpec, is_known_person
 
 PATIENCE = 5.0
 """Seconds. An answer without these facts is better than one that comes late."""
@@ -32,7 +32,7 @@ async def recognise(
     ids: Ids,
 ) -> Mapping[str, str]:
     incoming, person = screened.incoming, screened.opened.person
-    if person is None:
+    if not is_known_person(person):
         return {}
     look = customer.look(person)
     why = find_obstacle(look, spec, policy)

@@ -35,7 +35,7 @@ from circumspect.policy.understanding.understood import CitedPassage, RetrievalR
 from circumspect.ports import CandidatePassage, PassageSearch
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, Execution, ToolSpec
+from circumspect.values import Block, Business, Execution, ToolSpec, is_known_person
 
 MOST_QUERIES = 5
 _CLOSE = 0.5
@@ -185,7 +185,7 @@ def _confidence(case: _Case, sources: Sequence[CitedPassage], *, needed: bool, p
     context = MessageContext(
         clarity=analysis.intent_confidence if analysis else 1.0,
         exchanges=sum(message.role == "user" for message in screened.opened.history),
-        known=len(case.known) + (screened.opened.person is not None),
+        known=len(case.known) + is_known_person(screened.opened.person),
         wanted=wanted,
         given=given,
     )

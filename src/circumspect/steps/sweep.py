@@ -52,5 +52,6 @@ async def catch_up(
             "This message was sent before, and a call that it led to has not ended yet.",
             fix="Send it again later with the same key: then it is told what became of the call.",
         )
-    news = tuple(one for one in current if one.id in known or one.state == "succeeded")
+    # One that failed by itself was spoken of in its own turn; of this one a person found out since.
+    news = tuple(one for one in current if one.id in known or one.state in ("succeeded", "failed"))
     return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news

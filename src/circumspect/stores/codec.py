@@ -296,6 +296,7 @@ def spec_document(spec: ToolSpec) -> dict[str, Json]:
         "open_world": spec.open_world,
         "client": spec.client,
         "phrases": dict(spec.phrases),
+        "titles": dict(spec.titles),
     }
 
 

@@ -3,8 +3,8 @@
 A call is written down as `started` in the transaction that uses up its intent, and completed after. Whoever finds a
 started row whose lease ran out settles it under a token of their own; of two who try, one gets through. A call is
 `reported` when no turn needs to look at it any more: it failed, so nothing happened; or the client has it; or it
-succeeded and a turn that could speak of it was closed; or nobody knows how it ended, and a person resolved its
-escalation.
+succeeded and a turn that could speak of it was closed. One whose end nobody knows stays until a person says how it
+ended, and a turn has told the user: `told_outcomes.py`.
 """
 
 from __future__ import annotations

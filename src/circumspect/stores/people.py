@@ -21,8 +21,9 @@ from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import SqlValues, insert
-from circumspect.stores.tables import conversations, escalations, intents, messages, tool_executions
-from circumspect.values import ConversationId, Language, Mode, TenantId, TurnId
+from circumspect.stores.tables import conversations, escalations, intents, messages
+from circumspect.stores.told_outcomes import is_unknown, tell_outcome
+from circumspect.values import ConversationId, Language, Mode, TenantId, ToldOutcome, TurnId
 
 EscalationState = Literal["open", "taken", "resolved"]
 VisibleTenants = Collection[str] | None
@@ -36,6 +37,12 @@ class NotThere(StoreError):
 
 class TakenByAnother(StoreError):
     code = "taken"
+
+
+class OutcomeNeeded(StoreError):
+    """An escalation about a call is resolved by saying what became of the call, any other without."""
+
+    code = "outcome_needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +61,15 @@ class StoredConversation:
 
 @dataclass(frozen=True, slots=True)
 class EscalationRow:
-    """A conversation that waits for a person. `execution` names the call when its outcome is what nobody knows."""
+    """A conversation that waits for a person. `execution` names the call where its outcome was what nobody knew, and
+    `asks_outcome` says that it still is."""
 
     id: str
     tenant: TenantId
     conversation: ConversationId
     turn: TurnId
     execution: str | None
+    asks_outcome: bool
     reason: ReasonCode | None
     summary: str
     suggestion: str | None
@@ -206,7 +215,7 @@ def list_escalations(
     after: ListCursor | None,
     limit: int,
 ) -> Sequence[EscalationRow]:
-    query = sa.select(escalations).where(belongs_to(escalations, tenants))
+    query = _ESCALATIONS.where(belongs_to(escalations, tenants))
     if state is not None:
         query = query.where(escalations.c.state == state)
     rows = connection.execute(newest_first(query, escalations, "created_at", after, limit))
@@ -287,16 +296,32 @@ def take_conversation(
     return take_over(connection, tenants, id_, by, now)
 
 
-def resolve(connection: sa.Connection, tenants: VisibleTenants, id_: str, by: str, now: datetime) -> EscalationRow:
-    """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
+def resolve(
+    connection: sa.Connection,
+    tenants: VisibleTenants,
+    id_: str,
+    by: str,
+    now: datetime,
+    outcome: ToldOutcome | None = None,
+) -> EscalationRow:
+    """Done with; the agent answers again. A call whose outcome nobody knew is closed as what it came to. While that is
+    still unknown, the escalation waits on, for whoever finds out."""
     row = _escalation_row(connection, tenants, id_)
     if row.state == "resolved":
+        if outcome and row.resolved_by != by:
+            raise TakenByAnother(f"{row.resolved_by} has resolved this escalation.", fix="Look at it again.")
         return _escalation(row)
     if row.state == "taken" and row.taken_by != by:
         raise TakenByAnother(f"{row.taken_by} has this escalation.", fix="Ask them to resolve it.")
+    _check_outcome(row, outcome)
     there: Any = connection.execute(row_of(row.tenant, row.conversation)).one()
     if there.paused_by == by:
         change(connection, row.tenant, row.conversation, paused_by=None)
+    if outcome:
+        tell_outcome(connection, id_, row.execution, outcome, by, now)
+    if outcome == "unknown":
+        _update(connection, id_, state="open", taken_by=None, taken_at=None)
+        return get_escalation(connection, tenants, id_)
     _update(connection, id_, state="resolved", resolved_by=by, resolved_at=epoch(now))
     told = {
         "id": id_,
@@ -306,16 +331,23 @@ def resolve(connection: sa.Connection, tenants: VisibleTenants, id_: str, by: st
         "reason_code": row.reason_code,
         "summary": row.summary,
         "resolved_by": by,
+        "outcome": outcome,
         "created_at": epoch(now),
     }
     notify(connection, f"{id_}:resolved", "resolved", told, epoch(now))
-    if row.execution is not None:
-        connection.execute(
-            sa.update(tool_executions)
-            .where(tool_executions.c.id == row.execution, tool_executions.c.state == "indeterminate")
-            .values(reported=True)
-        )
     return get_escalation(connection, tenants, id_)
+
+
+def _check_outcome(row: Any, outcome: ToldOutcome | None) -> None:
+    if row.asks_outcome and outcome is None:
+        raise OutcomeNeeded(
+            "Nobody knows yet how the call of this escalation ended.",
+            fix="Look it up, and say the outcome: happened, not (it did not happen) or unknown (still).",
+        )
+    if outcome and not row.asks_outcome:
+        raise OutcomeNeeded(
+            "This escalation is about no call whose outcome is unknown.", fix="Resolve it without an outcome."
+        )
 
 
 def settle_approvals(
@@ -389,8 +421,11 @@ def _update(connection: sa.Connection, id_: str, **values: Any) -> None:
     connection.execute(sa.update(escalations).where(escalations.c.id == id_).values(values))
 
 
+_ESCALATIONS = sa.select(escalations, is_unknown(escalations.c.execution).label("asks_outcome"))
+
+
 def _escalation_row(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Any:
-    query = sa.select(escalations).where(escalations.c.id == id_, belongs_to(escalations, tenants)).with_for_update()
+    query = _ESCALATIONS.where(escalations.c.id == id_, belongs_to(escalations, tenants)).with_for_update()
     row = connection.execute(query).one_or_none()
     if row is None:
         raise not_there("escalation")

@@ -39,6 +39,7 @@ from circumspect.values import (
     Plan,
     Tenant,
     TenantId,
+    ToldOutcome,
     ToolSpec,
     TurnId,
     TurnResult,
@@ -170,9 +171,11 @@ class SqlStore:
         tenants = None if tenant is None else (tenant,)
         return await self.tx(people.list_escalations, tenants, state, None, limit)
 
-    async def resolve(self, escalation: str, *, by: str, at: datetime | None = None) -> EscalationRow:
-        """Somebody looked into it. A call whose outcome was unknown may be proposed again from now on."""
-        return await self.tx(people.resolve, None, escalation, by, at or datetime.now(UTC))
+    async def resolve(
+        self, escalation: str, *, by: str, outcome: ToldOutcome | None = None, at: datetime | None = None
+    ) -> EscalationRow:
+        """Somebody looked into it. Of a call whose outcome was unknown they say what became of it."""
+        return await self.tx(people.resolve, None, escalation, by, at or datetime.now(UTC), outcome)
 
     async def conversations(self, tenant: TenantId, limit: int = 100) -> Sequence[StoredConversation]:
         """The most recently used first."""

@@ -19,7 +19,7 @@ from circumspect.stores import action_log, codec
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
-from circumspect.stores.tables import intents, messages, tool_executions
+from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
 from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision
 
 _RENEW = sql("""
@@ -83,18 +83,19 @@ _ASK = sql("""
     ON CONFLICT (id) DO UPDATE SET question_seq = excluded.question_seq
 """)
 
-# A call of this turn, or one whose end this turn could see when it began, has now been spoken of.
+# A call of this turn, or one whose end this turn could see when it began, has now been spoken of. What failed by itself
+# was never unreported.
 _REPORT = sql("""
     UPDATE tool_executions SET reported = TRUE
-    WHERE tenant = :tenant AND conversation = :conversation AND NOT reported AND state = 'succeeded'
+    WHERE tenant = :tenant AND conversation = :conversation AND NOT reported AND state IN ('succeeded', 'failed')
       AND (turn = :turn OR finished_at <= :opened)
 """)
 
-_ANY_CALLS = sql("""
+_ANY_CALLS = sql(f"""
     UPDATE conversations SET calls = EXISTS (
-        SELECT 1 FROM tool_executions WHERE tenant = :tenant AND conversation = :conversation AND NOT reported)
+        SELECT 1 FROM tool_executions WHERE tenant = :tenant AND conversation = :conversation AND {LOOKED_AT})
     WHERE tenant = :tenant AND id = :conversation
-""")
+""")  # noqa: S608
 
 _COUNT = sql("""
     INSERT INTO usage (tenant, period, mode, model, messages, critiques, context_fetches, escalations, model_calls,

@@ -17,7 +17,8 @@ from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import SqlValues, run, sql
-from circumspect.stores.tables import UNREPORTED, VISIBLE, intents, tool_executions, turns
+from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
+from circumspect.stores.told_outcomes import has_happened
 from circumspect.values import ANONYMOUS, ClientResults, Incoming, Message, Mode, Opened, PersonDecision, TurnResult
 
 SKEW_SECONDS = 600.0
@@ -82,12 +83,12 @@ _INTENT = sa.select(intents).where(
     intents.c.conversation == sa.bindparam("conversation"),
 )
 
-_UNSETTLED = (
+_LOOKED_AT = (
     sa.select(tool_executions)
     .where(
         tool_executions.c.tenant == sa.bindparam("tenant"),
         tool_executions.c.conversation == sa.bindparam("conversation"),
-        sa.text(UNREPORTED),
+        sa.text(LOOKED_AT),
     )
     .order_by(tool_executions.c.started_at)
 )
@@ -162,7 +163,7 @@ def open_turn(
         intent = errand.intent
     rows = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
     asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
-    unsettled = connection.execute(_UNSETTLED, turn).all() if calls else ()
+    looked_at = connection.execute(_LOOKED_AT, turn).all() if calls else ()
     return Opened(
         token=token,
         mode=mode,
@@ -170,7 +171,8 @@ def open_turn(
         history=tuple([_message(row) for row in reversed(rows)]),
         next_seq=next_seq,
         intent=None if asked is None else codec.intent(asked),
-        unsettled=tuple(codec.execution(row) for row in unsettled),
+        unsettled=tuple(codec.execution(row) for row in looked_at if not row.reported),
+        happened=tuple(codec.execution(row) for row in looked_at if has_happened(row)),
         paused_by=paused_by or "",
         person=person,
     )

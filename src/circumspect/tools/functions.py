@@ -155,6 +155,7 @@ def tool(
     recovery: Recovery | None = None,
     timeout: float = 30.0,
     phrases: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
     open_world: bool = False,
     configured: bool | Callable[[], bool] = True,
     name: str | None = None,
@@ -173,6 +174,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
             writes into our own database. "lookup": ask `lookup`. "blind" (the default): nothing, a person is told.
         timeout: seconds until a call counts as unanswered. A sync function keeps running in its thread.
         phrases: how to say the call to a person, by language, with parameters in braces.
+        titles: what the tool does, by language, with no values: "cancel an order".
         open_world: results may hold text by strangers (web pages, e-mails, reviews).
         configured: whether the integration is set up; a callable is asked in every turn, and False if it fails.
         name: the tool's name, if not the function's.
@@ -193,6 +195,7 @@ def _make_tool(
     recovery: Recovery | None = None,
     timeout: float = 30.0,
     phrases: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
     open_world: bool = False,
     configured: bool | Callable[[], bool] = True,
     name: str | None = None,
@@ -210,6 +213,7 @@ def _make_tool(
         configured=True if callable(configured) else configured,
         open_world=open_world,
         phrases=dict(phrases or {}),
+        titles=dict(titles or {}),
     )
     _check(spec, signature, lookup)
     return FunctionTool(function, spec, signature, configured if callable(configured) else None, lookup)

@@ -28,7 +28,7 @@ from circumspect.values import TenantId
 PAGE = """<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>Somebody's shop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><h1>Somebody's shop</h1><p>Text of the page.</p><input aria-label="search" id="search">
-<script src="{script}" data-key="{key}" data-lang="{lang}" async></script></body></html>"""
+<script src="{script}" data-key="{key}" data-lang="{lang}" data-user-token="{user}" async></script></body></html>"""
 
 
 class WidgetHouse(ConsoleHouse):
@@ -83,7 +83,8 @@ class Site:
 
     async def _answer(self, request: Request) -> HTMLResponse:
         asked, host = request.query_params, self.house.url
-        text = PAGE.format(script=f"{host}/widget.js", key=asked.get("key", ""), lang=asked.get("lang", "en"))
+        shown = {"key": asked.get("key", ""), "lang": asked.get("lang", "en"), "user": asked.get("user", "")}
+        text = PAGE.format(script=f"{host}/widget.js", **shown)
         policy = f"default-src 'none'; script-src {host}; frame-src {host}; base-uri 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 

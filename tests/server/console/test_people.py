@@ -60,20 +60,25 @@ def proposed(house: ConsoleHouse, order: str, **more: Any) -> str:
 def test_an_operator_takes_over_answers_hands_back_and_resolves(browsing: Browsing, house: ConsoleHouse) -> None:
     escalation, conversation = handed_over(house)
     key = house.key("shop")
+    person = key.get(f"/v1/conversations/{conversation}").json()["person"]
     with browsing.as_("noa") as page:
         page.goto("/escalations")
         page.click(f"a[href='/escalations/{escalation}']")
         page.click("form[action$='/take'] button")
         page.wait_for_selector("[role=status]")
-        assert say(key, conversation, "are you there?")["reason_codes"] == ["WITH_A_PERSON"]
+        assert say(key, conversation, "are you there?", person=person)["reason_codes"] == ["WITH_A_PERSON"]
         page.fill("textarea[name=content]", "Hello, this is Noa. <b>Your refund went through.</b>")
         page.click("form[action$='/reply'] button")
         page.wait_for_selector(".bubble.person")
         assert "<b>Your refund" in page.inner_text(".bubble.person")
         page.click("form[action$='/hand-back'] button")
         page.wait_for_selector("form[action$='/take']")
-        assert "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?")["reason_codes"]
-        page.click("form[action$='/resolve'] button")
+        assert (
+            "WITH_A_PERSON" not in say(key, conversation, "What are your opening hours?", person=person)["reason_codes"]
+        )
+        page.click("form[action$='/resolve'] button[value=unknown]")
+        page.wait_for_selector(".badge.open")
+        page.click("form[action$='/resolve'] button[value=happened]")
         page.wait_for_selector(".badge.resolved")
         assert page.locator("form[action$='/resolve']").count() == 0
     told = key.get(f"/v1/conversations/{conversation}/messages").json()["items"]
@@ -117,7 +122,9 @@ def test_what_somebody_else_has_is_told_and_stays_theirs_unless_an_administrator
         assert taken.status_code == 303
         theirs = noa.get(f"/escalations/{escalation}").text
         assert ("root has it" in theirs, "away_from" in theirs) == (True, False)
-        root.post(f"/escalations/{escalation}/resolve", headers=SAME)
+        asked = root.post(f"/escalations/{escalation}/resolve", headers=SAME)
+        assert (asked.status_code, "What became of the call?" in asked.text) == (409, True), "not without the outcome"
+        root.post(f"/escalations/{escalation}/resolve", data={"outcome": "not"}, headers=SAME)
         assert "root has resolved it meanwhile" in noa.post(f"/escalations/{escalation}/take", headers=SAME).text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, time
-from typing import Literal
+from typing import Literal, TypedDict
 
 from circumspect.demo.samples.sample_files import read
 from circumspect.values import Language
@@ -19,10 +19,16 @@ LANGUAGES_SPOKEN: tuple[Language, ...] = ("en", "he", "ru")
 MessageFact = str | int | date | time | tuple[time, ...] | tuple[str, ...]
 
 
-def phrases(tool: str) -> Mapping[str, str]:
-    """How to say a call of the tool, by language."""
-    found: Mapping[str, str] = read("messages")["phrases"][tool]
-    return found
+class ToolWording(TypedDict):
+    """How to say a call of the tool, and what the tool does; by language."""
+
+    phrases: Mapping[str, str]
+    titles: Mapping[str, str]
+
+
+def wording(tool: str) -> ToolWording:
+    found = read("messages")
+    return {"phrases": found["phrases"][tool], "titles": found["titles"][tool]}
 
 
 def label(kind: Literal["services", "statuses"], name: str, language: Language) -> str:

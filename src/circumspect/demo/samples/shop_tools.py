@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from circumspect.demo.samples.seeding import SERVICES
 from circumspect.demo.samples.shop_backend import Backend, Product, Refused, ShopOrder
-from circumspect.demo.samples.shop_messages import LANGUAGES_SPOKEN, MessageFact, label, phrases, say
+from circumspect.demo.samples.shop_messages import LANGUAGES_SPOKEN, MessageFact, label, say, wording
 from circumspect.errors import ToolError
 from circumspect.language.pack import join_patterns, packs
 from circumspect.tools.functions import FunctionTool, IdempotencyKey, tool
@@ -67,7 +67,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         except Refused as refused:
             raise ToolError(say("refusals", refused.code, language, **refused.facts)) from None
 
-    @tool(effect="read", timeout=10, phrases=phrases("get_order_status"))
+    @tool(effect="read", timeout=10, **wording("get_order_status"))
     def get_order_status(order_id: OrderId) -> dict[str, Json]:
         """Tell where an order is: its status, contents, payment and delivery date."""
         order = ask_backend(lambda: backend.order(order_id))
@@ -82,7 +82,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
             "message": answer(f"order_{order.status}", order_id=order_id, date=when),
         }
 
-    @tool(effect="read", timeout=10, phrases=phrases("list_orders"))
+    @tool(effect="read", timeout=10, **wording("list_orders"))
     def list_orders(email: Email) -> dict[str, Json]:
         """List the ten newest orders of a customer: number, status, date and total."""
         orders = backend.orders_of(email)[:10]
@@ -90,7 +90,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         message = answer("orders_found", email=email, orders=told) if orders else answer("orders_none", email=email)
         return {"orders": [_summary(order) for order in orders], "message": message}
 
-    @tool(effect="read", timeout=10, phrases=phrases("check_inventory"))
+    @tool(effect="read", timeout=10, **wording("check_inventory"))
     def check_inventory(
         product: Annotated[str, Field(min_length=2, max_length=100, description="A product's name or SKU (KK-101).")],
     ) -> dict[str, Json]:
@@ -117,7 +117,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
             "message": " ".join(lines) or answer("product_unknown", product=product),
         }
 
-    @tool(effect="read", timeout=10, phrases=phrases("list_free_slots"))
+    @tool(effect="read", timeout=10, **wording("list_free_slots"))
     def list_free_slots(date: Day, service: Visit) -> dict[str, Json]:
         """List the times of a day at which the workshop or showroom is free."""
         free = backend.free_slots(date, service)
@@ -125,7 +125,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         times = [at.strftime("%H:%M") for at in free]
         return {"date": str(date), "service": service, "times": times, "message": message}
 
-    @tool(effect="destructive", recovery="keyed", timeout=10, phrases=phrases("cancel_order"))
+    @tool(effect="destructive", recovery="keyed", timeout=10, **wording("cancel_order"))
     def cancel_order(order_id: OrderId, key: IdempotencyKey, reason: Reason = "") -> dict[str, Json]:
         """Cancel an order that has not left the warehouse yet, and return what was paid."""
         done = ask_backend(lambda: backend.cancel_order(order_id, reason, key))
@@ -133,7 +133,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         code = "cancelled" if amount else "cancelled_unpaid"
         return {**done, "message": answer(code, order_id=order_id, amount=amount)}
 
-    @tool(effect="destructive", recovery="keyed", timeout=10, phrases=phrases("refund"))
+    @tool(effect="destructive", recovery="keyed", timeout=10, **wording("refund"))
     def refund(
         order_id: OrderId,
         key: IdempotencyKey,
@@ -147,7 +147,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         done = ask_backend(lambda: backend.refund(order_id, agorot, reason, key))
         return {**done, "message": answer("refunded", order_id=order_id, amount=_agorot(done["refunded"]))}
 
-    @tool(effect="write", recovery="keyed", timeout=10, phrases=phrases("update_address"))
+    @tool(effect="write", recovery="keyed", timeout=10, **wording("update_address"))
     def update_address(
         order_id: OrderId,
         address: Annotated[str, Field(min_length=8, max_length=200, description="Street, number and town.")],
@@ -157,7 +157,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         done = ask_backend(lambda: backend.update_address(order_id, address, key))
         return {**done, "message": answer("address_changed", order_id=order_id, address=address)}
 
-    @tool(effect="write", recovery="keyed", timeout=10, phrases=phrases("book_appointment"))
+    @tool(effect="write", recovery="keyed", timeout=10, **wording("book_appointment"))
     def book_appointment(
         date: Day,
         time: Hour,
@@ -173,7 +173,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         booking = str(done["appointment_id"])
         return {**done, "message": answer("booked", service=shown, date=date, time=at, appointment_id=booking)}
 
-    @tool(effect="destructive", recovery="keyed", timeout=10, phrases=phrases("delete_account"))
+    @tool(effect="destructive", recovery="keyed", timeout=10, **wording("delete_account"))
     def delete_account(email: Email, key: IdempotencyKey) -> dict[str, Json]:
         """Delete a customer's account and personal data for good. Impossible while an order is open."""
         done = ask_backend(lambda: backend.delete_account(email, key))

@@ -303,6 +303,7 @@ class _Journal:
             intent=ruling.confirmed,
             unsettled=unsettled,
             person=record.person,
+            happened=tuple(one for one in before if _was_told_happened(one, asked.at)),
         )
         said = read_event(asked)
         known = said if isinstance(said, UserMessageEvent) else None
@@ -324,6 +325,11 @@ class _Journal:
             now=noted or asked.at,
             past=Past(visible, len(visible), before, noted or ruling.at),
         )
+
+
+def _was_told_happened(one: Execution, at: datetime) -> bool:
+    told = one.reason is ReasonCode.OUTCOME_TOLD and one.state == "succeeded"
+    return told and one.finished_at is not None and one.finished_at <= at
 
 
 # --- the journal's entries ------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The rules about where values and wishes come from. In come facts; held are calls that act on what nobody gave.
 
-A state-changing call is held when an id or destination was made up, and when it goes where a stranger's text says or
+A state-changing call is held when an id or destination was made up, also where a tool that was asked about it merely
+repeated it, and when it goes where a stranger's text says or
 does what a stranger's text demands (strangers: whoever can write what a tool marked untrusted returns: web pages, mail,
 reviews, files). Provenance is kept by field. An argument that says where something goes counts when the user typed it
 or when it is a whole field of a result; a fragment of a stranger's prose does not, unless the user pointed at that very
@@ -162,16 +163,24 @@ def _unseen(facts: Facts, traced: Traced) -> bool:
             return traced.origin not in ("user", "default", "choice")
         case "trusted":
             return traced.origin not in ("user", "field", "text", "default", "choice")
-    return traced.origin == "nowhere"
+    return traced.origin in ("nowhere", "echo")
+
+
+def find_unseen(facts: Facts) -> list[Traced]:
+    """The values of a state-changing call that came from nowhere the policy lets them come from."""
+    if facts.effect in ("read", None) or facts.confirmed or facts.spec is None:
+        return []
+    return [one for one in trace(facts) if _unseen(facts, one)]
+
+
+def ask_for(unseen: Sequence[Traced]) -> Verdict:
+    return Ask(invalid={one.argument: f"ungrounded:{one.value}" for one in unseen}) if unseen else Allow()
 
 
 @rule(ReasonCode.UNGROUNDED_PARAM)
 def every_value_has_a_source(facts: Facts) -> Verdict:
     """Ids and destinations of a state-changing call were said by the user or returned by a tool, not made up."""
-    if facts.effect in ("read", None) or facts.confirmed or facts.spec is None:
-        return Allow()
-    unseen = {one.argument: f"ungrounded:{one.value}" for one in trace(facts) if _unseen(facts, one)}
-    return Ask(invalid=unseen) if unseen else Allow()
+    return ask_for(find_unseen(facts))
 
 
 @rule(ReasonCode.UNTRUSTED_SOURCE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -21,6 +21,7 @@ from circumspect.language.written_values import (
     FoldedText,
     clock_of,
     day_of,
+    find_glued,
     find_word,
     is_phone,
     looks_like_id,
@@ -35,7 +36,7 @@ from circumspect.policy.grounding.words import bag
 from circumspect.values import History, Json, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
 
 ValueOrigin = Literal[
-    "user", "field", "text", "stranger_field", "stranger", "default", "choice", "derived", "composed", "nowhere"
+    "user", "field", "text", "stranger_field", "stranger", "default", "choice", "derived", "composed", "echo", "nowhere"
 ]
 ArgumentKind = Literal["destination", "id", "date", "number", "words", "text", "choice"]
 
@@ -280,12 +281,16 @@ def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, va
     if "default" in schema and schema["default"] == value:
         return Traced(path, value, kind, "default")
     stranger: Traced | None = None
+    echo: Traced | None = None
     quoted, forms = sought.quoted, sought.forms
     for event, result in ledger.grounds:
         # A quick look before the careful one.
         if (text := result.plain) and (quoted not in text if quoted else not any(form in text for form in forms)):
             continue
         if field := _field(result, forms, event.trusted):
+            if _is_echo(event, sought):
+                echo = echo or _trace_echo(ledger, Traced(path, value, kind, "echo", event.index, field))
+                continue
             if event.trusted:
                 return Traced(path, value, kind, "field", event.index, field)
             stranger = stranger or Traced(path, value, kind, "stranger_field", event.index, field)
@@ -293,11 +298,13 @@ def _trace(ledger: OriginLedger, spec: ToolSpec | None, path: str, name: str, va
         return stranger
     if kind != "text":
         for event, result in sorted(ledger.grounds, key=lambda one: (not one[0].trusted, -one[0].index)):
-            if _stands_in(result, sought):
+            if _stands_in(result, sought) and not _is_echo(event, sought):
                 return Traced(path, value, kind, "text" if event.trusted else "stranger", event.index)
     if kind in ("text", "words"):
         return Traced(path, value, kind, "composed")
-    return Traced(path, value, kind, "derived" if kind in ("date", "number") else "nowhere")
+    if kind in ("date", "number"):
+        return Traced(path, value, kind, "derived")
+    return echo or Traced(path, value, kind, "nowhere")
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +360,7 @@ def is_said(reading: FoldedText, sought: Needle) -> bool:
     if sought.number is not None:
         return says_number(sought.number, text)
     for form in sought.forms:
-        if form in text and find_word(form, text) >= 0:
+        if form in text and (find_word(form, text) >= 0 or find_glued(form, text)):
             return True
     if sought.day or sought.clock:
         return (not sought.day or reading.names_day(sought.day)) and (
@@ -374,6 +381,20 @@ def _stands_in(result: IndexedResult, sought: Needle) -> bool:
             and is_said(result.reading, sought)
         )
     return is_said(result.reading, sought)
+
+
+def _trace_echo(ledger: OriginLedger, echo: Traced) -> Traced:
+    """People leave the letters of an id out: one that a tool knows is the user's when they said all of its digits."""
+    digits = re.sub(r"\D", "", str(echo.value))
+    said = len(digits) >= 5 and find_word(digits, ledger.user_text) >= 0
+    return replace(echo, origin="user") if said else echo
+
+
+def _is_echo(event: PastCall, sought: Needle) -> bool:
+    """The call was given this very id: that it comes back tells nothing of where the model had it from."""
+    if sought.kind not in ("id", "destination"):
+        return False
+    return any(fold(str(given)) in sought.forms for _, _, given in values(event.call.arguments))
 
 
 def _field(result: IndexedResult, forms: Sequence[str], trusted: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Literal
 
 import sqlalchemy as sa
@@ -26,7 +25,7 @@ from circumspect.server.responses import (
     to_response,
 )
 from circumspect.server.schemas.bodies import AnswerPage
-from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, ReplyShown
+from circumspect.server.schemas.escalations import EscalationShown, PersonsReply, ReplyShown, Resolution
 from circumspect.stores import people
 from circumspect.stores.people import EscalationRow
 from circumspect.values import ConversationId, JsonObject, TurnId
@@ -114,12 +113,16 @@ async def hand_back_escalation(request: Request, who: OperatorPrincipal, escalat
 
 
 @router.post("/v1/escalations/{escalation_id}/resolve", **describe_route(EscalationShown, 404, 409))
-async def resolve_escalation(request: Request, who: OperatorPrincipal, escalation_id: IdPath) -> Response:
-    """Done with. The agent answers again, and a call whose outcome was unknown may be proposed anew."""
-    now = services_of(request).clock.now()
-    return await _act_and_log(
-        request, who, escalation_id, "resolve", lambda connection, row: _resolve(connection, who, row, now)
-    )
+async def resolve_escalation(
+    request: Request, who: OperatorPrincipal, escalation_id: IdPath, given: Resolution | None = None
+) -> Response:
+    """Done with: the agent answers again. Where it is about a call whose outcome nobody knows, say the outcome."""
+    now, outcome = services_of(request).clock.now(), given.outcome if given else None
+
+    def resolve(connection: sa.Connection, row: EscalationRow) -> None:
+        people.resolve(connection, find_visible_tenants(who, None), row.id, who.name, now, outcome)
+
+    return await _act_and_log(request, who, escalation_id, "resolve", resolve, {"outcome": outcome} if outcome else {})
 
 
 @router.post("/v1/escalations/{escalation_id}/reply", **describe_route(ReplyShown, 400, 404, 409, status=201))
@@ -139,10 +142,6 @@ async def reply_to_escalation(
         return ReplyShown(seq=seq, conversation_id=row.conversation)
 
     return to_response(await services.store.tx(body), 201)
-
-
-def _resolve(connection: sa.Connection, who: Principal, row: EscalationRow, now: datetime) -> None:
-    people.resolve(connection, find_visible_tenants(who, None), row.id, who.name, now)
 
 
 async def _act_and_log(

@@ -7,15 +7,25 @@ from fastapi import Request
 from starlette.responses import Response
 
 from circumspect.server.access import AdminPrincipal, services_of
-from circumspect.server.responses import IdPath, TenantFilter, action, describe_route, one_tenant, resource, to_response
+from circumspect.server.responses import (
+    PersonPath,
+    TenantFilter,
+    action,
+    describe_route,
+    one_tenant,
+    resource,
+    to_response,
+)
 from circumspect.server.schemas.persons import Forgotten, PersonExport
 from circumspect.server.stores import privacy
 
 router = resource("persons")
 
 
-@router.get("/v1/admin/persons/{person}", **describe_route(PersonExport, 404))
-async def export_person(request: Request, who: AdminPrincipal, person: IdPath, tenant: TenantFilter = None) -> Response:
+@router.get("/v1/admin/persons/{person:path}", **describe_route(PersonExport, 404))
+async def export_person(
+    request: Request, who: AdminPrincipal, person: PersonPath, tenant: TenantFilter = None
+) -> Response:
     """Every conversation of that person, with what was said, thought and done in it. Empty when there is none."""
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "export_person")
@@ -28,8 +38,10 @@ async def export_person(request: Request, who: AdminPrincipal, person: IdPath, t
     return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
 
 
-@router.delete("/v1/admin/persons/{person}", **describe_route(Forgotten, 404))
-async def delete_person(request: Request, who: AdminPrincipal, person: IdPath, tenant: TenantFilter = None) -> Response:
+@router.delete("/v1/admin/persons/{person:path}", **describe_route(Forgotten, 404))
+async def delete_person(
+    request: Request, who: AdminPrincipal, person: PersonPath, tenant: TenantFilter = None
+) -> Response:
     """Delete all of that person's conversations. Usage stays counted; the log keeps that it was done, and by whom."""
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "delete_person")

@@ -13,16 +13,20 @@ from circumspect.stores.codec import moment
 T = TypeVar("T")
 ID = r"^[A-Za-z0-9+@_][A-Za-z0-9._:@+=~-]*$"
 TENANT = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+PERSON_ID = r"^[\x21-\x7e]+$"
 NO_NUL = r"^[^\x00]*$"
 ONE_LINE = r"^[^\x00\r\n]*$"
 IN_WORDS = {
     ID: "may hold letters, digits and . _ : @ + = ~ -, and begins with a letter, a digit, + @ or _",
     TENANT: "may hold letters, digits and _ . -, at most 64, and begins with a letter or a digit",
+    PERSON_ID: "may hold letters, digits and signs of ASCII, but no spaces",
     NO_NUL: "must not hold a NUL character",
     ONE_LINE: "must be one line, without a NUL character",
 }
 """What to say of text that does not match: few people read patterns."""
 ResourceId = Annotated[str, Field(min_length=1, max_length=128, pattern=ID)]
+PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PERSON_ID)]
+"""A tenant's own id of an end user, which another system made: `auth0|5f7c`, a number, an address."""
 PERSON = "Your id of the end user. A conversation belongs to the first it is given; for anybody else it is not there."
 PlainText = Annotated[str, Field(pattern=NO_NUL)]
 OneLine = Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)]

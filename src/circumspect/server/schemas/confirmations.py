@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from circumspect.server.schemas.bodies import PERSON, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import PERSON, PersonId, RequestBody, ResourceId
 
 
 class ConfirmationGiven(RequestBody):
@@ -19,4 +19,4 @@ class ConfirmationGiven(RequestBody):
 class Confirmation(ConfirmationGiven):
     """What a tenant's program sends, which also says whose decision it is."""
 
-    person: ResourceId | None = Field(None, description=PERSON)
+    person: PersonId | None = Field(None, description=PERSON)

@@ -8,7 +8,15 @@ from pydantic import ConfigDict, Field
 
 from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.reasons import ReasonCode
-from circumspect.server.schemas.bodies import PERSON, AnswerBody, AnswerTime, PlainText, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import (
+    PERSON,
+    AnswerBody,
+    AnswerTime,
+    PersonId,
+    PlainText,
+    RequestBody,
+    ResourceId,
+)
 from circumspect.values import EntryKind, Language, Message, Mode, Role
 
 
@@ -16,7 +24,7 @@ class NewConversation(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"person": "customer-17", "language": "en"}]})
 
     id: ResourceId | None = Field(None, description="Your own id for it; without one we make one.")
-    person: ResourceId | None = Field(
+    person: PersonId | None = Field(
         None,
         description="Your id of the end user: the conversation is theirs alone, every message in it names them, and "
         "by it their data can be exported and deleted.",
@@ -39,7 +47,7 @@ class NewMessage(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"content": "cancel order 12345"}]})
 
     content: PlainText = Field(description="What the user says. Too long or empty is answered, not refused.")
-    person: ResourceId | None = Field(None, description=PERSON)
+    person: PersonId | None = Field(None, description=PERSON)
     language: Language | None = Field(None, description="Answer in this language instead of the message's.")
     answers: ResourceId | None = Field(
         None, description="The question that these words answer: `pending.intent_id` of the turn that asked it."

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, PERSON, AnswerBody, AnswerTime, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import NO_NUL, PERSON, AnswerBody, AnswerTime, PersonId, RequestBody
 
 
 class FeedbackGiven(RequestBody):
@@ -18,7 +18,7 @@ class FeedbackGiven(RequestBody):
     correction: Annotated[str, Field(min_length=1, max_length=20_000, pattern=NO_NUL)] | None = Field(
         None, description="What would have been right. Only with a thumb down."
     )
-    person: ResourceId | None = Field(default=None, description=PERSON)
+    person: PersonId | None = Field(default=None, description=PERSON)
 
     @model_validator(mode="after")
     def _nothing_to_correct(self) -> FeedbackGiven:

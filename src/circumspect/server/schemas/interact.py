@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from circumspect.server.schemas.bodies import NO_NUL, OneLine, RequestBody, ResourceId
+from circumspect.server.schemas.bodies import NO_NUL, OneLine, PersonId, RequestBody, ResourceId
 from circumspect.values import Language
 from circumspect.web.page import Element, Page, Popup
 
@@ -90,5 +90,5 @@ class InteractRequest(RequestBody):
     page: PageGiven
     session: ResourceId | None = Field(None, description="As the answer before gave it; without it a new one begins.")
     error: OneLine = Field("", description="Why the last action could not be carried out at all.")
-    person: ResourceId | None = None
+    person: PersonId | None = None
     language: Language | None = None

@@ -26,11 +26,19 @@ from circumspect.server.console.visitors import OperatorVisitor, ReviewerVisitor
 from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
 from circumspect.server.routes import escalations as api
 from circumspect.server.schemas.bodies import NO_NUL
-from circumspect.server.schemas.escalations import PersonsReply
+from circumspect.server.schemas.escalations import PersonsReply, Resolution
 from circumspect.stores import codec, people
 from circumspect.stores.codec import clean
-from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation, TakenByAnother, VisibleTenants
+from circumspect.stores.people import (
+    EscalationRow,
+    EscalationState,
+    OutcomeNeeded,
+    StoredConversation,
+    TakenByAnother,
+    VisibleTenants,
+)
 from circumspect.stores.tables import intents, messages, tool_executions
+from circumspect.values import ToldOutcome
 
 navigation.add(
     navigation.MenuEntry("nav-escalations", "/escalations", 30, ("operator", "reviewer"), count="escalations")
@@ -125,7 +133,7 @@ async def detail(
     debug: bool = False,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    done = done if done in ("take", "hand-back", "resolve", "reply") else ""
+    done = done if done in ("take", "hand-back", "resolve", "unknown", "reply") else ""
     return await _detail(request, who, escalation_id, debug=debug, done=done)
 
 
@@ -222,12 +230,6 @@ def _is_said(
     return any(event.operator == name for event in said)
 
 
-_ACTS: Mapping[Did, Any] = {
-    "hand-back": api.hand_back_escalation,
-    "resolve": api.resolve_escalation,
-}
-
-
 @router.post("/escalations/{escalation_id}/{did}")
 async def act(
     request: Request,
@@ -235,13 +237,18 @@ async def act(
     escalation_id: IdPath,
     did: Did,
     away_from: Annotated[str | None, Form(min_length=1, max_length=200, pattern=NO_NUL)] = None,
+    outcome: Annotated[ToldOutcome | None, Form()] = None,
 ) -> Response:
-    """`away_from`: the colleague who has it, and from whom an administrator takes it."""
+    """`away_from`: the colleague who has it, and from whom an administrator takes it. `outcome`: what became of a call
+    of which nobody knew."""
     try:
-        if did == "take":
-            await api.take_escalation(request, who.principal, escalation_id, away_from)
-        else:
-            await _ACTS[did](request, who.principal, escalation_id)
-    except TakenByAnother:
+        match did:
+            case "take":
+                await api.take_escalation(request, who.principal, escalation_id, away_from)
+            case "hand-back":
+                await api.hand_back_escalation(request, who.principal, escalation_id)
+            case "resolve":
+                await api.resolve_escalation(request, who.principal, escalation_id, Resolution(outcome=outcome))
+    except (TakenByAnother, OutcomeNeeded):
         return await _detail(request, who, escalation_id, unsent=Unsent())
-    return page_routes.redirect_to(f"/escalations/{escalation_id}?done={did}")
+    return page_routes.redirect_to(f"/escalations/{escalation_id}?done={'unknown' if outcome == 'unknown' else did}")

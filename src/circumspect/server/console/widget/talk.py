@@ -22,8 +22,7 @@ from starlette.responses import Response
 from circumspect.errors import CircumspectError
 from circumspect.journal import PersonReplyEvent, read_event
 from circumspect.server.access import services_of
-from circumspect.server.console.widget.visits import Visit, new_conversation, parse_conversation_id, visit
-from circumspect.server.end_users import EndUser
+from circumspect.server.console.widget.visits import Visit, new_conversation, new_visitor, parse_conversation_id, visit
 from circumspect.server.problems import status_of
 from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import IdPath, to_response
@@ -37,7 +36,7 @@ from circumspect.server.services import Services
 from circumspect.server.streams import Stream
 from circumspect.stores import codec, labels, people
 from circumspect.stores.labels import LabelRow
-from circumspect.stores.people import StoredConversation, get_conversation
+from circumspect.stores.people import StoredConversation, get_own_conversation
 from circumspect.stores.tables import VISIBLE, conversations, intents, messages, turns
 from circumspect.values import ConversationId, Incoming, Intent, Json, Language, Message, TurnId, TurnResult
 
@@ -94,19 +93,22 @@ class WidgetFeedback(FeedbackGiven):
 
 @router.post("")
 async def begin(request: Request, who: WidgetSpeaker, given: NewWidgetConversation) -> Response:
-    """A conversation of this browser's own, by an id that only it knows."""
+    """A conversation of this visitor's own. Whom nobody has named yet gets a token to be known by."""
     services = services_of(request)
     setup = await services.directory.setup(who.tenant)
-    id_ = new_conversation()
+    id_, speaker, token = new_conversation(), who.end_user, None
+    if speaker.person is None:
+        speaker, token = new_visitor(services, who.tenant)
     await services.store.tx(
         people.create_conversation,
         who.tenant,
         id_,
         setup.tenant.mode_of(id_),
         services.clock.now(),
+        person=speaker.person,
         language=given.language,
     )
-    return to_response({"id": id_}, 201)
+    return to_response({"id": id_} if token is None else {"id": id_, "visitor": token}, 201)
 
 
 @router.get("/{conversation_id}/messages")
@@ -124,11 +126,22 @@ async def say(
 ) -> Response:
     """The same key again gets the first answer, and runs nothing."""
     services, id_ = services_of(request), parse_conversation_id(conversation_id)
-    await services.store.tx(get_conversation, frozenset({who.tenant}), id_)
+    await services.store.tx(get_own_conversation, who.tenant, id_, who.end_user.person)
     turn = TurnId(services.ids.new("turn"))
     add_log_context(turn=turn)
     seen = TurnId(given.seen) if given.seen else None
-    incoming = Incoming(who.tenant, id_, turn, given.content, services.clock.now(), key=key, seen=seen)
+    incoming = Incoming(
+        who.tenant,
+        id_,
+        turn,
+        given.content,
+        services.clock.now(),
+        key=key,
+        principal=who.end_user.principal,
+        person=who.end_user.person,
+        claims=who.end_user.claims,
+        seen=seen,
+    )
     return await _stream_turn(services, incoming)
 
 
@@ -137,10 +150,8 @@ async def choose(
     request: Request, who: WidgetSpeaker, conversation_id: str, given: ConfirmationGiven, key: WidgetMessageKey
 ) -> Response:
     """The user's yes or no by a button."""
-    services = services_of(request)
-    return await _stream_turn(
-        services, await decision(services, who.tenant, parse_conversation_id(conversation_id), given, key, EndUser())
-    )
+    services, id_ = services_of(request), parse_conversation_id(conversation_id)
+    return await _stream_turn(services, await decision(services, who.tenant, id_, given, key, who.end_user))
 
 
 @router.post("/{conversation_id}/turns/{turn_id}/feedback")
@@ -148,7 +159,9 @@ async def judge(
     request: Request, who: WidgetSpeaker, conversation_id: str, turn_id: IdPath, given: WidgetFeedback
 ) -> Response:
     """A thumb on a reply of this conversation, kept by the route of the API. What was judged is not told."""
-    await feedback.give_feedback(request, who.principal, parse_conversation_id(conversation_id), turn_id, given)
+    services, id_ = services_of(request), parse_conversation_id(conversation_id)
+    await services.store.tx(get_own_conversation, who.tenant, id_, who.end_user.person)
+    await feedback.give_feedback(request, who.principal, id_, turn_id, given)
     return to_response({"thumb": given.thumb}, 201)
 
 
@@ -185,7 +198,7 @@ def _describe_question(intent: Intent | None) -> Json:
 def _read_messages(
     connection: sa.Connection, who: Visit, id_: ConversationId, after: int, now: float
 ) -> dict[str, Any]:
-    found = get_conversation(connection, frozenset({who.tenant}), id_)
+    found = get_own_conversation(connection, who.tenant, id_, who.end_user.person)
     here = (messages.c.tenant == found.tenant, messages.c.conversation == found.id)
     query = sa.select(messages).where(*here, messages.c.seq > after, sa.text(VISIBLE))
     rows = connection.execute(query.order_by(messages.c.seq.desc()).limit(NEWEST)).all()

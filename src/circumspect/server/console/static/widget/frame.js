@@ -20,7 +20,7 @@ const ATTEMPTS = 6; // of a message that the server takes and fails at
 // --- what is kept ------------------------------------------------------------------------------------------------------
 
 const place = "circumspect:" + key.slice(0, 20);
-const state = { conversation: null, outbox: [], thumbs: {} };
+const state = { conversation: null, visitor: "", outbox: [], thumbs: {} };
 let own = true;
 try { sessionStorage.getItem(place); } catch { own = false; }
 function save() {
@@ -31,20 +31,22 @@ function save() {
 }
 function tell(word, text) { if (parent !== window) parent.postMessage({ circumspect: word, text }, "*"); }
 tell("here");
-async function recall() {
-  let text = own ? sessionStorage.getItem(place) : null;
-  if (!own && parent !== window) {
-    text = await new Promise((resolve) => {
-      addEventListener("message", (event) => {
-        if (event.source === parent && event.data?.circumspect === "kept") resolve(event.data.text);
-      });
-      setTimeout(resolve, 2_000, null);
-      tell("recall");
+function inquire(word, answer) {
+  if (parent === window) return null;
+  return new Promise((resolve) => {
+    addEventListener("message", (event) => {
+      if (event.source === parent && event.data?.circumspect === answer) resolve(event.data.text);
     });
-  }
+    setTimeout(resolve, 2_000, null);
+    tell(word);
+  });
+}
+async function recall() {
+  const text = own ? sessionStorage.getItem(place) : await inquire("recall", "kept");
   try {
-    const { conversation, outbox, thumbs } = JSON.parse(text || "{}");
+    const { conversation, visitor, outbox, thumbs } = JSON.parse(text || "{}");
     if (typeof conversation === "string") state.conversation = conversation;
+    if (typeof visitor === "string") state.visitor = visitor;
     if (Array.isArray(outbox)) state.outbox.push(...outbox.filter((item) => typeof item?.key === "string"));
     for (const [turn, one] of Object.entries(thumbs || {})) {
       if (one?.conversation === conversation && ["up", "down"].includes(one.thumb)) state.thumbs[turn] = one;
@@ -116,22 +118,37 @@ class Problem extends Error {
   }
 }
 
+let user = ""; // the token of whoever is signed in on the page around, if it says so
 async function call(path, options = {}, signal = AbortSignal.timeout(20_000)) {
+  const token = user || state.visitor;
   const response = await fetch("/widget/conversations" + path, {
     ...options,
     signal,
     credentials: "omit",
     cache: "no-store",
     referrerPolicy: "no-referrer",
-    headers: { Authorization: "Bearer " + key, "Content-Type": "application/json", ...options.headers },
+    headers: {
+      Authorization: "Bearer " + key,
+      "Content-Type": "application/json",
+      ...(token && { "X-End-User-Token": token }),
+      ...options.headers,
+    },
   });
   if (response.ok) return response;
   const after = 1000 * (Number(response.headers.get("Retry-After")) || 0);
   const { code = "refused" } = await response.json().catch(() => ({}));
   if (response.status === 429) throw new Problem("too-many", { after: after || 5000 });
+  if (code === "end_user_token" && (await renewed(token))) return call(path, options, signal);
   if (response.status === 404) throw new Problem("gone");
   if (response.status >= 500 || response.status === 409 || response.status === 408) throw new Problem(code, { after, taken: true });
   throw new Problem(response.status === 401 || response.status === 403 ? "unavailable" : code, { final: true });
+}
+
+// The server does not know who this is any more: the page may have a newer token; a visitor is a new one.
+async function renewed(token) {
+  user = (await inquire("who", "user")) || "";
+  if (!user) state.visitor = "";
+  return user !== token && Boolean(user || token);
 }
 
 const rate = thumbs({ words, longest: Number(document.body.dataset.comment), kept: state.thumbs, save, call });
@@ -147,7 +164,9 @@ function forget() {
 async function conversation() {
   if (!state.conversation) {
     const made = await call("", { method: "POST", body: JSON.stringify({ language: document.documentElement.lang }) });
-    state.conversation = (await made.json()).id;
+    const { id, visitor } = await made.json();
+    state.conversation = id;
+    if (visitor) state.visitor = visitor;
     save();
   }
   return "/" + state.conversation;
@@ -345,6 +364,7 @@ addEventListener("message", (event) => {
 
 bubble(null, "agent", words.greeting);
 await recall();
+user = (await inquire("who", "user")) || "";
 await read();
 for (const item of state.outbox) {
   if (item.text && !bubbles.has(item.key)) bubble(item.key, "user", item.text).classList.add("waits");

@@ -116,6 +116,8 @@
     // Where the browser gives the frame no storage of its own, it asks this page to keep what it has not sent yet.
     if (event.data?.circumspect === "keep") keep(drawer, String(event.data.text));
     if (event.data?.circumspect === "recall") tell("kept", kept(drawer));
+    // Whoever is signed in on this page; read anew each time, since the page may have a newer token by now.
+    if (event.data?.circumspect === "who") tell("user", script.dataset.userToken || "");
   });
 
   const start = () => {

@@ -88,6 +88,7 @@ origin-default = The tool's default
 origin-choice = One of the values that the tool offers
 origin-derived = Worked out from what was said
 origin-composed = Composed by the model
+origin-echo = Brought up by the model; a tool only repeated it
 origin-nowhere = Found nowhere in the conversation
 noted-confidence_is_capped = The tool's confidence cap applies.
 noted-the_model_is_sure = The model itself is not sure.

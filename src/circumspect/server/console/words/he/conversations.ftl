@@ -88,6 +88,7 @@ origin-default = ברירת המחדל של הכלי
 origin-choice = אחד הערכים שהכלי מציע
 origin-derived = חושב ממה שנאמר
 origin-composed = נוסח בידי המודל
+origin-echo = המודל העלה זאת בעצמו, והכלי רק חזר על כך
 origin-nowhere = לא נמצא בשום מקום בשיחה
 noted-confidence_is_capped = חלה תקרת הביטחון של הכלי.
 noted-the_model_is_sure = המודל עצמו אינו בטוח.

@@ -88,6 +88,7 @@ origin-default = Значение по умолчанию
 origin-choice = Одно из значений, которые предлагает инструмент
 origin-derived = Выведено из сказанного
 origin-composed = Составлено моделью
+origin-echo = Назвала сама модель, инструмент лишь повторил
 origin-nowhere = В разговоре не найдено
 noted-confidence_is_capped = Действует потолок уверенности инструмента.
 noted-the_model_is_sure = Сама модель не уверена.

@@ -1,0 +1,250 @@
+"""What a message asks to have done: text -> a `Mention` for every act it speaks of, with its mood and its clause.
+
+Only the mood `wish` asks for anything. A question ("can I cancel an order?"), a supposition ("what if I cancelled?"),
+what somebody else is said to have said and what is denied are told apart by the words before the verb in its clause;
+where these say nothing, the mood is `unclear` and nobody should build on it. The words are in `wanted.txt`.
+
+`asks_for_person` finds the wish that always holds: to talk to a human being.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, get_args
+
+from circumspect.language.folding import APOSTROPHES, DASHES
+from circumspect.language.pack import WantedWords, join_words, packs
+
+WantedAct = Literal["away", "refund", "change", "send", "book", "exchange"]
+ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
+Mood = Literal["wish", "asked", "supposed", "reported", "denied", "unclear"]
+_LONGEST = 4000
+_SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|(?<=[;:])\s+(?=\D)")
+_VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
+_SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An act that a message speaks of."""
+
+    act: WantedAct
+    verb: str
+    """As it was written, in lower case."""
+    mood: Mood
+    clause: str
+    """The part of the message that is about this act, as it was written."""
+    rest: str
+    """What follows the verb in it."""
+    things: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def find_mentions(text: str) -> tuple[Mention, ...]:
+    """Every act that the message speaks of, in its order."""
+    found: list[Mention] = []
+    reported = False
+    for sentence in _SENTENCE.split(text[:_LONGEST]):
+        low = even_out(sentence)
+        told = _words("reported").search(low)
+        hits = _find_verbs(low)
+        starts = _cut_into_clauses(low, hits)
+        for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
+            first = 0 if hit is hits[0] else start
+            mood = _mood(low, hit, start, end)
+            if mood == "wish" and (reported or (told and told.start() < hit.start)):
+                mood = "reported"
+            written = sentence if len(low) == len(sentence) else low
+            clause, rest = written[first:end], written[hit.end : end]
+            found.append(Mention(hit.act, low[hit.start : hit.end], mood, clause, rest, find_things(low[first:end])))
+        reported = reported or told is not None
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def is_question(text: str) -> bool:
+    """The message only asks: it has the form of a question, and in no part that of a request."""
+    low = even_out(text[:_LONGEST])
+    if _words("please").search(low):
+        return False
+    return "?" in low or bool(re.match(rf"\s*(?:{_words('asks').pattern})", low))
+
+
+@lru_cache(maxsize=1024)
+def asks_for_person(text: str) -> bool:
+    """The user wants to talk to a human being."""
+    low = even_out(text[:_LONGEST])
+    return any(not _denied().search(low[: hit.start()]) for hit in _words("person").finditer(low))
+
+
+@lru_cache(maxsize=1024)
+def talks_of(text: str, act: WantedAct) -> bool:
+    """A word for the act is in the message, in any form."""
+    return _talk(act).search(even_out(text[:_LONGEST])) is not None
+
+
+def find_things(low: str) -> frozenset[str]:
+    """What a text in lower case speaks of: order, account."""
+    return frozenset(thing for thing, pattern in _things().items() if pattern.search(low))
+
+
+def is_linking(text: str) -> bool:
+    """The text between two values says nothing but "and"."""
+    return _is_head(_joins().sub(" ", even_out(text)))
+
+
+def find_place(clause: str) -> str:
+    """Where something should go, as the clause writes it: what stands after "to", up to its end; else nothing."""
+    low = even_out(clause)
+    if len(low) != len(clause):
+        clause = low
+    for hit in reversed([*_to().finditer(low)]):
+        place = _tail().sub("", clause[hit.end() :]).strip(" ,.;:!-–")
+        if len(place) >= 8 and len(place.split()) >= 2 and re.search(r"\d", place):
+            return place
+    return ""
+
+
+def even_out(text: str) -> str:
+    """Lower case, one kind of dash and apostrophe, and every sign in its place."""
+    return text.translate(_SIGNS).lower()
+
+
+# --- verbs and clauses ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    act: WantedAct
+    kind: Literal["verb", "command", "noun"]
+    start: int
+    end: int
+
+
+def _find_verbs(low: str) -> list[_Hit]:
+    """The longest word wins where two overlap, and a command over a verb."""
+    every = [
+        _Hit(act, kind, hit.start(), hit.end())
+        for (kind, act), pattern in _verbs().items()
+        for hit in pattern.finditer(low)
+    ]
+    every.sort(key=lambda one: (one.start - one.end, one.kind != "command", one.kind != "verb", one.start))
+    kept: list[_Hit] = []
+    for one in every:
+        if all(one.end <= other.start or other.end <= one.start for other in kept):
+            kept.append(one)
+    return _drop_repeats(sorted(kept, key=lambda one: one.start), low)
+
+
+def _drop_repeats(hits: Sequence[_Hit], low: str) -> list[_Hit]:
+    """ "Make a refund and give me my money back" asks for one thing: the same act again with no value of its own."""
+    kept: list[_Hit] = []
+    for one in hits:
+        before = kept[-1] if kept else None
+        if before and before.act == one.act and not _VALUE.search(low, before.end, one.start):
+            kept[-1] = before if before.kind != "noun" else one
+            continue
+        kept.append(one)
+    return kept
+
+
+def _cut_into_clauses(low: str, hits: Sequence[_Hit]) -> list[int]:
+    """Where the clause of each verb begins: at the last "and" or comma after the verb before it, or at itself."""
+    starts = []
+    for number, hit in enumerate(hits):
+        since = hits[number - 1].end if number else 0
+        cuts = [cut.end() for cut in _joins().finditer(low, since, hit.start)]
+        starts.append(cuts[-1] if cuts else (hit.start if number else 0))
+    return starts
+
+
+def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
+    before, after = low[start : hit.start], low[hit.end : end]
+    if _denied().search(before):
+        return "denied"
+    pleads, asks = _last("please", before), _last("asks", before)
+    if _last("supposed", before) > pleads:
+        return "supposed"
+    if pleads > asks or (pleads >= 0 and pleads == asks):
+        return "wish"
+    if asks >= 0:
+        return "asked"
+    if hit.kind != "command" and _words("state").match(after.lstrip()):
+        return "unclear"
+    if low.rstrip().endswith("?"):
+        return "unclear"
+    if hit.kind == "command" or _words("please").search(after) or _is_head(before):
+        return "wish"
+    return "unclear"
+
+
+def _last(heading: str, text: str) -> int:
+    """Where the last of these words ends; -1 where there is none."""
+    return max((hit.end() for hit in _words(heading).finditer(text)), default=-1)
+
+
+def _is_head(before: str) -> bool:
+    """Nothing stands before the verb but small words, and the thing and the number that it is about."""
+    rest = _VALUE.sub(" ", before)
+    for pattern in (*_things().values(), _words("lead")):
+        rest = pattern.sub(" ", rest)
+    return not _SMALL.sub("", rest)
+
+
+# --- patterns, of all languages at once: people mix them -----------------------------------------------------------
+
+
+def _spoken() -> list[WantedWords]:
+    return [one.wanted for one in packs()]
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w'])(?:{pattern})(?!\w)")
+
+
+@cache
+def _words(heading: str) -> re.Pattern[str]:
+    return _whole(join_words(getattr(one, heading) for one in _spoken()))
+
+
+@cache
+def _verbs() -> Mapping[tuple[Literal["verb", "command", "noun"], WantedAct], re.Pattern[str]]:
+    kinds: tuple[Literal["command", "verb", "noun"], ...] = ("command", "verb", "noun")
+    return {
+        (kind, act): _whole(join_words(getattr(one, kind)[act] for one in _spoken())) for kind in kinds for act in ACTS
+    }
+
+
+@cache
+def _talk(act: WantedAct) -> re.Pattern[str]:
+    return _whole(join_words(one.talk[act] for one in _spoken()))
+
+
+@cache
+def _things() -> Mapping[str, re.Pattern[str]]:
+    names = dict.fromkeys(name for one in _spoken() for name in one.thing)
+    return {name: _whole(join_words(one.thing.get(name, ()) for one in _spoken())) for name in names}
+
+
+@cache
+def _denied() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w']){join_words(one.not_ for one in _spoken())} ?\Z")
+
+
+@cache
+def _joins() -> re.Pattern[str]:
+    return re.compile(rf"[,;]\s*|\s+-+\s+|(?<!\w){join_words(one.joins for one in _spoken())}(?!\w)\s*")
+
+
+@cache
+def _to() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.to for one in _spoken())}\s*(?=\S)")
+
+
+@cache
+def _tail() -> re.Pattern[str]:
+    return re.compile(rf"(?:[\s,.!]+(?:{join_words(one.after_address for one in _spoken())}))+[\s.!]*\Z", re.IGNORECASE)

@@ -1,0 +1,254 @@
+"""What the user wants done: their words and the tools -> wishes, followed through a conversation to their end.
+
+`read_wishes` reads one message; `follow_wishes` a whole conversation, with what ran in it. A wish is open until a call
+fulfils it, a tool refuses it or the user drops it. Nothing is stored: the words and the ledger say it all.
+
+What may surprise: this errs towards seeing no wish. A message that it cannot place leaves everything to the model; one
+that it reads as a wish is held against the model, so it must be the user's plain word. Values are never guessed:
+`is_read` says that no number of the clause and no required value was left over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from circumspect.language.wanted import Mention, WantedAct, find_mentions, find_things, is_question, talks_of
+from circumspect.language.yes_no import classify
+from circumspect.policy.grounding.actions import words_of
+from circumspect.policy.understanding.wished_values import find_readable, find_values, read_answer
+from circumspect.values import History, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
+from circumspect.wording import render_value
+
+WishState = Literal["open", "fulfilled", "refused", "dropped"]
+
+_ACTS: Mapping[str, WantedAct] = {
+    **dict.fromkeys(("cancel", "delete", "remove", "close", "erase", "terminate", "revoke", "deactivate"), "away"),
+    **dict.fromkeys(("refund", "reimburse"), "refund"),
+    **dict.fromkeys(("update", "change", "modify", "edit", "set"), "change"),
+    **dict.fromkeys(("book", "reserve", "schedule"), "book"),
+    **dict.fromkeys(("exchange", "swap"), "exchange"),
+}
+_FOR_PEOPLE = frozenset(("human", "humans", "escalate", "handoff", "handover"))
+_SHORT = 12
+"""So many words may be an answer to a question of ours; more are a message of their own."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Something the user wants done."""
+
+    tool: str
+    arguments: JsonObject
+    """The values that the user gave for it, in their own words."""
+    said: str
+    is_read: bool
+    """Nothing that was said for it is left over: what is missing can be asked for, and what is there is meant."""
+    touched: int = 0
+    """Index of the message that said it, or said more about it."""
+    state: WishState = "open"
+
+    @property
+    def call(self) -> ToolCall:
+        return ToolCall(self.tool, self.arguments)
+
+
+def is_for_people(tool: str) -> bool:
+    """The tool hands the conversation to a person by itself: `transfer_to_human_agents`."""
+    return not _FOR_PEOPLE.isdisjoint(words_of(tool))
+
+
+def is_only_asked(tool: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
+    """The message is a question about what the tool does, and names nothing of the user's that it should be done to."""
+    mentions = find_mentions(text)
+    if not is_question(text) or any(one.mood in ("wish", "unclear") for one in mentions):
+        return False
+    if any(_values_of(one, tools) for one in mentions if one.mood == "asked"):
+        return False
+    return any(talks_of(text, act) for act in _acts_of(tool))
+
+
+def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
+    """What one message asks for, of the tools that change something."""
+    found: list[Wish] = []
+    for mention in find_mentions(text):
+        if mention.mood == "wish" and (spec := _choose(mention, tools)):
+            found += _wishes_of(mention, spec)
+    return tuple(_fill_from_rest(one, text, found, tools[one.tool]) for one in found)
+
+
+def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
+    """All wishes of a conversation, each in the state in which it is now."""
+    wishes: list[Wish] = []
+    said = ""
+    for event in history.events:
+        if isinstance(event, PastCall):
+            wishes = _note_call(wishes, event) if event.call.tool in tools else wishes
+        elif event.speaker == "assistant":
+            said = event.text
+        else:
+            wishes = _hear(wishes, event, said, tools)
+    return tuple(wishes)
+
+
+# --- one message ------------------------------------------------------------------------------------------------------
+
+
+def _choose(mention: Mention, tools: Mapping[str, ToolSpec]) -> ToolSpec | None:
+    """The one tool that the words ask for; None where several fit as well, or none does."""
+    scored = sorted(((_score(mention, spec), name) for name, spec in tools.items()), reverse=True)
+    if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+        return None
+    return tools[scored[0][1]]
+
+
+def _score(mention: Mention, spec: ToolSpec) -> int:
+    words, acts = words_of(spec.name), _acts_of(spec.name)
+    named = find_things(" ".join(words))
+    beside = find_things(" ".join(word for name in spec.properties for word in words_of(name)))
+    if "change" in acts and "address" in named | beside:
+        acts.add("send")
+    if mention.act not in acts or mention.things - named - beside:
+        return 0
+    given = _find_given(mention, spec)
+    if mention.act in ("change", "send") and not (mention.things & named or "address" in given):
+        return 0
+    spelled = any(mention.verb.startswith(word[:5]) for word in words if word in _ACTS)
+    return 2 * bool(mention.things & named) + bool(given) + spelled + (1 if not named and mention.things else 0)
+
+
+def _acts_of(tool: str) -> set[WantedAct]:
+    return {_ACTS[word] for word in words_of(tool) if word in _ACTS}
+
+
+def _find_given(mention: Mention, spec: ToolSpec) -> Mapping[str, Sequence[str]]:
+    return {name: found for name, found in find_values(spec, mention.clause, mention.rest).items() if found}
+
+
+def _values_of(mention: Mention, tools: Mapping[str, ToolSpec]) -> Mapping[str, Sequence[str]]:
+    spec = _choose(mention, tools)
+    return _find_given(mention, spec) if spec else {}
+
+
+def _wishes_of(mention: Mention, spec: ToolSpec) -> list[Wish]:
+    """One for each value of a list: "cancel 12345 and 12346" are two."""
+    given = _find_given(mention, spec)
+    single = {name: found[0] for name, found in given.items() if len(found) == 1}
+    several = {name: found for name, found in given.items() if len(found) > 1}
+    read = len(several) <= 1 and _accounts_for_numbers(mention.clause, given)
+    read = read and spec.required_parameters <= (single.keys() | find_readable(spec))
+    wish = Wish(spec.name, single, mention.clause.strip(), read)
+    if not several:
+        return [wish]
+    name, values = next(iter(several.items()))
+    return [replace(wish, arguments={**single, name: value}) for value in values]
+
+
+def _accounts_for_numbers(clause: str, given: Mapping[str, Sequence[str]]) -> bool:
+    for value in sorted((value for found in given.values() for value in found), key=len, reverse=True):
+        clause = clause.replace(value, " ")
+    return not re.search(r"\d", clause)
+
+
+def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec) -> Wish:
+    """A value that stands in another sentence: "Order 12330 was broken. I want a refund." """
+    taken = {value for one in found for value in one.arguments.values()}
+    missing = [name for name in spec.required_parameters if name not in wish.arguments]
+    more = {
+        name: values[0]
+        for name, values in find_values(spec, text, "").items()
+        if name in missing and len(values) == 1 and values[0] not in taken
+    }
+    return replace(wish, arguments={**wish.arguments, **more}) if more else wish
+
+
+# --- a conversation ---------------------------------------------------------------------------------------------------
+
+
+def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, ToolSpec]) -> list[Wish]:
+    new = read_wishes(event.text, tools)
+    wishes = _drop_denied(wishes, event.text, tools)
+    if new:
+        wishes = _supersede(wishes, new, asked)
+        for one in new:
+            wishes = _add(wishes, replace(one, touched=event.index))
+        return wishes
+    at_hand = _find_at_hand(wishes, asked)
+    if at_hand is None:
+        return wishes
+    wish, about_it = wishes[at_hand], _is_about(wishes[at_hand], asked)
+    answer = classify(event.text, values={wish.tool, *map(render_value, wish.arguments.values())})
+    if answer == "deny" and about_it:
+        return _put(wishes, at_hand, replace(wish, state="dropped"))
+    if answer == "confirm":
+        return _put(wishes, at_hand, replace(wish, touched=event.index))
+    if "?" in event.text or len(event.text.split()) > _SHORT:
+        return wishes
+    given = read_answer(tools[wish.tool], event.text, wish.arguments, replaces=about_it)
+    if not given:
+        return wishes
+    return _put(wishes, at_hand, replace(wish, arguments={**wish.arguments, **given}, touched=event.index))
+
+
+def _find_at_hand(wishes: Sequence[Wish], asked: str) -> int | None:
+    """The open wish that our last words were about; else the first one."""
+    open_ones = [at for at, one in enumerate(wishes) if one.state == "open"]
+    named = [at for at in open_ones if wishes[at].arguments and _is_about(wishes[at], asked)]
+    return next(iter((*named[-1:], *open_ones)), None)
+
+
+def _is_about(wish: Wish, asked: str) -> bool:
+    if "?" not in asked:
+        return False
+    return not wish.arguments or any(render_value(value) in asked for value in wish.arguments.values())
+
+
+def _add(wishes: list[Wish], new: Wish) -> list[Wish]:
+    """A wish that was said before is the same one; one that was fulfilled is not had twice."""
+    for at, one in enumerate(wishes):
+        if one.tool != new.tool or one.state == "dropped":
+            continue
+        shared = one.arguments.keys() & new.arguments.keys()
+        same = all(one.arguments[name] == new.arguments[name] for name in shared)
+        if one.state == "fulfilled" and same and shared:
+            return wishes
+        if one.state != "fulfilled" and same:
+            return _put(wishes, at, replace(new, arguments={**one.arguments, **new.arguments}))
+    return [*wishes, new]
+
+
+def _supersede(wishes: list[Wish], new: Sequence[Wish], asked: str) -> list[Wish]:
+    """Whoever answers a question about one thing by wishing the same of another has moved on."""
+    tools = {one.tool for one in new}
+    return [
+        replace(one, state="dropped")
+        if one.state == "open"
+        and one.tool in tools
+        and one.arguments
+        and _is_about(one, asked)
+        and all(one.arguments != other.arguments for other in new)
+        else one
+        for one in wishes
+    ]
+
+
+def _drop_denied(wishes: list[Wish], text: str, tools: Mapping[str, ToolSpec]) -> list[Wish]:
+    denied = {spec.name for one in find_mentions(text) if one.mood == "denied" and (spec := _choose(one, tools))}
+    return [replace(one, state="dropped") if one.tool in denied and one.state == "open" else one for one in wishes]
+
+
+def _note_call(wishes: list[Wish], event: PastCall) -> list[Wish]:
+    """A call of the tool ends the wish that it was made for: the one with its values, else the last one said."""
+    own = [at for at, one in enumerate(wishes) if one.tool == event.call.tool and one.state == "open"]
+    if not own:
+        return wishes
+    ran = event.call.arguments
+    exact = [at for at in own if all(ran.get(name) == value for name, value in wishes[at].arguments.items())]
+    at = exact[0] if exact else max(own, key=lambda one: wishes[one].touched)
+    return _put(wishes, at, replace(wishes[at], state="fulfilled" if event.ok else "refused"))
+
+
+def _put(wishes: Sequence[Wish], at: int, one: Wish) -> list[Wish]:
+    return [*wishes[:at], one, *wishes[at + 1 :]]

@@ -1,0 +1,161 @@
+"""What the user wants is kept by code: none is forgotten, none is invented, and nobody goes round in circles."""
+
+import pytest
+
+from circumspect.models.scripted import says
+from circumspect.reasons import ReasonCode
+
+NEGLECTS = [
+    "Sure, I'll cancel order 12345. Please wait.",
+    "I'm sorry, I can't assist with that. Please contact our support.",
+    "To cancel an order please provide your password.",
+    "Our showroom is open until seven.",
+]
+FINE = '{"decision": "PROCEED", "reasoning": "", "message": ""}'
+
+
+def prompts_seen(chat):
+    return [request.system for request in chat.agent.model.requests]
+
+
+@pytest.mark.parametrize("words", NEGLECTS)
+async def test_a_model_that_neglects_a_wish_is_told_once_and_then_code_proposes_it(shop, words):
+    chat = shop(replies=[says(words), says(words), says("It is cancelled.")])
+    turn = await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    assert ReasonCode.WISH_NEGLECTED in turn.reason_codes
+    first, second = prompts_seen(chat)
+    assert 'cancel_order {"order_id":"12345"}' in first
+    assert "did not do what the user asked for" in second
+    assert "did not do what" not in first
+    await chat.user("yes").runs("cancel_order", order_id="12345")
+
+
+async def test_a_model_that_heeds_the_reminder_is_followed(shop):
+    proposed = says("", tool="cancel_order", params={"order_id": "12345"})
+    chat = shop(replies=[says(NEGLECTS[0]), proposed, FINE])
+    turn = await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    assert ReasonCode.WISH_NEGLECTED not in turn.reason_codes
+
+
+async def test_a_value_that_the_user_said_is_not_asked_for(shop):
+    asks = says("What is your password?", tool="cancel_order", params={}, missing=["order_id", "password"])
+    chat = shop(replies=[asks])
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+
+
+async def test_a_number_that_the_model_made_up_is_asked_for_in_plain_words(shop):
+    made_up = says("", tool="cancel_order", params={"order_id": "88888"})
+    chat = shop(replies=[made_up, says("One moment."), says("One moment.")])
+    turn = await chat.user("I want to cancel my order").is_asked("Which order do you mean?")
+    assert "88888" not in turn.reply
+    await chat.user("It's 12345").is_asked_to_confirm(order_id="12345")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Cancel order 12345 and give me my money back for order 12330",
+        "Please cancel 12345. Also, I want a refund for 12330.",
+    ],
+)
+async def test_the_second_wish_is_taken_up_when_the_first_is_done(chat, words):
+    await chat.user(words).is_asked_to_confirm(order_id="12345")
+    turn = await chat.user("yes").runs("cancel_order", order_id="12345")
+    assert turn.pending is not None
+    assert turn.pending.call.tool == "refund"
+    assert "12330" in turn.reply
+    assert "cancelled" in turn.reply
+    turn = await chat.user("yes")
+    assert (turn.outcome, turn.pending) == ("acted", None)
+    assert [one.call.arguments["order_id"] for one in await chat.executions("refund")] == ["12330"]
+
+
+async def test_a_no_to_the_first_wish_leaves_the_second(chat):
+    await chat.user("Cancel order 12345 and refund order 12330").is_asked_to_confirm(order_id="12345")
+    turn = await chat.user("no")
+    assert turn.pending is not None
+    assert turn.pending.call.tool == "refund"
+    turn = await chat.user("no").is_answered()
+    assert turn.pending is None
+    assert await chat.executions("cancel_order") == []
+
+
+async def test_a_wish_that_was_answered_by_another_is_not_brought_up_again(chat):
+    await chat.user("Cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("Cancel order 12346").is_asked_to_confirm(order_id="12346")
+    turn = await chat.user("yes").runs("cancel_order", order_id="12346")
+    assert turn.pending is None
+
+
+async def test_a_question_is_answered_and_never_confirmed(shop):
+    proposed = says("", tool="cancel_order", params={})
+    chat = shop(replies=[proposed, says("Until it leaves the warehouse.")])
+    await chat.user("Can I cancel an order after it has shipped?").is_answered("Until it leaves the warehouse.")
+    assert "only asks a question" in prompts_seen(chat)[1]
+
+
+async def test_a_model_that_insists_on_acting_on_a_question_is_not_followed(shop):
+    proposed = says("Shall I?", tool="cancel_order", params={"order_id": "12345"})
+    chat = shop(replies=[proposed, proposed])
+    turn = await chat.user("Can I cancel an order after it has shipped?").is_asked("colleague")
+    assert turn.pending is None
+
+
+async def test_a_part_of_the_sum_is_left_to_the_model(shop):
+    chat = shop(replies=[says("How much was it?"), says("How much was it?")])
+    turn = await chat.user("Refund 20 shekels of order 12330").is_answered()
+    assert turn.pending is None
+
+
+async def test_the_same_words_a_second_time_say_something_new_and_a_third_time_offer_a_person(shop):
+    words = "I can tell you about our tents, our stoves and our knives."
+    chat = shop(replies=[says(words)] * 4)
+    await chat.user("the usual, you know").is_answered(words)
+    again = await chat.user("the usual!").is_answered(words)
+    assert again.reply != words
+    assert ReasonCode.SAID_AGAIN in again.reason_codes
+    await chat.user("hmmm the usual").is_asked(words, "Shall I pass you to a colleague?")
+    await chat.user("the usual, the usual").is_escalated(ReasonCode.SAID_AGAIN)
+
+
+async def test_a_yes_to_the_offered_person_is_taken(shop):
+    words = "I can tell you about our tents, our stoves and our knives."
+    chat = shop(replies=[says(words)] * 3)
+    for _ in range(3):
+        await chat.user("the usual")
+    await chat.user("yes").is_escalated(ReasonCode.PERSON_WANTED)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words"),
+    [
+        ("shop", "I want to talk to a person"),
+        ("shop-he", "אני רוצה לדבר עם נציג אנושי"),
+        ("shop-ru", "Соедините меня с оператором"),
+    ],
+)
+async def test_whoever_wants_a_person_gets_one(shop, tenant, words):
+    turn = await shop(tenant).user(words).is_escalated(ReasonCode.PERSON_WANTED)
+    assert turn.usage.calls == ()
+
+
+async def test_a_yes_to_nothing_reaches_the_model_with_what_was_last_said(shop):
+    promise = "Sure, the tent is a good choice for you."
+    chat = shop(replies=[says(promise), says("It costs 500 shekels.")])
+    await chat.user("I like the tent").is_answered()
+    await chat.user("yes").is_answered("It costs 500 shekels.")
+    assert promise in prompts_seen(chat)[1]
+
+
+async def test_what_can_be_done_is_said_in_whole_phrases(shop):
+    chat = shop(replies=[says("", tool="fly_to_the_moon")])
+    turn = await chat.user("Fly me to the moon").is_blocked(ReasonCode.TOOL_NOT_FOUND)
+    assert "list your orders, check whether a product is in stock" in turn.reply
+    assert "book an appointment" in turn.reply
+
+
+async def test_an_address_behind_a_glued_letter_is_the_users_own_word(shop):
+    chat = shop("shop-he")
+    await chat.user("תשלחו את הזמנה 12345 לרחוב הרצל 5, חיפה במקום").is_asked_to_confirm(
+        order_id="12345", address="רחוב הרצל 5, חיפה"
+    )
