@@ -25,7 +25,7 @@ from circumspect.server.tenants.end_user_keys import EndUserKey, EndUsersSection
 from circumspect.server.vault import Vault
 from circumspect.stores import SqlStore
 from circumspect.stores.tables import tenants
-from circumspect.values import TenantId
+from circumspect.values import Incoming, TenantId
 
 SHARED, OTHERS = "a shared secret of the shop " * 3, "a secret of another tenant " * 3
 RSA, EC = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
@@ -226,6 +226,26 @@ def test_where_signing_is_required_a_name_alone_does_not_count(desk: House) -> N
     chat = {"model": "circumspect", "messages": [{"role": "user", "content": "hello"}], "user": "anna"}
     assert client.post("/v1/chat/completions", json=chat).json()["error"]["code"] == "end_user_token"
     assert ask(client, annas, talk).status_code == 200, "one key needs no kid"
+
+
+def test_what_else_the_token_says_goes_with_the_message_and_what_the_body_says_does_not(
+    desk: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, turns = desk.key(OURS, "chat"), desk.app.state.services.turns
+    heard: list[Incoming] = []
+    take = turns.take
+
+    async def overhear(incoming: Incoming, *rest: Any) -> Any:
+        heard.append(incoming)
+        return await take(incoming, *rest)
+
+    monkeypatch.setattr(turns, "take", overhear)
+    talk = begin(client, sign(tier="gold", accounts=["17", "18"], nbf=1, iat=1, jti="x"))
+    assert ask(client, sign(tier="gold", accounts=["17", "18"], nbf=1, iat=1, jti="x"), talk).status_code == 200
+    assert ask(client, None, talk, person="anna").status_code == 200
+    is_a_problem(ask(client, None, talk, person="anna", claims="gold"), 422)
+    assert [one.claims for one in heard] == [{"tier": "gold", "accounts": ["17", "18"]}, {}]
+    assert {one.principal for one in heard} == {"person:anna"}
 
 
 def test_an_id_that_another_system_made_is_found_again_and_forgotten(desk: House) -> None:
