@@ -20,6 +20,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "backtest": ("backtest:backtest", "Run stored conversations under another policy, with no model."),
     "test": ("test:test", "Does the policy still decide as people did? Fixtures, run with no model."),
     "calibrate": ("calibrate:calibrate", "How far off confidences are, and which caps and bands would fit."),
+    "check-model": (
+        "check_model:check_model",
+        "How a model does, before it is trusted: format, tools, claims, cost.",
+    ),
     "policy": ("policy:policy", "Draft, check, explain and compare policy files."),
     "evaluate": ("evaluate:evaluate", "Check cases against a policy's criteria, with quotes that are really there."),
     "optimise": ("optimise:optimise", "Improve a prompt on labelled cases; the winner is a candidate, never live."),
