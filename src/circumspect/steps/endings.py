@@ -435,7 +435,11 @@ def _heard(desk: ReplyContext) -> list[str]:
 
 def _weighs(reply: Reply, desk: ReplyContext) -> bool:
     """Courtesies may be said twice."""
-    return len(reply.text) >= _COURTESY and not desk.screened.incoming.errand and not desk.screened.incoming.scene
+    return (
+        ("?" in reply.text or len(reply.text) >= _COURTESY)
+        and not desk.screened.incoming.errand
+        and not desk.screened.incoming.scene
+    )
 
 
 def _changes(ran: Sequence[Execution]) -> list[Execution]:

@@ -20,7 +20,6 @@ from circumspect.language.yes_no import classify
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.understanding.wished_values import find_readable, find_values, read_answer
 from circumspect.values import History, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
-from circumspect.wording import render_value
 
 WishState = Literal["open", "fulfilled", "refused", "dropped"]
 
@@ -179,7 +178,7 @@ def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, 
     if at_hand is None:
         return wishes
     wish, about_it = wishes[at_hand], _is_about(wishes[at_hand], asked)
-    answer = classify(event.text, values={wish.tool, *map(render_value, wish.arguments.values())})
+    answer = classify(event.text, values={wish.tool, *map(str, wish.arguments.values())})
     if answer == "deny" and about_it:
         return _put(wishes, at_hand, replace(wish, state="dropped"))
     if answer == "confirm":
@@ -202,7 +201,7 @@ def _find_at_hand(wishes: Sequence[Wish], asked: str) -> int | None:
 def _is_about(wish: Wish, asked: str) -> bool:
     if "?" not in asked:
         return False
-    return not wish.arguments or any(render_value(value) in asked for value in wish.arguments.values())
+    return not wish.arguments or any(str(value) in asked for value in wish.arguments.values())
 
 
 def _add(wishes: list[Wish], new: Wish) -> list[Wish]:
