@@ -101,6 +101,22 @@ async def test_a_model_that_insists_on_acting_on_a_question_is_not_followed(shop
     assert turn.pending is None
 
 
+@pytest.mark.parametrize(("confidence", "asked"), [(5, True), (9, False)])
+async def test_a_change_that_the_model_is_unsure_of_is_asked_about(shop, confidence, asked):
+    visit = {
+        "date": "2026-03-31",
+        "time": "14:30",
+        "service": "boot fitting",
+        "name": "Dana Levi",
+        "phone": "050-1234567",
+    }
+    proposed = says("", tool="book_appointment", params=visit, confidence=confidence)
+    chat = shop(replies=[proposed, FINE, says("Booked.")])
+    turn = await chat.user("Boot fitting on 2026-03-31 at 14:30 for Dana Levi, 050-1234567")
+    assert (turn.pending is not None) is asked
+    assert (ReasonCode.LOW_CONFIDENCE in turn.reason_codes) is asked
+
+
 async def test_a_part_of_the_sum_is_left_to_the_model(shop):
     chat = shop(replies=[says("How much was it?"), says("How much was it?")])
     turn = await chat.user("Refund 20 shekels of order 12330").is_answered()

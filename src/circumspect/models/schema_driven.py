@@ -14,7 +14,8 @@ argument mandatory makes a model that does not know it invent one; left free, it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled
@@ -42,7 +43,8 @@ _ASSESSMENT: Mapping[str, Json] = {
     "needs_confirmation": {"type": "boolean"},
     "needs_more_context": _NAMES,
 }
-_ASSESSED = make_form({"reply": {"type": "string"}, "assessment": make_form(_ASSESSMENT)})
+_SIGNATURE = re.compile(r"^(?:- )?([\w.-]+)\(([^()]*)\)", re.MULTILINE)
+"""A tool in the block that a draft without schemas shows: `cancel_order(order_id)`."""
 
 
 def is_driven(request: ModelRequest) -> bool:
@@ -54,13 +56,26 @@ def rewrite_request(request: ModelRequest) -> ModelRequest:
     """The same request for a server that takes no tools: they are in the instructions, the choice is in the schema."""
     messages = tuple(_plain(said) for said in request.messages)
     if _is_assessed(request):
-        how = prompt("wire_assessment").text
-        return replace(request, instructions=_with(request, how), messages=messages, schema=_ASSESSED)
+        tools = _SIGNATURE.findall(next((one.text for one in request.blocks if one.key == "tools"), ""))
+        how = "\n".join((prompt("wire_assessment").text, *(_show_example(*one) for one in tools)))
+        return replace(request, instructions=_with(request, how), messages=messages, schema=_assessed([*dict(tools)]))
     if not request.tools:
         return replace(request, instructions=_with(request, _describe_form(request.schema)), messages=messages)
     how = prompt("wire_tools").render(tools="\n".join(_describe_tool(tool) for tool in request.tools))
     schema = choice_schema(request)
     return replace(request, instructions=_with(request, how), messages=messages, tools=(), schema=schema)
+
+
+def _assessed(tools: Sequence[str]) -> Mapping[str, Json]:
+    """The form of an assessed reply. Where the tools are known, no other can be named."""
+    named: Json = {"enum": [*tools, None]} if tools else _ASSESSMENT["tool_call"]
+    return make_form({"reply": {"type": "string"}, "assessment": make_form({**_ASSESSMENT, "tool_call": named})})
+
+
+def _show_example(tool: str, parameters: str) -> str:
+    """Small models write what they see: the call as it stands in the form, with a gap for each value."""
+    names = [name.strip() for name in parameters.split(",") if name.strip()]
+    return f'"tool_call": "{tool}", "tool_params": {compact(dict.fromkeys(names, "…"))}'
 
 
 def _with(request: ModelRequest, more: str) -> str:

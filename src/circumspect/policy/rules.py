@@ -17,6 +17,8 @@ from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Verdict
 
+_SURE_ENOUGH = 0.6
+
 
 @rule(ReasonCode.TOOL_NOT_FOUND)
 def the_tool_exists(facts: Facts) -> Verdict:
@@ -161,6 +163,16 @@ def a_wish_is_not_a_command(facts: Facts) -> Verdict:
     return Confirm() if wishes.implies_destruction(facts.words) else Allow()
 
 
+@rule(ReasonCode.LOW_CONFIDENCE, adaptive_only=True)
+def a_change_is_not_guessed(facts: Facts) -> Verdict:
+    """The model is sure enough of a change, or the user said yes to it."""
+    if facts.confirmed or facts.effect in ("read", None) or facts.assessment is None:
+        return Allow()
+    if facts.policy and facts.policy.confirm == "never":
+        return Allow()
+    return Confirm() if facts.assessment.confidence < _SURE_ENOUGH else Allow()
+
+
 def _in_standard_only_where_named(one: Rule) -> Rule:
     """Grounding belongs to adaptive mode; in standard mode it holds where a policy says where values come from."""
 
@@ -190,12 +202,14 @@ RULES: tuple[Rule, ...] = (
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,
     a_wish_is_not_a_command,
+    a_change_is_not_guessed,
 )
 
 _NEED_A_CONVERSATION = (
     the_assessment_can_be_read,
     the_model_said_how_sure_it_is,
     the_model_proposes_one_thing,
+    a_change_is_not_guessed,
     *GROUNDING_RULES,
 )
 
