@@ -256,18 +256,18 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             gathered = turn.add_context(gathered, drafted.wants_context)
             continue
         if not drafted.calls:
-            claimed = await turn.find_false_claim(drafted.reply, gathered)
             wish = await turn.find_neglected(denied)
-            if claimed and redrafts:
-                redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
-                continue
             if wish and not told and turn.is_complete(wish):
                 told, gathered = True, with_note(gathered, "neglected_wish", wish=describe_wish(wish))
                 continue
             if not wish or not wish.is_read:
-                if claimed:
+                claimed = await turn.find_false_claim(drafted.reply, gathered)
+                if not claimed:
+                    return endings.answer(drafted, denied, notes.ran, desk)
+                if not redrafts:
                     return endings.correct_claim(await turn.list_executions(), notes.ran, desk)
-                return endings.answer(drafted, denied, notes.ran, desk)
+                redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
+                continue
         elif unasked := await turn.find_unasked(drafted):
             if told:
                 return endings.answer_question(drafted, desk)

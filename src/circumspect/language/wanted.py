@@ -23,7 +23,7 @@ ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
 Mood = Literal["wish", "asked", "supposed", "reported", "denied", "unclear"]
 _LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|(?<=[;:])\s+(?=\D)")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|(?<=;)\s+")
 _VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 
@@ -237,7 +237,7 @@ def _denied() -> re.Pattern[str]:
 
 @cache
 def _joins() -> re.Pattern[str]:
-    return re.compile(rf"[,;]\s*|\s+-+\s+|(?<!\w){join_words(one.joins for one in _spoken())}(?!\w)\s*")
+    return re.compile(rf"[,;:]\s+|\s+-+\s+|(?<!\w){join_words(one.joins for one in _spoken())}(?!\w)\s*")
 
 
 @cache
