@@ -185,7 +185,7 @@ async def _go_on(turn: _Turn, reply: Reply, settled: Intent) -> Reply:
     if settled.kind == "approval" or reply.outcome == "escalated":
         return reply
     wishes = await turn.heed()
-    wish = next((one for one in wishes.every if one.is_read and one.call.hash != settled.hash), None)
+    wish = next((one for one in wishes.every if one.is_read and not one.is_part_of(settled.call)), None)
     if wish is None:
         return reply
     enforced, facts = await turn.propose(wish)

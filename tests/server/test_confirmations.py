@@ -31,6 +31,7 @@ def test_a_no_by_a_button_drops_the_call(both: House) -> None:
     answer = client.post(f"/v1/conversations/{talk}/confirmations", json=given, headers={"Accept": "text/event-stream"})
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert "DENIED_BY_USER" in answer.text
+    assert "WISH_NEGLECTED" not in answer.text, "what was just denied is not asked about again"
 
 
 def test_what_waits_for_a_colleague_is_not_the_users_to_decide(both: House) -> None:

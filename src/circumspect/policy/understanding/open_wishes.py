@@ -53,6 +53,11 @@ class Wish:
     def call(self) -> ToolCall:
         return ToolCall(self.tool, self.arguments)
 
+    def is_part_of(self, call: ToolCall) -> bool:
+        """The call is this wish with what the tool fills in by itself."""
+        same = all(call.arguments.get(name) == value for name, value in self.arguments.items())
+        return self.tool == call.tool and same
+
 
 def is_for_people(tool: str) -> bool:
     """The tool hands the conversation to a person by itself: `transfer_to_human_agents`."""
