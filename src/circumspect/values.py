@@ -327,6 +327,14 @@ class ToolCall:
         return digest({"tool": self.tool, "arguments": self.arguments})
 
 
+@dataclass(frozen=True, slots=True)
+class EstablishedFact:
+    """What a result said that a condition of the policy reads: `facts.get_order['12345'].status` is `paid`."""
+
+    place: str
+    value: Json
+
+
 IntentKind = Literal["confirmation", "approval"]
 IntentState = Literal["pending", "consumed", "denied", "superseded", "collected"]
 """`collected`: settled, and an agent of somebody else's that proposed the call has heard what became of it."""
@@ -359,6 +367,8 @@ class Intent:
     """Of an approval: who changed the call, version by version."""
     keys_approve: bool = False
     """The policy lets API keys approve it, too."""
+    facts: tuple[EstablishedFact, ...] = ()
+    """Of an approval: what the call rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -667,6 +677,8 @@ class Enforced:
     """The confirmed intent that this call consumes when it runs."""
     critique: bool = False
     """Code says that a second opinion pays."""
+    established: tuple[EstablishedFact, ...] = ()
+    """What the conditions read of earlier results, where somebody is asked for a yes."""
 
     @property
     def reasons(self) -> tuple[ReasonCode, ...]:

@@ -15,7 +15,7 @@ from circumspect.demo.samples.apply_samples import apply_samples
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.server.config import Settings
 from circumspect.server.services import Services, open_services
-from circumspect.stores.tables import escalations, tool_executions
+from circumspect.stores.tables import escalations, intents, tool_executions
 from circumspect.values import ConversationId, Incoming, OutsideCall, TenantId, ToolCall, TurnId
 
 SECRET = "a secret key for tests only which is long enough"
@@ -77,6 +77,17 @@ def test_a_login_is_the_operator_of_that_name(run: Run) -> None:
     refused = run("approvals", "approve", held)
     assert (refused.code, "dora proposed this call" in refused.out) == (1, True)
     assert "dora" in json.loads(run("approvals", "show", held, "--json").out)["proposed_by"]
+
+
+def test_an_approval_is_shown_with_the_facts_it_rests_on(run: Run) -> None:
+    held = ask("key:till")
+    assert "\nfacts           none\n" in run("approvals", "show", held).out
+
+    def establish(connection: sa.Connection) -> None:
+        connection.execute(sa.update(intents).values(facts=[{"place": "latest.get_order.status", "value": "paid"}]))
+
+    with_services(lambda services: services.store.tx(establish))
+    assert '  latest.get_order.status = "paid"\n' in run("approvals", "show", held).out
 
 
 def test_a_call_that_nobody_knows_of_is_resolved_with_its_outcome(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

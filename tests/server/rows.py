@@ -41,7 +41,7 @@ def approval(house: House, tenant: str, conversation: str, order: str = "12345")
                 call={"tool": call.tool, "arguments": dict(call.arguments), "id": ""}, hash=call.hash,
                 tool_version="v", policy_version="p", principal="user", nonce="n", question="Shall it run?",
                 question_hash="q", question_seq=0, created_at=time.time(), expires_at=time.time() + 3600,
-                proposed_by=["user"], edited_by=[], keys_approve=False,
+                proposed_by=["user"], edited_by=[], keys_approve=False, facts=[],
             )
         )  # fmt: skip
 

@@ -119,6 +119,23 @@ def test_an_approved_call_runs_once_exactly_as_shown(four_eyes: House) -> None:
     assert (called["reason_code"], called["state"], called["resolved_by"]) == ("APPROVAL_REQUIRED", "resolved", "noa")
 
 
+def test_an_approval_is_shown_with_the_facts_it_rests_on(four_eyes: House) -> None:
+    text = FOUR_EYES.replace(
+        "four_eyes}", "four_eyes, deny_unless: [{if: latest.get_order_status.status != 'lost', because: It is lost.}]}"
+    )
+    key, noa = four_eyes.key(), four_eyes.operator("noa")
+    assert key.put("/v1/admin/policies", json={"text": text, "note": "with a condition"}).status_code == 200
+    wait_until(lambda: "It is lost." in key.get("/v1/admin/tools").text)
+    talk = four_eyes.conversation(key)
+    say(key, talk, "what is the status of order 12345?")
+    held = say(key, talk, "cancel order 12345")["pending"]["intent_id"]
+    (fact,) = noa.get(f"/v1/approvals/{held}").json()["facts"]
+    assert fact["place"] == "latest.get_order_status.status"
+    assert isinstance(fact["value"], str)
+    key.put("/v1/admin/policies", json={"text": FOUR_EYES, "note": "as before"})
+    wait_until(lambda: "It is lost." not in key.get("/v1/admin/tools").text)
+
+
 def test_a_denied_call_does_not_run(four_eyes: House) -> None:
     client, manager = four_eyes.key(), four_eyes.key("shop", "manage")
     talk = four_eyes.conversation(client)

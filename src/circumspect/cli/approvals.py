@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -56,7 +57,9 @@ def show(approval_id: str, target: StoreTarget) -> None:
     from circumspect.server.stores.approvals import get_approval
 
     row = ApprovalShown.at(target.tx(get_approval, None, approval_id), SystemClock().now())
-    target.say(row, "\n".join(f"{name:<16}{value}" for name, value in row.to_json().items()))
+    facts = "".join(f"\n  {one.place} = {json.dumps(one.value, ensure_ascii=False)}" for one in row.facts)
+    lines = [f"{name:<16}{value}" for name, value in row.to_json().items() if name != "facts"]
+    target.say(row, "\n".join((*lines, f"{'facts':<16}{facts or 'none'}")))
 
 
 @approvals.command()

@@ -379,6 +379,7 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) ->
         proposed_by=before.proposed_by if before else (incoming.principal,),
         edited_by=(*(before.edited_by if before else ()), *_name_editor(incoming)),
         keys_approve=bool(said and said.keys_approve),
+        facts=enforced.established if kind == "approval" else (),
     )
 
 

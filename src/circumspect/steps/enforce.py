@@ -12,6 +12,7 @@ from datetime import datetime
 
 from circumspect.journal import FindingRecord, Journal, RulingEvent
 from circumspect.policy.arguments import materialise
+from circumspect.policy.established import find_established
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import cap_of, effect_of
@@ -133,6 +134,7 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
         recovery=(said and said.recovery) or (spec.recovery if spec else "blind"),
         intent=facts.confirmed,
         critique=_pays(verdict, effect, confidence, facts.confirmed, profile),
+        established=find_established(facts) if isinstance(verdict, Confirm) or facts.confirmed else (),
     )
 
 

@@ -23,6 +23,7 @@ from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Business,
+    EstablishedFact,
     Execution,
     Faq,
     Intent,
@@ -174,6 +175,7 @@ def intent(row: Any) -> Intent:
         proposed_by=tuple(row.proposed_by),
         edited_by=tuple(row.edited_by),
         keys_approve=row.keys_approve,
+        facts=tuple(EstablishedFact(**one) for one in row.facts),
     )
 
 
@@ -230,7 +232,12 @@ def _intent_document(value: Intent) -> dict[str, Json]:
         "call": call_document(value.call),
         "created_at": value.created_at.isoformat(),
         "expires_at": value.expires_at.isoformat(),
+        "facts": fact_documents(value.facts),
     }
+
+
+def fact_documents(facts: Sequence[EstablishedFact]) -> list[Json]:
+    return [{"place": one.place, "value": one.value} for one in facts]
 
 
 def _usage_document(value: Usage) -> dict[str, Json]:
@@ -272,6 +279,7 @@ def _intent_of(document: Any) -> Intent:
             "expires_at": datetime.fromisoformat(document["expires_at"]),
             "proposed_by": tuple(document.get("proposed_by", ())),
             "edited_by": tuple(document.get("edited_by", ())),
+            "facts": tuple(EstablishedFact(**one) for one in document.get("facts", ())),
         }
     )
 

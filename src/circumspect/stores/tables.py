@@ -256,6 +256,7 @@ intents = sa.Table(
     _not_null("proposed_by", JsonType),
     _not_null("edited_by", JsonType),
     _not_null("keys_approve", sa.Boolean),
+    _not_null("facts", JsonType),
     _conversation(),
     _partial("ix_intents_waiting", "tenant", "kind", "created_at", where=WAITING),
     sa.Index("ix_intents_tenant_conversation_created_at", "tenant", "conversation", "created_at"),

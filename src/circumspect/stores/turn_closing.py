@@ -76,10 +76,10 @@ _SUPERSEDE = sql("""
 _ASK = sql("""
     INSERT INTO intents (id, tenant, conversation, kind, state, call, hash, tool_version, policy_version, principal,
                          nonce, question, question_hash, question_seq, created_at, expires_at,
-                         proposed_by, edited_by, keys_approve)
+                         proposed_by, edited_by, keys_approve, facts)
     VALUES (:id, :tenant, :conversation, :kind, 'pending', :call, :hash, :tool_version, :policy_version, :principal,
             :nonce, :question, :question_hash, :question_seq, :created_at, :expires_at,
-            :proposed_by, :edited_by, :keys_approve)
+            :proposed_by, :edited_by, :keys_approve, :facts)
     ON CONFLICT (id) DO UPDATE SET question_seq = excluded.question_seq
 """)
 
@@ -254,6 +254,7 @@ def _intent_values(intent: Intent) -> SqlValues:
         "proposed_by": dumps([clean(who) for who in intent.proposed_by]),
         "edited_by": dumps([clean(who) for who in intent.edited_by]),
         "keys_approve": intent.keys_approve,
+        "facts": dumps(codec.fact_documents(intent.facts)),
     }
 
 

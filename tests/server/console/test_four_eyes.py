@@ -10,7 +10,10 @@ FOUR_EYES = """\
 version: 1
 tools:
   get_order_status: {effect: read}
-  cancel_order: {effect: destructive, confirm: four_eyes}
+  cancel_order:
+    effect: destructive
+    confirm: four_eyes
+    deny_unless: [{if: latest.get_order_status.status != 'lost', because: It is lost.}]
 """
 
 
@@ -26,6 +29,7 @@ def test_an_operator_who_plays_the_user_does_not_approve_what_they_asked_for(str
     with strict.visitor("noa") as noa, strict.visitor("root") as root:
         begun = noa.post("/playground", data={"tenant": "shop"}, headers=SAME)
         talk = begun.headers["location"].rpartition("/")[2]
+        noa.post(f"/playground/shop/{talk}/messages", data={"content": "status of order 12345?"}, headers=SAME)
         said = noa.post(f"/playground/shop/{talk}/messages", data={"content": "cancel order 12345"}, headers=SAME)
         assert "APPROVAL_REQUIRED" in said.text
         (shown,) = [one for one in noa.get("/v1/approvals").json()["items"] if one["conversation_id"] == talk]
@@ -35,7 +39,10 @@ def test_an_operator_who_plays_the_user_does_not_approve_what_they_asked_for(str
         assert refused.status_code == 403
         assert "somebody else has to approve it" in refused.text
         assert f"{page}/approve" not in noa.get(page).text, "no button for what is not theirs to press"
-        assert f"{page}/approve" in root.get(page).text
+        theirs = root.get(page).text
+        assert f"{page}/approve" in theirs
+        assert "What it rests on" in theirs
+        assert "latest.get_order_status.status" in theirs
         assert root.post(f"{page}/approve", data=form, headers=SAME).status_code == 303
         after = noa.get(f"/v1{page}").json()
         assert (after["state"], after["settled_by"]) == ("consumed", "root")

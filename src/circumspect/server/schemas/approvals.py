@@ -12,6 +12,13 @@ from circumspect.server.stores.approvals import Approval
 from circumspect.values import IntentState, TurnJson
 
 
+class FactShown(AnswerBody):
+    """What an earlier result said that a condition of the policy reads."""
+
+    place: str = Field(description="As the policy's conditions write it: `facts.get_order['12345'].status`.")
+    value: Any
+
+
 class ApprovalShown(AnswerBody):
     """A call that waits for a colleague: exactly what will run."""
 
@@ -28,6 +35,9 @@ class ApprovalShown(AnswerBody):
     proposed_by: list[str] = Field(description="Who took part in the conversation. None of them may approve it.")
     edited_by: list[str] = Field(description="Who changed the call, version by version. Nor may any of these.")
     keys_approve: bool = Field(description="The policy lets API keys approve it, too.")
+    facts: list[FactShown] = Field(
+        description="What it rests on: what the policy's conditions read of earlier results."
+    )
     state: IntentState | Literal["expired"]
     created_at: AnswerTime
     expires_at: AnswerTime

@@ -292,6 +292,7 @@ CREATE TABLE intents (
     proposed_by JSON NOT NULL,
     edited_by JSON NOT NULL,
     keys_approve BOOLEAN NOT NULL,
+    facts JSON NOT NULL,
     CONSTRAINT pk_intents PRIMARY KEY (id),
     CONSTRAINT fk_intents_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );

@@ -35,3 +35,4 @@ exactly-was = Exactly this was asked for
 approval-own = You proposed or changed this call, so somebody else has to approve it.
 proposed-by = Proposed by
 edited-by = Changed by
+rests-on = What it rests on
