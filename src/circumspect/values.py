@@ -527,6 +527,8 @@ class Assessment:
     needs_more_context: tuple[str, ...] = ()
     reasons: tuple[ReasonCode, ...] = ()
     """What the parser had to say: `ASSESSMENT_UNPARSABLE`, `ASSESSMENT_MISSING`, `ASSESSMENT_NOT_ENGLISH`."""
+    by_user: bool = False
+    """No model's guess: the call stands in the user's own words, and no second opinion is had on it."""
 
     @property
     def readable(self) -> bool:

@@ -382,6 +382,13 @@ async def test_numbers_a_day_are_over_the_days_from_the_first_decision_to_the_la
     assert summary.to_json()["questions_per_day"] == {"then": round(7 / 6, 2), "now": 0}
 
 
+async def test_a_correction_that_was_asked_about_by_code_is_ruled_on_again_as_it_was(chat):
+    await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("no, I meant 12346").is_asked_to_confirm(order_id="12346")
+    _, summary = await flips(chat, SHOP.read_text("utf-8"))
+    assert (summary.calls, summary.unreplayed) == (2, 0)
+
+
 async def test_decisions_before_since_are_not_counted_though_the_conversation_went_on(chat, clock):
     await chat.user("cancel order 12345").is_asked_to_confirm()
     clock.advance(days=3)

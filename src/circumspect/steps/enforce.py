@@ -133,7 +133,8 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
         policy_version=policy_version,
         recovery=(said and said.recovery) or (spec.recovery if spec else "blind"),
         intent=facts.confirmed,
-        critique=_pays(verdict, effect, confidence, facts.confirmed, profile),
+        critique=not (facts.assessment and facts.assessment.by_user)
+        and _pays(verdict, effect, confidence, facts.confirmed, profile),
         established=find_established(facts) if isinstance(verdict, Confirm) or facts.confirmed else (),
     )
 

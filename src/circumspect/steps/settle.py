@@ -48,7 +48,7 @@ def settle(
 def propose_correction(intent: Intent, screened: Screened) -> Draft | None:
     """The pending call with the value that the user meant. Nobody doubts it: it is in their own words."""
     call = correct_call(intent.call, screened.incoming.text, screened.language)
-    return Draft("", (call,), Assessment(1.0, call.tool, call.arguments)) if call else None
+    return Draft("", (call,), Assessment(1.0, call.tool, call.arguments, by_user=True)) if call else None
 
 
 def apply_edit(intent: Intent, decided: PersonDecision) -> Intent:
@@ -71,7 +71,7 @@ def _decide(
         return _settle_decision(intent, screened.incoming.errand, screened, tools, policy, now)
     live = intent is not None and intent.state == "pending" and intent.kind == "confirmation"
     if screened.answer != "confirm":
-        return _settle_words(intent, screened) if live and intent else ("ordinary", None)
+        return _settle_words(intent, screened, now) if live and intent else ("ordinary", None)
     if not live or intent is None:
         if _something_else_was_asked(screened):
             return "ordinary", None
@@ -84,7 +84,7 @@ def _decide(
     return "run", ReasonCode.CONFIRMED_BY_USER
 
 
-def _settle_words(intent: Intent, screened: Screened) -> tuple[Settled, ReasonCode | None]:
+def _settle_words(intent: Intent, screened: Screened, now: datetime) -> tuple[Settled, ReasonCode | None]:
     """The user's words to a question that waits, when they are no yes."""
     incoming = screened.incoming
     if incoming.errand or incoming.scene:
@@ -93,7 +93,7 @@ def _settle_words(intent: Intent, screened: Screened) -> tuple[Settled, ReasonCo
         if _was_just_asked(intent, screened):
             return "drop", ReasonCode.DENIED_BY_USER
         return "withdraw", ReasonCode.PENDING_INTENT_WITHDRAWN
-    if propose_correction(intent, screened):
+    if intent.expires_at > now and propose_correction(intent, screened):
         return "correct", ReasonCode.PENDING_INTENT_WITHDRAWN
     if leaves_open(incoming.text, screened.language, list_words(intent.call)):
         return "ordinary", None

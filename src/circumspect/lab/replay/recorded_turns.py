@@ -220,7 +220,7 @@ class _Journal:
                 case IntentEvent(content="run" | "ask_again") as event:
                     self._read_answer(event)
                 case IntentEvent(content="correct"):
-                    self.mode, self.drafted = "adaptive", Draft("", (), Assessment(1.0))
+                    self.mode, self.drafted = "adaptive", Draft("", (), Assessment(1.0, by_user=True))
                 case ExecutionEvent(execution=execution):
                     self._add_execution(execution)
         return found

@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from circumspect.language.second_thoughts import leaves_open
 from circumspect.language.wanted import Mention, WantedAct, find_mentions, find_things, is_question, talks_of
 from circumspect.language.yes_no import classify
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.understanding.wished_values import find_readable, find_values, read_answer
-from circumspect.values import History, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
+from circumspect.values import LANGUAGES, History, JsonObject, PastCall, ToolCall, ToolSpec, Utterance
 
 WishState = Literal["open", "fulfilled", "refused", "dropped"]
 
@@ -183,16 +184,18 @@ def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, 
     if at_hand is None:
         return wishes
     wish, about_it = wishes[at_hand], _is_about(wishes[at_hand], asked)
-    answer = classify(event.text, values={wish.tool, *map(str, wish.arguments.values())})
+    values = {wish.tool, *map(str, wish.arguments.values())}
+    answer = classify(event.text, values=values)
     if answer == "deny" and about_it:
         return _put(wishes, at_hand, replace(wish, state="dropped"))
     if answer == "confirm":
         return _put(wishes, at_hand, replace(wish, touched=event.index))
-    if "?" in event.text or len(event.text.split()) > _SHORT:
-        return wishes
-    given = read_answer(tools[wish.tool], event.text, wish.arguments, replaces=about_it)
+    answers = "?" not in event.text and len(event.text.split()) <= _SHORT
+    given = read_answer(tools[wish.tool], event.text, wish.arguments, replaces=about_it) if answers else None
     if not given:
-        return wishes
+        # Asked about it, the user said something else: it is no longer certain that they want it.
+        withdrawn = about_it and wish.arguments and not leaves_open(event.text, LANGUAGES[0], values)
+        return _put(wishes, at_hand, replace(wish, state="dropped")) if withdrawn else wishes
     return _put(wishes, at_hand, replace(wish, arguments={**wish.arguments, **given}, touched=event.index))
 
 
