@@ -265,7 +265,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
                 if not claimed:
                     return endings.answer(drafted, denied, notes.ran, desk)
                 if not redrafts:
-                    return endings.correct_claim(await turn.list_executions(), notes.ran, desk)
+                    return endings.correct_claim(claimed, await turn.list_executions(), notes.ran, desk)
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
                 continue
         elif unasked := await turn.find_unasked(drafted):

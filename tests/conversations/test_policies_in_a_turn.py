@@ -208,6 +208,24 @@ async def test_a_claim_of_something_that_did_not_happen_is_redrafted_and_then_re
     assert len(turn.usage.calls) == 2
 
 
+async def test_a_denial_of_what_an_earlier_turn_did_is_replaced_by_what_was_done(shop):
+    denial = says("I have not sent any mail.")
+    mail = says("", tool="send_mail", params={"to": "ann@example.org", "text": "hello"})
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[mail, says("Sent."), denial, denial])
+    await chat.user("send a mail saying hello to ann@example.org").runs("send_mail", to="ann@example.org")
+    turn = await chat.user("did that work?")
+    assert ReasonCode.UNSUPPORTED_CLAIM in turn.reason_codes
+    assert turn.reply.startswith("Done: ")
+    assert "ann@example.org" in turn.reply
+
+
+async def test_a_question_that_claims_something_is_asked_in_our_words(shop):
+    drafted = says("I have cancelled it! What should it say?", tool="send_mail", params={"to": "ann@example.org"})
+    chat = shop(tools=shop_tools([]), policy=load(POLICY), replies=[drafted] * 2)
+    turn = await chat.user("send a mail to ann@example.org").is_asked()
+    assert "cancelled" not in turn.reply
+
+
 async def test_a_claim_that_an_earlier_turn_made_true_stands(shop):
     log = []
     replies = [

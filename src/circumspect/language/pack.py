@@ -187,7 +187,8 @@ class StatementWords:
     framed: Mapping[str, Lines]
     """Those that say so only behind one of `frames`."""
     frames: Lines
-    """`{adverbs}` in one stands for up to three of these."""
+    denied_frames: Lines
+    """Behind these they say that it did not happen. `{adverbs}` in a frame stands for up to three of the next."""
     adverbs: Lines
     deed: Mapping[str, Lines]
     """The noun: a cancellation. It claims something together with `finished`, `failed` or `under_way`."""

@@ -15,6 +15,7 @@ from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
+from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
@@ -210,8 +211,9 @@ def hand_over(desk: ReplyContext) -> Reply:
 
 
 def answer_question(drafted: Draft, desk: ReplyContext) -> Reply:
-    """The user only asked, and the model insists on doing something: its words where they answer, else ours."""
-    text = drafted.reply if drafted.reply and "?" not in drafted.reply else ""
+    """The user only asked, and the model insists on doing something: its words where they answer and claim nothing,
+    else ours."""
+    text = "" if "?" in drafted.reply or find_untrue(drafted.reply, desk.language, ()) else drafted.reply
     return Reply("answered", text) if text else Reply("asked", desk.say("question-unanswered"))
 
 
@@ -304,10 +306,14 @@ def not_verified(ended: Execution, desk: ReplyContext) -> Reply:
     return Reply("escalated", text, escalation=Escalation(ReasonCode.VERIFICATION_FAILED, desk.action(ended)))
 
 
-def correct_claim(before: Sequence[Execution], ran: Sequence[Execution], desk: ReplyContext) -> Reply:
+def correct_claim(
+    claimed: UntrueSentence, before: Sequence[Execution], ran: Sequence[Execution], desk: ReplyContext
+) -> Reply:
     """The model insists on something that is not so; the user hears what became of everything that was tried, in
     earlier turns (`before`) and in this one."""
     changed = _changes((*before, *ran))
+    if claimed.reason == "source" and not _changes(ran):
+        return escalate(desk, ReasonCode.UNSURE_OF_ANSWER, desk.screened.incoming.text)
     if not changed:
         return Reply("asked", desk.say("claim-replaced"))
     text = " ".join(dict.fromkeys(report_execution(one, "", desk).text for one in changed[-5:]))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from circumspect.journal import Journal, NoticeEvent
+from circumspect.policy.grounding.answer_sources import find_unsourced
+from circumspect.policy.grounding.statements import denies_deed
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.ports import SceneGuide, Store
 from circumspect.reasons import ReasonCode
 from circumspect.recall import recall, recall_from_turn
 from circumspect.values import Gathered, PastCall, Screened, ToolSpec
+
+_SOURCE = re.compile(r"source \[(\d+)\]")
 
 
 async def find_false_claim(
@@ -29,15 +34,27 @@ async def find_false_claim(
         if guide and scene:
             claims = guide.find_unsupported_claims(reply, screened.language, ran, tools, scene)
             return [UntrueSentence(one, "not_done") for one in claims]
-        return find_untrue(reply, screened.language, ran, tools, intent.call if intent else None, known)
+        found = find_untrue(reply, screened.language, ran, tools, intent.call if intent else None, known)
+        return found or [UntrueSentence(one, "source") for one in _find_unsourced(reply, gathered, known, ran)]
 
-    if not find(() if scene else recall_from_turn(screened, tools, notes).past_calls):
+    at_hand = () if scene else recall_from_turn(screened, tools, notes).past_calls
+    if not find(at_hand) and (scene or not denies_deed(reply, screened.language)):
         return None
     history = await recall(screened, "", None, tools, notes, store)
     claims = find(history.past_calls)
     if claims:
         notes.write(NoticeEvent(claims[0].sentence), ReasonCode.UNSUPPORTED_CLAIM)
     return claims[0] if claims else None
+
+
+def _find_unsourced(reply: str, gathered: Gathered | None, known: str, ran: Collection[PastCall]) -> Sequence[str]:
+    """Sums are held to the texts only where texts were looked up for the answer."""
+    if gathered is None:
+        return ()
+    numbers = [int(hit[1]) for block in gathered.blocks if (hit := _SOURCE.fullmatch(block.key))]
+    told = (one.text for one in gathered.messages)
+    results = (str(one.result) for one in ran)
+    return find_unsourced(reply, numbers, "\n".join((known, *told, *results)) if numbers else None)
 
 
 def _read_known(gathered: Gathered | None, screened: Screened) -> str:

@@ -43,7 +43,7 @@ def has_other_figure(clause: str, source: str) -> bool:
     return (
         _has_other_day(clause, source)
         or _has_other_time(clause, source)
-        or not set(_sums(clause)) <= set(_numbers(source))
+        or not set(find_sums(clause)) <= set(find_numbers(source))
         or _has_other_house(clause, source)
     )
 
@@ -67,7 +67,7 @@ def _has_other_house(clause: str, source: str) -> bool:
     return not set(_SMALL.findall(_CLOCK.sub(" ", clause))) <= set(_SMALL.findall(source))
 
 
-def _sums(clause: str) -> Iterator[float]:
+def find_sums(clause: str) -> Iterator[float]:
     """Amounts of money, and anything with two decimals."""
     for hit in _money().finditer(clause):
         yield _read_number(hit[1] or hit[2])
@@ -76,7 +76,8 @@ def _sums(clause: str) -> Iterator[float]:
             yield _read_number(hit.group())
 
 
-def _numbers(text: str) -> Iterator[float]:
+def find_numbers(text: str) -> Iterator[float]:
+    """Every number of a text, however it is written."""
     for hit in _SUM.finditer(text):
         yield _read_number(hit.group())
     for hit in _PLAIN.finditer(text):

@@ -83,6 +83,7 @@ def _read_words(one: LanguagePack) -> _Words:
     glued = f"{join_patterns(one.about.glued)}?" if one.about.glued else ""
     adverbs = rf"(?:{join_patterns(words.adverbs)} ){{0,3}}"
     frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
+    denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
     groups: list[str] = []
 
     def add(kind: str, lines: Lines, action: str = "", *, before: str = joined) -> None:
@@ -104,6 +105,7 @@ def _read_words(one: LanguagePack) -> _Words:
     add_all("promised", words.promised)
     add_all("doing", words.doing)
     add_all("done", words.done)
+    add_all("denied", words.framed, before=denied)
     add_all("framed", words.framed, before=frames if words.frames else joined)
     add("under_way", words.under_way)
     add("modal", words.modal)
@@ -158,6 +160,11 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     return tuple(found)
 
 
+def denies_deed(text: str, language: Language | None = None) -> bool:
+    """It says that something was not done: whether that is so, only the whole conversation tells."""
+    return any(one.kind == "not_done" for one in read_statements(text, language))
+
+
 def states_deed(text: str) -> bool:
     """Something in it has to be checked against what ran."""
     return any(one.kind != "other" for one in read_statements(text))
@@ -210,7 +217,7 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
         made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
         if not made and not exempt and _is_changed(clause.text, one, words):
             made = [("changed", ANY)]
-        denied = goes_on or any(sign.kind == "negation" and sign.start for sign in one)
+        denied = goes_on or any(sign.kind == "denied" or (sign.kind == "negation" and sign.start) for sign in one)
         if asked or supposed:
             made = [(kind, action) for kind, action in made if kind in ("done", "changed")]
         objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text))
@@ -283,7 +290,7 @@ def _read_clause(
                         made.append(("promised", sign.action))
                 else:
                     made.append(("not_done" if denied else "done", sign.action))
-            case "undone":
+            case "undone" | "denied":
                 named = True
                 made.append(("not_done", sign.action))
             case "state":

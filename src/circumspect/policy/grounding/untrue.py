@@ -20,7 +20,7 @@ from circumspect.policy.grounding.stated_figures import find_ids, has_other_figu
 from circumspect.policy.grounding.statements import ANY, Statement, read_statements
 from circumspect.values import Json, Language, PastCall, ToolCall, ToolSpec
 
-UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret"]
+UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,9 @@ class _Ledger:
         does = self._does(call)
         if one.action == ANY:
             return bool(does)
+        # Only a name that tells what the tool does speaks against a denial.
         near = {one.action, *(("create", "book") if one.action in ("create", "book") else ())}
-        return bool(does & near) and self._fits(call, one)
+        return bool(does & near & actions_of(call.tool)) and self._fits(call, one)
 
     def _takes_secret(self, one: Statement) -> bool:
         """A tool of ours has a parameter for it."""
