@@ -247,16 +247,14 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
     gathered = with_wishes(gathered, [describe_wish(one) for one in (await turn.heed()).every])
     for _ in range(profile.steps + profile.context_rounds + 1):
         drafted = await turn.draft(gathered)
-        if drafted.wants_context:
-            if gathered.full:
-                notes.write(
-                    RemarkEvent("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED
-                )
-                return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
+        wish = await turn.find_neglected(denied)
+        if drafted.wants_context and not gathered.full:
             gathered = turn.add_context(gathered, drafted.wants_context)
             continue
+        if drafted.wants_context and not (wish and wish.is_read):
+            notes.write(RemarkEvent("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED)
+            return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
         if not drafted.calls:
-            wish = await turn.find_neglected(denied)
             if wish and not told and turn.is_complete(wish):
                 told, gathered = True, with_note(gathered, "neglected_wish", wish=describe_wish(wish))
                 continue
@@ -276,7 +274,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
         if turn.wants_too_much(drafted):
             notes.write(NoticeEvent(f"{len(drafted.calls)} calls at once"), ReasonCode.TOO_MANY_CALLS)
             return endings.escalate(desk, ReasonCode.TOO_MANY_CALLS, summary, acted=bool(notes.ran))
-        ruled = await turn.rule_on_draft(drafted, gathered, await turn.find_neglected(denied))
+        ruled = await turn.rule_on_draft(drafted, gathered, wish)
         worst = max((enforced for enforced, _ in ruled), key=lambda one: SEVERITY[one.verdict.kind])
         if isinstance(worst.verdict, Deny) and not is_hard_stop(worst) and redrafts:
             redrafts, denied = redrafts - 1, worst

@@ -30,6 +30,12 @@ async def test_a_model_that_neglects_a_wish_is_told_once_and_then_code_proposes_
     await chat.user("yes").runs("cancel_order", order_id="12345")
 
 
+async def test_a_model_that_only_ever_asks_for_more_does_not_lose_a_wish(shop):
+    more = says("One moment.", context=["faqs"])
+    chat = shop(replies=[more] * 5)
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+
+
 async def test_a_model_that_heeds_the_reminder_is_followed(shop):
     proposed = says("", tool="cancel_order", params={"order_id": "12345"})
     chat = shop(replies=[says(NEGLECTS[0]), proposed, FINE])

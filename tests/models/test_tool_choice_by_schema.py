@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.models.conftest import CANCEL, Open, asks
@@ -13,7 +14,7 @@ from circumspect.errors import ModelGarbled
 from circumspect.models import ModelTraits
 from circumspect.models.schema_driven import choice_schema, restore_reply, rewrite_request
 from circumspect.policy.parsing.assessment import read
-from circumspect.values import ChatMessage, Json, ModelReply, ModelUsage, ToolCall, ToolSpec
+from circumspect.values import Block, ChatMessage, Json, ModelReply, ModelUsage, ToolCall, ToolSpec
 
 STATUS = ToolSpec("get_status", "Where is it?", CANCEL.parameters)
 
@@ -206,3 +207,13 @@ async def test_what_a_form_says_about_its_fields_is_in_the_instructions(server: 
     server.plays(said(topic="opening hours"))
     await opened("openai", ";tools=json_schema;schema=native").complete(asks(schema=schema))
     assert "- topic: Two to five words." in server.last["messages"][0]["content"]
+
+
+def test_an_assessed_reply_can_name_only_tools_that_are_there_and_sees_each_call_once() -> None:
+    block = Block("tools", "cancel_order(order_id)\nlist_services()")
+    written = rewrite_request(replace(asks("hi"), instructions="End with <assessment>", blocks=(block,)))
+    assert written.schema is not None
+    form = json.loads(json.dumps(written.schema, default=dict))["properties"]["assessment"]["properties"]
+    assert form["tool_call"] == {"enum": ["cancel_order", "list_services", None]}
+    assert '"tool_call": "cancel_order", "tool_params": {"order_id":"…"}' in written.instructions
+    assert '"tool_call": "list_services", "tool_params": {}' in written.instructions
