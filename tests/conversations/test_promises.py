@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from circumspect import Agent, tool
-from circumspect.errors import NotYourConversation
+from circumspect.errors import NotYourConversation, StoreError
 from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.policy.load import load
@@ -100,6 +100,24 @@ async def test_a_question_that_could_not_be_stored_is_not_asked(make, cancelled)
         assert "3" not in lost.reply
         await sql("DROP TRIGGER broken")
     assert cancelled == []
+
+
+async def test_a_question_that_was_stored_without_an_answer_of_the_store_is_asked(make, cancelled, monkeypatch):
+    """Told that nothing could be done, the user would say yes to something else, and run what they never read."""
+    async with make(ScriptedModel([propose("2"), PROCEED, "Done."])) as agent:
+        store = (await agent.open()).ports.store
+        close_turn = store.close_turn
+
+        async def lose_the_answer(closing):
+            await close_turn(closing)
+            raise StoreError("The database did not answer.", fix="Wait.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "close_turn", lose_the_answer)
+            asked = await agent.turn("cancel order 2", conversation="c")
+        assert (asked.outcome, "2" in asked.reply) == ("asked", True)
+        await agent.turn("yes", conversation="c", answers=asked.pending.id)
+    assert cancelled == ["2"]
 
 
 async def test_databases_that_are_opened_at_once_do_not_disturb_each_other(make):

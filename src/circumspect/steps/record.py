@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from circumspect.errors import StoreError
 from circumspect.journal import Journal, NoticeEvent
@@ -51,9 +52,10 @@ async def record(
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
         notes.write(NoticeEvent("not recorded"), ReasonCode.STORE_FAILED)
-        promises = reply.intent or reply.escalation or reply.dropped
-        said = fail() if promises else reply
-        result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
+        if not await _is_asked_all_the_same(reply, screened, store):
+            promises = reply.intent or reply.escalation or reply.dropped
+            said = fail() if promises else reply
+            result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
     log.info(
         "turn",
         extra={
@@ -66,6 +68,16 @@ async def record(
         },
     )
     return result
+
+
+async def _is_asked_all_the_same(reply: Reply, screened: Screened, store: Store) -> bool:
+    """A store that did not answer may have stored it. Then the question has to be put: a yes would be bound to it."""
+    asked, incoming = reply.intent, screened.incoming
+    if asked is None:
+        return False
+    with suppress(StoreError):
+        return any(one.id == asked.id for one in await store.intents(incoming.tenant, incoming.conversation))
+    return False
 
 
 def _result(reply: Reply, screened: Screened, mode: Mode, notes: Journal) -> TurnResult:
