@@ -1,0 +1,65 @@
+"""The trial is worth something: with any one of these taken out, it finds what then runs."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from tests.promises.doors import Console, ConversationApi, Library, McpGateway, Widget
+from tests.promises.play import Violation
+
+from circumspect import wording
+from circumspect.server import gateway
+from circumspect.steps import endings, record
+from circumspect.stores import ledger, turn_opening
+from circumspect.wording import Description
+
+SETTLE = sys.modules["circumspect.steps.settle"]
+"""The package has the function under the module's name."""
+RECORD = sys.modules[record.__module__] if callable(record) else record
+
+UNTIL_FOUND = settings(
+    max_examples=150,
+    stateful_step_count=30,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def show_less(call, spec, language, phrase=None):
+    return Description(wording.action(call, spec, language, phrase))
+
+
+def take_anything_for_a_yes(answer):
+    return answer.action == "accept" and bool((answer.content or {}).get("confirm"))
+
+
+async def believe_the_store(reply, screened, store):
+    return False
+
+
+TAKEN_OUT = {
+    "values are shown whole": (Library, wording, "describe_call", show_less),
+    "a form says yes or it does not": (McpGateway, gateway, "_parse_consent", take_anything_for_a_yes),
+    "a conversation is its person's": (Library, turn_opening, "_require_owner", lambda *_: None),
+    "a question was read before its yes": (ConversationApi, SETTLE, "_was_read", lambda *_: True),
+    "a yes in the other window": (Widget, SETTLE, "_was_read", lambda *_: True),
+    "a question lasts five minutes": (Library, endings, "timedelta", lambda seconds: timedelta(seconds=60 * seconds)),
+    "a no is heard": (Library, SETTLE, "_settle_words", lambda *_: ("ordinary", None)),
+    "four eyes are two pairs": (Console, ledger, "_check_approver", lambda *_: None),
+    "a lost answer of the store": (Library, RECORD, "_is_asked_all_the_same", believe_the_store),
+}
+
+
+@pytest.mark.parametrize("what", TAKEN_OUT)
+def test_it_is_found_when_this_is_taken_out(what, stage, monkeypatch):
+    door, module, name, instead = TAKEN_OUT[what]
+    monkeypatch.setattr(module, name, instead)
+    machine, tally = stage.machine(door)
+    with pytest.raises(Violation):
+        run_state_machine_as_test(machine, settings=UNTIL_FOUND)
+    assert tally.steps < 4_500
