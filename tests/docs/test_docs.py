@@ -298,3 +298,14 @@ def test_no_file_names_a_path_of_this_machine_or_where_packages_come_from():
             if HOME.search(line) or INDEX.search(line) or ours.search(line):
                 found.append(f"{name}:{number}: {line.strip()[:120]}")
     assert found == []
+
+
+def test_every_promise_names_tests_that_are_there():
+    lines = [line for line in page("promises.md").splitlines() if line.startswith("| ") and "tried by" not in line]
+    rows = [line for line in lines if line.count("|") == 4]
+    assert rows
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row)
+        assert named, row
+        for path, test in named:
+            assert f"def {test}(" in (ROOT / path).read_text("utf-8"), (path, test)
