@@ -306,7 +306,7 @@ async def approved(chat, intent, clock):
         ExecutionId("run"), intent.tenant, intent.conversation, incoming.turn, intent.call, "destructive", "keyed",
         "started", "token", clock.now() + timedelta(minutes=1), clock.now(), intent=intent.id,
     )  # fmt: skip
-    assert await store.begin_call(ended, opened.token)
+    assert await store.begin_call(ended, opened.token, by="dana")
     assert await store.finish_call(
         Execution(**{name: getattr(ended, name) for name in ended.__slots__} | {"state": "succeeded"})
     )

@@ -270,22 +270,26 @@ def test_a_yes_is_bound_to_who_was_asked(desk: House) -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        {"algorithm": "none", "secret": "s"},
-        {"algorithm": "HS256"},
-        {"algorithm": "HS256", "public_key": pem(RSA)},
-        {"algorithm": "RS256", "secret": "s"},
-        {"algorithm": "RS256", "public_key": pem(EC)},
-        {"algorithm": "ES256", "public_key": pem(ec.generate_private_key(ec.SECP384R1()))},
-        {"algorithm": "RS256", "public_key": pem(RSA), "jwk": {}},
-        {"algorithm": "RS256", "public_key": "no key"},
-        {"algorithm": "RS256", "public_key": pem(rsa.generate_private_key(65537, 1024))},
-        {"algorithm": "EdDSA", "jwk": {"kty": "oct", "k": "aaaa"}},
-        {
-            "algorithm": "EdDSA",
-            "public_key": ED.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
-        },
+        pytest.param({"algorithm": "none", "secret": "s"}, id="signs nothing"),
+        pytest.param({"algorithm": "HS256"}, id="no secret"),
+        pytest.param({"algorithm": "HS256", "public_key": pem(RSA)}, id="a public key for a shared secret"),
+        pytest.param({"algorithm": "RS256", "secret": "s"}, id="a secret for a public key"),
+        pytest.param({"algorithm": "RS256", "public_key": pem(EC)}, id="a key of another kind"),
+        pytest.param(
+            {"algorithm": "ES256", "public_key": pem(ec.generate_private_key(ec.SECP384R1()))}, id="another curve"
+        ),
+        pytest.param({"algorithm": "RS256", "public_key": pem(RSA), "jwk": {}}, id="two keys"),
+        pytest.param({"algorithm": "RS256", "public_key": "no key"}, id="no key at all"),
+        pytest.param({"algorithm": "RS256", "public_key": pem(rsa.generate_private_key(65537, 1024))}, id="too short"),
+        pytest.param({"algorithm": "EdDSA", "jwk": {"kty": "oct", "k": "aaaa"}}, id="a shared secret as a public key"),
+        pytest.param(
+            {
+                "algorithm": "EdDSA",
+                "public_key": ED.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
+            },
+            id="a private key",
+        ),
     ],
-    ids=str,
 )
 def test_a_key_that_is_none_is_refused_with_the_file(key: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
