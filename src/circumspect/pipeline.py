@@ -263,7 +263,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
                 if not claimed:
                     return endings.answer(drafted, denied, notes.ran, desk)
                 if not redrafts:
-                    return endings.correct_claim(claimed, await turn.list_executions(), notes.ran, desk)
+                    return endings.correct_claim(claimed, await turn.list_earlier_calls(), notes.ran, desk)
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
                 continue
         elif unasked := await turn.find_unasked(drafted):
@@ -384,7 +384,7 @@ class _Turn:
         return unasked if unasked and not (await self.heed()).every else ""
 
     def is_complete(self, wish: Wish) -> bool:
-        return self.tools[wish.tool].required_parameters <= wish.arguments.keys()
+        return self.tools[wish.tool].required <= wish.arguments.keys()
 
     async def propose(self, wish: Wish) -> tuple[Enforced, Facts]:
         """Rule on a wish in the user's own words; the model that passed it over is not asked for its opinion."""
@@ -499,10 +499,9 @@ class _Turn:
         store, guide = self.setup.ports.store, self.setup.guide
         return await find_false_claim(reply, gathered, self.screened, self.tools, self.notes, store, guide)
 
-    async def list_executions(self) -> list[Execution]:
+    async def list_earlier_calls(self) -> list[Execution]:
         """What earlier turns of the conversation ran."""
-        ran = await self.setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
-        return [one for one in ran if one.turn != self.incoming.turn]
+        return [one for one in await self.list_calls() if one.turn != self.incoming.turn]
 
     async def record(self, reply: Reply) -> TurnResult:
         ports, multiplier, mode = self.setup.ports, self.setup.tenant.plan.multiplier, self.profile.mode

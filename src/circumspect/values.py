@@ -145,7 +145,7 @@ class ToolSpec:
         return digest([self.name, self.parameters])[:16]
 
     @cached_property
-    def required_parameters(self) -> frozenset[str]:
+    def required(self) -> frozenset[str]:
         names = self.parameters.get("required", ())
         return frozenset(str(name) for name in names) if isinstance(names, Sequence) else frozenset()
 
@@ -159,7 +159,7 @@ class ToolSpec:
     @cached_property
     def signature(self) -> str:
         """The one line a model sees of a tool whose schema it has not asked for."""
-        required = [name for name in self.properties if name in self.required_parameters]
+        required = [name for name in self.properties if name in self.required]
         return f"{self.name}({', '.join(required)})"
 
 

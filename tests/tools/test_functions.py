@@ -80,7 +80,7 @@ def test_a_bare_decorator_reads_name_description_and_parameters() -> None:
         "required": ["order_id"],
         "additionalProperties": False,
     }
-    assert cancel.spec.required_parameters == {"order_id"}
+    assert cancel.spec.required == {"order_id"}
 
 
 def test_nothing_is_assumed_about_a_function_that_declares_nothing() -> None:
@@ -145,7 +145,7 @@ def test_types_become_formats_enums_and_bounds() -> None:
     assert seen["email"] == {"type": "string", "format": "email", "description": "Where to write."}
     assert seen["order_id"]["pattern"] == "^[0-9]{5}$"
     assert seen["amount"] == {"anyOf": [{"type": "number", "minimum": 0.01}, {"type": "null"}], "default": None}
-    assert book.spec.required_parameters == {"day", "at", "service", "size", "email", "order_id"}
+    assert book.spec.required == {"day", "at", "service", "size", "email", "order_id"}
 
 
 def test_nested_types_are_written_out_and_a_property_named_title_survives() -> None:
@@ -180,7 +180,7 @@ def test_parameters_may_have_names_that_pydantic_keeps_for_itself() -> None:
         return [json, copy, model_config, schema]
 
     arguments: dict[str, Json] = {"json": "a", "copy": 1, "model_config": "b", "schema": "c"}
-    assert odd.spec.required_parameters == arguments.keys()
+    assert odd.spec.required == arguments.keys()
     assert asyncio.run(odd.call(arguments, "k")) == ["a", 1, "b", "c"]
 
 
@@ -189,7 +189,7 @@ def test_a_field_as_the_default_value_is_understood() -> None:
     def find(text: str = Field(description="What to find."), limit: int = Field(5, ge=1)) -> list[object]:
         return [text, limit]
 
-    assert find.spec.required_parameters == {"text"}
+    assert find.spec.required == {"text"}
     assert properties(find)["limit"] == {"type": "integer", "default": 5, "minimum": 1}
     assert asyncio.run(find.call({"text": "tent"}, "k")) == ["tent", 5]
 

@@ -35,7 +35,7 @@ def test_a_definition_becomes_a_spec():
     )  # fmt: skip
     assert (spec.timeout, spec.open_world, spec.configured) == (5, True, True)
     assert spec.phrases == {"en": "cancel order {order_id}"}
-    assert spec.required_parameters == {"order_id"}
+    assert spec.required == {"order_id"}
     assert tool.spec is spec
 
 

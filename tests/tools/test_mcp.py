@@ -62,7 +62,7 @@ async def test_a_server_of_the_official_sdk_is_called():
     async with server(program=SDK) as tools:
         specs = Toolset(tools.tools()).specs()
         assert specs["add"].description == "Add two numbers."
-        assert specs["add"].required_parameters == {"a", "b"}
+        assert specs["add"].required == {"a", "b"}
         assert await call(tools, "add", {"a": 1, "b": 2}) == {"result": 3}
         assert await call(tools, "key", key="exec-7") == {"key": "exec-7"}
         with pytest.raises(ToolError, match="no, and your token is") as refused:

@@ -62,9 +62,7 @@ def fill_defaults(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
 
 def find_missing(spec: ToolSpec, arguments: JsonObject) -> tuple[str, ...]:
     """Required parameters that are absent, null where null is not allowed, or blank where something must be said."""
-    return tuple(
-        name for name in _in_order(spec) if name in spec.required_parameters and _is_blank(spec, name, arguments)
-    )
+    return tuple(name for name in _in_order(spec) if name in spec.required and _is_blank(spec, name, arguments))
 
 
 def is_misbuilt(problem: str, value: Json, words: str = "") -> bool:
@@ -119,7 +117,7 @@ def _keyword(schema: Json, path: Sequence[str | int]) -> Json:
 
 
 def _in_order(spec: ToolSpec) -> list[str]:
-    return [*spec.properties, *sorted(spec.required_parameters - spec.properties.keys())]
+    return [*spec.properties, *sorted(spec.required - spec.properties.keys())]
 
 
 def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:

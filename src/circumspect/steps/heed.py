@@ -61,7 +61,7 @@ def find_unasked(drafted: Draft, text: str, changing: Mapping[str, ToolSpec]) ->
 
 def propose_wish(wish: Wish) -> Draft:
     """The user's own wish, as a draft. That it is sure of itself decides nothing: the rules do."""
-    assessment = Assessment(1.0, tool_call=wish.tool, tool_params=wish.arguments)
+    assessment = Assessment(1.0, tool_call=wish.tool, tool_params=wish.arguments, by_user=True)
     return Draft("", (wish.call,), assessment)
 
 

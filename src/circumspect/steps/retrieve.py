@@ -178,9 +178,7 @@ def _may_gain(case: _Case, sources: Sequence[CitedPassage]) -> bool:
 def _confidence(case: _Case, sources: Sequence[CitedPassage], *, needed: bool, penalty: float = 1.0) -> Confidence:
     screened, analysis = case.understood.screened, case.understood.analysis
     text = screened.incoming.text
-    required = [
-        {name: tool.properties.get(name, {}) for name in tool.required_parameters} for tool in case.decision_tools
-    ]
+    required = [{name: tool.properties.get(name, {}) for name in tool.required} for tool in case.decision_tools]
     wanted, given = slots(required, text, case.known)
     context = MessageContext(
         clarity=analysis.intent_confidence if analysis else 1.0,

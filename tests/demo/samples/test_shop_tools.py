@@ -147,7 +147,7 @@ async def test_the_schema_refuses_what_has_the_wrong_form(
 
 @pytest.mark.parametrize("name", GOOD)
 async def test_a_missing_required_argument_is_found_by_the_schema(shop: samples.Sample, name: str) -> None:
-    for required in shop.tools.specs()[name].required_parameters:
+    for required in shop.tools.specs()[name].required:
         with pytest.raises(jsonschema_rs.ValidationError, match=required):
             await call(shop, name, **{key: value for key, value in GOOD[name].items() if key != required})
 

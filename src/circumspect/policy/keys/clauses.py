@@ -204,7 +204,7 @@ def _lint_verifying_arguments(one: Verify, at: Place, about: LintedSection) -> I
     spec = about.book.spec(one.call)
     for name in one.args:
         yield from check_parameter((*at, "args", name), name, spec)
-    for name in sorted(spec.required_parameters - one.args.keys()) if spec else ():
+    for name in sorted(spec.required - one.args.keys()) if spec else ():
         yield LintRemark("error", (*at, "args"), f"'{one.call}' needs '{name}'", "Add it to args.")
 
 

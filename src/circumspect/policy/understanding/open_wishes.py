@@ -143,7 +143,7 @@ def _wishes_of(mention: Mention, spec: ToolSpec) -> list[Wish]:
     single = {name: found[0] for name, found in given.items() if len(found) == 1}
     several = {name: found for name, found in given.items() if len(found) > 1}
     read = len(several) <= 1 and _accounts_for_numbers(mention.clause, given)
-    read = read and spec.required_parameters <= (single.keys() | find_readable(spec))
+    read = read and spec.required <= (single.keys() | find_readable(spec))
     wish = Wish(spec.name, single, mention.clause.strip(), read)
     if not several:
         return [wish]
@@ -160,7 +160,7 @@ def _accounts_for_numbers(clause: str, given: Mapping[str, Sequence[str]]) -> bo
 def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec) -> Wish:
     """A value that stands in another sentence: "Order 12330 was broken. I want a refund." """
     taken = {value for one in found for value in one.arguments.values()}
-    missing = [name for name in spec.required_parameters if name not in wish.arguments]
+    missing = [name for name in spec.required if name not in wish.arguments]
     more = {
         name: values[0]
         for name, values in find_values(spec, text, "").items()

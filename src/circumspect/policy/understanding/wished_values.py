@@ -25,7 +25,7 @@ def find_values(spec: ToolSpec, text: str, after_verb: str) -> Mapping[str, Sequ
     found: dict[str, Sequence[str]] = {}
     place = find_place(after_verb) if after_verb else ""
     for name in spec.properties:
-        if name not in spec.required_parameters:
+        if name not in spec.required:
             continue
         if _is_place(name):
             found[name] = [place] if place else []
@@ -39,7 +39,7 @@ def find_readable(spec: ToolSpec) -> frozenset[str]:
     return frozenset(
         name
         for name, schema in spec.properties.items()
-        if name in spec.required_parameters and (_is_place(name) or _pattern(name, schema) is not None)
+        if name in spec.required and (_is_place(name) or _pattern(name, schema) is not None)
     )
 
 
@@ -47,7 +47,7 @@ def read_answer(spec: ToolSpec, text: str, given: JsonObject, *, replaces: bool)
     """What a short message gives for a call that lacks something, or (`replaces`) puts right in it."""
     values = find_values(spec, text, f" {text}")
     told = {name: found[0] for name, found in values.items() if len(found) == 1 and (replaces or name not in given)}
-    missing = [name for name in spec.required_parameters if name not in given and name not in told]
+    missing = [name for name in spec.required if name not in given and name not in told]
     if not told and len(missing) == 1 and _is_place(missing[0]) and re.search(r"\d", text) and len(text.split()) > 1:
         return {missing[0]: text.strip().rstrip(".!")}
     return told
