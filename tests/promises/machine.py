@@ -77,6 +77,12 @@ class Everybody(RuleBasedStateMachine):
         if self.door.buttons:
             self.run(self.play.press(at, -1, True))
 
+    @rule(at=tabs, wish=calls, seconds=st.sampled_from((299.0, 300.0, 301.0)))
+    def ask_and_think_it_over(self, at: int, wish: ToolCall, seconds: float) -> None:
+        self.run(self.play.say(at, describe([wish]), [[wish]]))
+        self.play.wait(seconds)
+        self.run(self.play.say(at, "yes", [], "yes") if self.door.types else self.play.press(at, -1, True))
+
     @rule(at=tabs, words=st.sampled_from(YES))
     def say_yes(self, at: int, words: str) -> None:
         if self.door.types:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
@@ -44,6 +44,7 @@ class Sent:
     tab: Tab
     text: str
     key: str
+    yes: bool = False
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Play:
     before: dict[int, Question | None] = field(default_factory=dict)
     """The question that each tab displays, as the last thing in it."""
     asked: list[Question] = field(default_factory=list)
+    turns: set[str | None] = field(default_factory=set)
     sent: list[Sent] = field(default_factory=list)
     looked: dict[str, tuple[str, Question]] = field(default_factory=dict)
     """What each operator has open: the hash that the page names, and what it displays."""
@@ -83,7 +85,7 @@ class Play:
         question, crashes = self._displayed(tab), self.tally.crashes
         if meant == "yes":
             self._hear_yes(tab.person, question)
-        await self._send(Sent(tab, text, self._key()), proposed)
+        await self._send(Sent(tab, text, self._key(), meant == "yes"), proposed)
         if meant == "no" and question and crashes == self.tally.crashes and question.asks == tab.person:
             self.reference.hear_no(question)
 
@@ -92,8 +94,11 @@ class Play:
         if self.sent and self.door.keyed:
             first = self.sent[which % len(self.sent)]
             tab = first.tab if by is None else self._tab(by)
-            if tab.person not in STAFF:  # the playground knows no keys
-                await self._send(Sent(tab, first.text, first.key), ())
+            if tab.person in STAFF:
+                return  # the playground knows no keys
+            if first.yes and tab.person != first.tab.person:
+                self._hear_yes(tab.person, self._displayed(tab))  # with somebody else's key, but their own words
+            await self._send(replace(first, tab=tab), ())
 
     async def press(self, at: int, which: int, yes: bool) -> None:
         """A button of any question there ever was, pressed by anybody."""
@@ -221,10 +226,13 @@ class Play:
     def _display(self, tab: Tab, shown: Shown) -> None:
         if shown.refused:
             return  # an error is no reply: what stood there before still does
+        again = shown.turn in self.turns
+        self.turns.add(shown.turn)
         if self.door.knows_people and self.owner != tab.person and not self.door.apart:
             if self.owner is not None:
                 raise Violation(f"{tab.person} was let into the conversation of {self.owner}")
-            self.owner = tab.person  # nobody's until somebody says their name
+            # Nobody's until somebody says their name with a message of their own.
+            self.owner = self.owner if again else tab.person
         tab.seen = shown.turn or tab.seen
         question = None
         if shown.asks:

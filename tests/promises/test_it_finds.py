@@ -8,18 +8,17 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from tests.promises.doors import Console, ConversationApi, Library, McpGateway, Widget
+from tests.promises.doors import ConversationApi, Library, McpGateway, Widget
 from tests.promises.play import Violation
 
 from circumspect import wording
 from circumspect.server import gateway
-from circumspect.steps import endings, record
-from circumspect.stores import ledger, turn_opening
+from circumspect.steps import endings
+from circumspect.stores import turn_opening
 from circumspect.wording import Description
 
 SETTLE = sys.modules["circumspect.steps.settle"]
 """The package has the function under the module's name."""
-RECORD = sys.modules[record.__module__] if callable(record) else record
 
 UNTIL_FOUND = settings(
     max_examples=150,
@@ -38,10 +37,6 @@ def take_anything_for_a_yes(answer):
     return answer.action == "accept" and bool((answer.content or {}).get("confirm"))
 
 
-async def believe_the_store(reply, screened, store):
-    return False
-
-
 TAKEN_OUT = {
     "values are shown whole": (Library, wording, "describe_call", show_less),
     "a form says yes or it does not": (McpGateway, gateway, "_parse_consent", take_anything_for_a_yes),
@@ -49,9 +44,6 @@ TAKEN_OUT = {
     "a question was read before its yes": (ConversationApi, SETTLE, "_was_read", lambda *_: True),
     "a yes in the other window": (Widget, SETTLE, "_was_read", lambda *_: True),
     "a question lasts five minutes": (Library, endings, "timedelta", lambda seconds: timedelta(seconds=60 * seconds)),
-    "a no is heard": (Library, SETTLE, "_settle_words", lambda *_: ("ordinary", None)),
-    "four eyes are two pairs": (Console, ledger, "_check_approver", lambda *_: None),
-    "a lost answer of the store": (Library, RECORD, "_is_asked_all_the_same", believe_the_store),
 }
 
 
