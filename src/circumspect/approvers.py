@@ -8,7 +8,7 @@ it approves only where the policy says `keys_approve`. The store asks in the tra
 from __future__ import annotations
 
 from circumspect.errors import ApproverRefused
-from circumspect.values import Intent
+from circumspect.values import ANONYMOUS, PERSON, Intent
 
 KEY = "key:"
 COMMAND_LINE = "command line: "
@@ -19,6 +19,8 @@ def check_approver(intent: Intent, by: str) -> None:
     """Raises `ApproverRefused` where this is not theirs to approve."""
     if not by:
         raise ApproverRefused("Nobody in particular approved it.", fix=WHO_MAY)
+    if by == ANONYMOUS or by.startswith(PERSON):
+        raise ApproverRefused("This is for a colleague to approve, and they are the end user.", fix=WHO_MAY)
     if by.startswith(KEY) and not intent.keys_approve:
         raise ApproverRefused("An API key approves nothing here: the policy does not say `keys_approve`.", fix=WHO_MAY)
     if did := find_hand(intent, by):

@@ -229,6 +229,9 @@ Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
 ANONYMOUS = "user"
 """Who speaks where nobody says who it is: one unnamed person for each conversation."""
 
+PERSON = "person:"
+"""How an end user's name begins among those who speak: it keeps a customer apart from an operator of the same name."""
+
 VISITOR = "visitor:"
 """How the id of somebody begins who is told apart from others by a token of ours, and whom the tenant does not know."""
 
@@ -238,8 +241,8 @@ def is_known_person(person: str | None) -> TypeGuard[str]:
 
 
 def name_principal(person: str | None) -> str:
-    """Who an end user is to the rules. The prefix keeps a customer apart from an operator of the same name."""
-    return ANONYMOUS if person is None else f"person:{person}"
+    """Who an end user is to the rules."""
+    return ANONYMOUS if person is None else f"{PERSON}{person}"
 
 
 @dataclass(frozen=True, slots=True)

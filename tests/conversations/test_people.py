@@ -142,6 +142,14 @@ async def test_whoever_asked_for_a_call_does_not_approve_it(bank):
     assert (await decide(bank, asked.pending.id, "approve", by="finn")).outcome == "acted"
 
 
+async def test_an_end_user_is_no_colleague_whatever_name_they_sign_with(bank):
+    asked = await bank.agent.turn("wire 500 to DE77", conversation=bank.name, person="anna")
+    for options in ({"by": "anna", "person": "anna"}, {"by": "dora", "person": "mallory"}, {"by": "user"}):
+        turn = await decide(bank, asked.pending.id, "approve", **options)
+        assert ReasonCode.APPROVER_REFUSED in turn.reason_codes, options
+    assert bank.sent == []
+
+
 async def test_who_proposed_it_and_changed_it_is_kept_when_it_is_asked_for_again(bank):
     asked = await bank.agent.turn("wire 500 to DE77", conversation=bank.name, account="gil")
     edited = await decide(bank, asked.pending.id, "edit", arguments={"account": "DE77", "amount": 50})

@@ -85,8 +85,9 @@ def write_down(ended: Execution, notes: Journal) -> None:
 
 
 def _name_decider(incoming: Incoming) -> str:
-    """Whose yes it is."""
-    return incoming.errand.by if isinstance(incoming.errand, PersonDecision) else incoming.principal
+    """Whose yes it is. A decision that comes for an end user is theirs, whatever name it is signed with."""
+    errand = incoming.errand
+    return errand.by if isinstance(errand, PersonDecision) and incoming.person is None else incoming.principal
 
 
 def describe_result(ended: Execution) -> str:
