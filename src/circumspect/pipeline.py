@@ -471,12 +471,17 @@ class _Turn:
         draft proposes nothing or would ask for what the user may have said."""
         # Each once: what is said twice in one breath would be ruled on twice before it ran once.
         calls = {call.hash: call for call in drafted.calls}.values()
-        ruled = [await self.rule_on(call, drafted) for call in calls]
+        ruled = [await self.rule_and_criticise(call, drafted, gathered) for call in calls]
         worst = max((SEVERITY[enforced.verdict.kind] for enforced, _ in ruled), default=SEVERITY["ask"])
         if wish and wish.is_read and worst == SEVERITY["ask"]:
             return [await self.propose(wish)]
+        return ruled
+
+    async def rule_and_criticise(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
+        """An opinion follows its ruling in the journal: that is how a replay knows which call it was about."""
+        enforced, facts = await self.rule_on(call, drafted)
         tools, model = tuple(self.tools.values()), self.setup.ports.model
-        return [(await critique(enforced, gathered, tools, self.notes, model), facts) for enforced, facts in ruled]
+        return await critique(enforced, gathered, tools, self.notes, model), facts
 
     async def act(self, enforced: Enforced) -> Execution | None:
         incoming, token, ports = self.incoming, self.screened.opened.token, self.setup.ports

@@ -296,6 +296,42 @@ async def test_a_call_that_was_cut_short_is_seen_as_each_turn_saw_it(made, clock
     assert untouched(cases)
 
 
+async def test_each_call_of_a_draft_has_its_own_second_opinion(made):
+    note = ToolCall("note", {"order_id": "101", "text": "call back"})
+    both = ModelReply("", ModelUsage("scripted"), (note, ToolCall("look", {"order_id": "101"})))
+    agent = made(both)
+    await agent.turn("look at order 101 and note on it: call back", conversation="c")
+
+    cases = await cases_of(agent, load(POLICY))
+
+    assert [case.call.tool for case in cases] == ["note", "look"]
+    assert untouched(cases)
+
+
+async def test_a_wish_that_code_took_up_is_ruled_on_as_it_was(made):
+    @tool(effect="destructive")
+    async def cancel_order(order_id: str) -> str:
+        """Cancel an order."""
+        return "cancelled"
+
+    policy = load("version: 1\ntools: {cancel_order: {effect: destructive, confidence_cap: 0.9}}")
+    unsure = says("One moment.", confidence=0.3)
+    agent = made(*[unsure] * 9, tools=[cancel_order], policy=policy)
+    for words in ("Cancel order 101 and cancel order 103.", "yes", "yes"):
+        turn = await agent.turn(words, conversation="c")
+    assert turn.outcome == "acted"
+
+    cases = await cases_of(agent, policy)
+
+    assert [(case.call.arguments["order_id"], case.then.verdict) for case in cases] == [
+        ("101", "confirm"),
+        ("101", "allow"),
+        ("103", "confirm"),
+        ("103", "allow"),
+    ]
+    assert untouched(cases)
+
+
 async def test_a_call_of_a_worker_that_died_is_seen_as_the_next_turn_saw_it(made, clock):
     attempts = []
 

@@ -205,7 +205,6 @@ class _Journal:
 
     def rulings(self) -> list[Ruling]:
         found: list[Ruling] = []
-        since = 0
         for entry in self.entries:
             match read_event(entry):
                 case RulingEvent() as event:
@@ -213,20 +212,17 @@ class _Journal:
                 case RemarkEvent(about="policy"):
                     found.append(self._unreadable_ruling(entry))
                 case Event(kind="critique") as event if found:
-                    place = _find_criticised(found, since, event)
-                    found[place] = _with_opinion(found[place], entry, event)
+                    found[-1] = _with_opinion(found[-1], entry, event)
                 case AssessmentEvent() as event:
                     self.mode, self.drafted, self.confirmed = "adaptive", _read_draft(entry, event), None
-                    since = len(found)
                 case DraftEvent(calls=calls):
                     self.mode, self.drafted = "standard", Draft("", tuple(one.call for one in calls))
                 case IntentEvent(content="run" | "ask_again") as event:
                     self._read_answer(event)
                 case IntentEvent(content="correct"):
-                    self.mode, self.drafted = "adaptive", Draft("", (), Assessment(1.0, by_user=True))
+                    self._take_up_wish()
                 case RemarkEvent() if entry.reason is ReasonCode.WISH_NEGLECTED:
-                    self.mode = self.mode or "adaptive"
-                    self.drafted, self.confirmed = Draft("", (), Assessment(1.0, by_user=True)), None
+                    self._take_up_wish()
                 case ExecutionEvent(execution=execution):
                     self._add_execution(execution)
         return found
@@ -238,6 +234,11 @@ class _Journal:
             self.problem = "What the user said yes to is not stored."
         else:
             self.confirmed = replace(stored, state="pending")
+
+    def _take_up_wish(self) -> None:
+        """What is ruled on next was proposed by code, in the user's own words, whatever was confirmed before it."""
+        self.mode = self.mode or "adaptive"
+        self.drafted, self.confirmed = Draft("", (), Assessment(1.0, by_user=True)), None
 
     def _add_execution(self, execution: str) -> None:
         stored = self.conversation.executions.get(execution)
@@ -358,13 +359,6 @@ def _read_draft(entry: Message, event: AssessmentEvent) -> Draft:
     if not native:
         return Draft("", proposed, assessment)
     return Draft("", native, assessment, disagreement=disagrees(native, assessment))
-
-
-def _find_criticised(found: Sequence[Ruling], since: int, event: Event) -> int:
-    """The ruling that an opinion is about: the calls of a draft are all ruled on before the first is criticised."""
-    tool = event.tool if isinstance(event, CritiqueEvent) else ""
-    waiting = (place for place in range(since, len(found)) if found[place].opinion is None)
-    return next((place for place in waiting if tool in ("", found[place].call.tool)), len(found) - 1)
 
 
 def _with_opinion(ruling: Ruling, entry: Message, event: Event) -> Ruling:
