@@ -267,6 +267,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
                 continue
         elif unasked := await turn.find_unasked(drafted):
+            notes.write(NoticeEvent(unasked), ReasonCode.ONLY_ASKED)
             if told:
                 return endings.answer_question(drafted, desk)
             told, gathered = True, with_note(gathered, "only_asked", tool=unasked)
@@ -380,6 +381,8 @@ class _Turn:
 
     async def find_unasked(self, drafted: Draft) -> str:
         """The tool of a call that nobody wished for."""
+        if endings.is_courtesy(self.desk):
+            return next((call.tool for call in drafted.calls if call.tool in self.changing), "")
         unasked = find_unasked(drafted, self.incoming.text, self.changing)
         return unasked if unasked and not (await self.heed()).every else ""
 

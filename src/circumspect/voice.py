@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from circumspect.language.sentences import find_ends
 from circumspect.policy.grounding.statements import states_deed
+from circumspect.policy.parsing.plain_words import read_plain_words
 from circumspect.values import Reply
 
 
@@ -45,7 +46,7 @@ class Voice:
             # The blank after a sentence is said with the next one: a reply does not end in blanks.
             while not silent and (end := next(find_ends(self._held, start=_blanks(self._held)), None)):
                 sentence, self._held = self._held[: end[0]], self._held[end[0] :]
-                silent = states_deed(sentence) or bool(visible.blocks)
+                silent = states_deed(sentence) or bool(visible.blocks) or read_plain_words(sentence) != sentence
                 if not silent:
                     self._speak(sentence)
 

@@ -181,3 +181,40 @@ async def test_an_address_behind_a_glued_letter_is_the_users_own_word(shop):
     await chat.user("תשלחו את הזמנה 12345 לרחוב הרצל 5, חיפה במקום").is_asked_to_confirm(
         order_id="12345", address="רחוב הרצל 5, חיפה"
     )
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words", "meant"),
+    [
+        ("shop", "I want to cancel 12345, not order 12346", "12345"),
+        ("shop-he", "תבטלו את הזמנה 12345 ולא את 12346", "12345"),
+        ("shop-ru", "Отмените заказ 12345, а не 12346", "12345"),
+    ],
+)
+async def test_a_number_that_is_not_meant_is_not_asked_about(shop, tenant, words, meant):
+    chat = shop(tenant, replies=[says(""), says("")])
+    await chat.user(words).is_asked_to_confirm(order_id=meant)
+
+
+async def test_a_number_that_is_said_not_to_be_it_is_asked_for_again(shop):
+    chat = shop(replies=[says(""), says("")])
+    turn = await chat.user("Please cancel my order, not order 12346").is_asked("Which order do you mean?")
+    assert turn.pending is None
+
+
+async def test_what_a_side_remark_withdrew_does_not_come_back(shop):
+    chat = shop(replies=[says("")] * 6 + [says("It goes there.")])
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("I want to change the address").is_asked()
+    await chat.user("Send order 12346 to 5 Herzl Street, Haifa").is_asked_to_confirm(order_id="12346")
+    turn = await chat.user("yes").runs("update_address", order_id="12346", address="5 Herzl Street, Haifa")
+    assert turn.pending is None
+    assert "12345" not in turn.reply
+
+
+async def test_one_more_wish_keeps_the_first(shop):
+    chat = shop(replies=[says("")] * 6 + [says("")])
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user("And refund order 12330").is_asked_to_confirm(order_id="12330")
+    turn = await chat.user("yes")
+    assert turn.pending.call.arguments["order_id"] == "12345"

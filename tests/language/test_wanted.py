@@ -22,6 +22,14 @@ WISHES = [
     ("Оформите возврат по заказу 12331", "refund"),
     ("Bitte stornieren Sie die Bestellung 12345", "away"),
     ("Ich möchte mein Geld zurückhaben", "refund"),
+    ("Hi there, order #12346 has to be cancelled", "away"),
+    ("Can I get a refund for order 12330?", "refund"),
+    ("Is it possible to cancel order 12345?", "away"),
+    ("אפשר לקבל החזר על הזמנה 12330 בבקשה?", "refund"),
+    ("אפשר לבטל הזמנה 12345?", "away"),
+    ("можно отменить заказ 12345?", "away"),
+    ("Можно получить возврат за заказ 12330?", "refund"),
+    ("Kann ich die Bestellung 12345 stornieren?", "away"),
 ]
 
 NO_WISHES = [
@@ -40,6 +48,15 @@ NO_WISHES = [
     ("Если отменить заказ, что будет?", "supposed"),
     ("Не отменяйте заказ 12345", "denied"),
     ("Kann man eine Bestellung stornieren?", "asked"),
+    ("Can I still cancel order 12345?", "asked"),
+    ("Can I cancel order 12345 after it has shipped?", "asked"),
+    ("How can I cancel order 12345?", "asked"),
+    ("How long do I have to cancel an order?", "asked"),
+    ("What do I need to do to cancel order 12345?", "asked"),
+    ("Why does order 12345 have to be cancelled?", "asked"),
+    ("Is it possible to get a refund after 40 days?", "asked"),
+    ("מה צריך כדי לבטל את הזמנה 12345?", "asked"),
+    ("Что нужно, чтобы отменить заказ 12345?", "asked"),
 ]
 
 

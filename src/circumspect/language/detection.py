@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from circumspect.language.folding import INNER_MARKS
+from circumspect.language.folding import INNER_MARKS, QUOTES
 from circumspect.language.pack import LanguagePack, join_patterns, pack, packs
 from circumspect.language.registry import LANGUAGES, Language
 from circumspect.language.scripts import SCRIPTS, Script
@@ -23,6 +23,7 @@ _LONGEST = 2_000
 # Addresses, ids and numbers are in no language.
 _NOT_WORDS = re.compile(r"\S*(?:://|@|www\.)\S*|\S*[\d_]\S*")
 _WORD = re.compile(rf"[^\W\d_]+(?:[`{INNER_MARKS}][^\W\d_]+)*")
+_QUOTED = re.compile(rf"(?<!\w)[\"{QUOTES}][^\"{QUOTES}\n]{{1,200}}[\"{QUOTES}](?!\w)")
 _LATIN = SCRIPTS["latin"]
 """The script of names, brands and product codes in every language."""
 _SURE = 0.8
@@ -57,6 +58,21 @@ def find_language(text: str) -> Language | None:
     counts = {script: script.count(text) for script in _by_script()}
     most = max(counts, key=lambda script: (counts[script], script is not _LATIN))
     return _among(most, _WORD.findall(text[:_LONGEST]), None) if counts[most] else None
+
+
+def is_in_another(text: str, language: Language, known: str) -> bool:
+    """Clearly not what a speaker of the language can read. What stands in quotes, what is `known` to them, names and
+    codes are in no language."""
+    own, heard = pack(language).script, set(_WORD.findall(known.casefold()))
+    said = _WORD.findall(_NOT_WORDS.sub(" ", _QUOTED.sub(" ", text[:_LONGEST])))
+    words = [word for word in said if word.casefold() not in heard]
+    strange = [script for script in SCRIPTS.values() if script not in (own, _LATIN)]
+    if any(script.letter.search(word) for script in strange for word in words):
+        return True
+    if own is _LATIN:
+        return len(words) > _FEW and detect(" ".join(words), language, language) != language
+    latin = [word for word in words if _LATIN.letter.match(word)]
+    return _is_plain(latin) and len(latin) > sum(1 for word in said if own.letter.search(word))
 
 
 @cache

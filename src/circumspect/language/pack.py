@@ -110,6 +110,10 @@ class WantedWords:
     """Before a verb, these make it a wish, also in a question: please, could you, I want to."""
     asks: Lines
     """Before a verb, these make it a question: can I, how, when."""
+    leave: Lines
+    """Questions that politely ask for the act where they name what it should be done to: can I, is it possible to."""
+    depends: Lines
+    """Beside one of `leave`, these make it a question after all: after, still, if."""
     supposed: Lines
     """Before a verb, these make it a supposition: if, what if."""
     reported: Lines
@@ -118,6 +122,8 @@ class WantedWords:
     """Right after a verb or noun, these say what became of it: nobody asks for it ("my refund has not …")."""
     not_: Lines
     """Right before a verb, these deny it."""
+    not_this: Lines
+    """Before a value, these say that it is not the one: not, instead of."""
     lead: Lines
     """What may stand before a verb that is still at the head of its clause."""
     joins: Lines

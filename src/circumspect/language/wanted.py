@@ -25,6 +25,7 @@ _LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|(?<=;)\s+")
 _VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
+_RECORD = re.compile(r"\d{3}|\w@\w")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 
 
@@ -90,6 +91,17 @@ def talks_of(text: str, act: WantedAct) -> bool:
 def find_things(low: str) -> frozenset[str]:
     """What a text in lower case speaks of: order, account."""
     return frozenset(thing for thing, pattern in _things().items() if pattern.search(low))
+
+
+def adds_to(text: str) -> bool:
+    """The message begins by saying that it is one more thing: and, also."""
+    return re.match(rf"\s*{join_words(one.joins for one in _spoken())}(?!\w)", even_out(text[:_LONGEST])) is not None
+
+
+def leave_out_denied(clause: str) -> str:
+    """The clause without the values that it says are not meant: "not order 12346"."""
+    low = even_out(clause)
+    return _denied_values().sub(" ", clause if len(low) == len(clause) else low)
 
 
 def is_linking(text: str) -> bool:
@@ -169,6 +181,10 @@ def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
     pleads, asks = _last("please", before), _last("asks", before)
     if _last("supposed", before) > pleads:
         return "supposed"
+    if _asks_leave(before, low[start:end]):
+        return "wish"
+    if _begins_as_question(low):
+        return "asked"
     if pleads > asks or (pleads >= 0 and pleads == asks):
         return "wish"
     if asks >= 0:
@@ -180,6 +196,20 @@ def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
     if hit.kind == "command" or _words("please").search(after) or _is_head(before):
         return "wish"
     return "unclear"
+
+
+def _asks_leave(before: str, clause: str) -> bool:
+    """ "Can I cancel order 12345?" asks for it; "how can I …", "can I still …" and "can I cancel orders?" do not."""
+    if not _words("leave").search(before) or not _RECORD.search(clause) or _words("depends").search(clause):
+        return False
+    return not _words("asks").search(_words("leave").sub(" ", before))
+
+
+def _begins_as_question(low: str) -> bool:
+    """ "What do I need to cancel an order?" says "I need to", and wishes nothing."""
+    first = re.match(r"\W*(\w+)", low)
+    asking = first and any(first[1] in one.about.question_words for one in packs())
+    return bool(asking) and low.rstrip().endswith("?") and not _words("leave").match(low.lstrip())
 
 
 def _last(heading: str, text: str) -> int:
@@ -233,6 +263,13 @@ def _things() -> Mapping[str, re.Pattern[str]]:
 @cache
 def _denied() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w']){join_words(one.not_ for one in _spoken())} ?\Z")
+
+
+@cache
+def _denied_values() -> re.Pattern[str]:
+    words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
+    between, denied = join_words(words), join_words(one.not_this for one in _spoken())
+    return re.compile(rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?:{_VALUE.pattern})", re.IGNORECASE)
 
 
 @cache

@@ -13,6 +13,7 @@ from circumspect.forms.loose_json import printable
 from circumspect.journal import AssessmentEvent, DraftEvent, Journal, NoticeEvent, record_calls
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
+from circumspect.policy.parsing.plain_words import read_plain_words
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
@@ -57,7 +58,7 @@ async def draft(
         said = _extract_calls(assessment) if ReasonCode.ASSESSMENT_MISSING in assessment.reasons else ()
         calls = reply.calls or said
         notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(calls)))
-        return Draft(visible, calls)
+        return Draft(read_plain_words(visible), calls)
     return _parse_assessed_reply(reply, words.id, notes)
 
 
@@ -98,10 +99,10 @@ def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> 
         native_calls=record_calls(reply.calls),
     )
     notes.write(event, *assessment.reasons)
-    proposed = _extract_calls(assessment)
+    proposed, words = _extract_calls(assessment), read_plain_words(visible)
     if not reply.calls:
-        return Draft(visible, proposed, assessment)
-    return Draft(visible, reply.calls, assessment, disagreement=assessments.disagrees(reply.calls, assessment))
+        return Draft(words, proposed, assessment)
+    return Draft(words, reply.calls, assessment, disagreement=assessments.disagrees(reply.calls, assessment))
 
 
 def _extract_calls(assessment: Assessment) -> tuple[ToolCall, ...]:

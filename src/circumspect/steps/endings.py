@@ -15,9 +15,11 @@ from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
+from circumspect.language.detection import is_in_another
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
 from circumspect.ports import Clock, Ids
 from circumspect.reasons import ReasonCode
@@ -213,8 +215,22 @@ def hand_over(desk: ReplyContext) -> Reply:
 def answer_question(drafted: Draft, desk: ReplyContext) -> Reply:
     """The user only asked, and the model insists on doing something: its words where they answer and claim nothing,
     else ours."""
-    text = "" if "?" in drafted.reply or find_untrue(drafted.reply, desk.language, ()) else drafted.reply
-    return Reply("answered", text) if text else Reply("asked", desk.say("question-unanswered"))
+    known = desk.screened.incoming.text
+    unfit = find_untrue(drafted.reply, desk.language, ()) or is_in_another(drafted.reply, desk.language, known)
+    text = "" if "?" in drafted.reply or unfit else drafted.reply
+    return Reply("answered", text) if text else answer_ourselves(desk)
+
+
+def answer_ourselves(desk: ReplyContext) -> Reply:
+    """The model has no words that could be shown, and nothing was done."""
+    if is_courtesy(desk):
+        return Reply("answered", desk.say("you-are-welcome"))
+    return Reply("asked", desk.say("question-unanswered"))
+
+
+def is_courtesy(desk: ReplyContext) -> bool:
+    """The user thanks or takes their leave, and wants nothing."""
+    return small_talk(desk.screened.incoming.text, desk.language) in ("thanks", "bye")
 
 
 def is_person_offered(desk: ReplyContext) -> bool:
@@ -230,6 +246,8 @@ def without_circles(reply: Reply, desk: ReplyContext) -> Reply:
     times = sum(reply.text in said for said in _heard(desk))
     if not times:
         return reply
+    if is_courtesy(desk) and not reply.intent:
+        return answer_ourselves(desk)
     if times == 1:
         return prepend(reply, desk.say("confirm-clearly" if reply.intent else "said-before"))
     if not is_person_offered(desk) or desk.screened.answer == "deny":
@@ -312,6 +330,8 @@ def correct_claim(
     """The model insists on something that is not so; the user hears what became of everything that was tried, in
     earlier turns (`before`) and in this one."""
     changed = _changes((*before, *ran))
+    if claimed.reason == "language" and not _changes(ran):
+        return answer_ourselves(desk)
     if claimed.reason == "source" and not _changes(ran):
         return escalate(desk, ReasonCode.UNSURE_OF_ANSWER, desk.screened.incoming.text)
     if not changed:

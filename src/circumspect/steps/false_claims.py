@@ -1,4 +1,7 @@
-"""find_false_claim: a reply -> the first sentence in it that is not so, and why; or nothing."""
+"""find_false_claim: a reply -> the first sentence in it that may not be said, and why; or nothing.
+
+That is one which is not so, or which the user cannot read.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from circumspect.journal import Journal, NoticeEvent
+from circumspect.language.detection import is_in_another
 from circumspect.policy.grounding.answer_sources import find_unsourced
 from circumspect.policy.grounding.statements import denies_deed
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
@@ -29,6 +33,9 @@ async def find_false_claim(
     """The store is asked only when what this turn holds does not bear the reply out."""
     scene, intent = screened.incoming.scene, screened.opened.intent
     known = _read_known(gathered, screened)
+    if not scene and is_in_another(reply, screened.language, _read_shown(known, gathered, notes)):
+        notes.write(NoticeEvent(reply[:200]), ReasonCode.WRONG_LANGUAGE)
+        return UntrueSentence(reply[:200], "language")
 
     def find(ran: Collection[PastCall]) -> Sequence[UntrueSentence]:
         if guide and scene:
@@ -55,6 +62,12 @@ def _find_unsourced(reply: str, gathered: Gathered | None, known: str, ran: Coll
     told = (one.text for one in gathered.messages)
     results = (str(one.result) for one in ran)
     return find_unsourced(reply, numbers, "\n".join((known, *told, *results)) if numbers else None)
+
+
+def _read_shown(known: str, gathered: Gathered | None, notes: Journal) -> str:
+    """What words may be taken from without changing the language: all of the above, and what tools returned."""
+    told = (one.text for one in gathered.messages) if gathered else ()
+    return "\n".join((known, *told, *(str(one.result) for one in notes.ran)))
 
 
 def _read_known(gathered: Gathered | None, screened: Screened) -> str:

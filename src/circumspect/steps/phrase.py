@@ -6,6 +6,7 @@ from circumspect.errors import ModelError
 from circumspect.journal import Journal, ModelCallEvent, RemarkEvent
 from circumspect.language.pack import pack
 from circumspect.policy.parsing import assessment as assessments
+from circumspect.policy.parsing.plain_words import read_plain_words
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
@@ -37,4 +38,4 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
         return ""
     notes.add_usage(reply.usage)
     notes.write(ModelCallEvent(reply.text, prompt=words.id))
-    return assessments.read(reply.text)[0]
+    return read_plain_words(assessments.read(reply.text)[0])

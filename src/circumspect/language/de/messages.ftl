@@ -49,6 +49,7 @@ offer-person = So kommen wir nicht weiter. Soll ich Sie an eine Kollegin oder ei
 said-before = Das habe ich schon gesagt; vielleicht habe ich Sie nicht verstanden. Bitte sagen Sie mir mit anderen Worten, was Sie brauchen.
 confirm-clearly = Bevor ich das tue, brauche ich ein klares Ja oder Nein.
 question-unanswered = Das kann ich nicht sicher beantworten, und ich habe nichts geändert. Soll eine Kollegin oder ein Kollege antworten?
+you-are-welcome = Gern geschehen. Ich bin hier, falls noch etwas ist.
 escalated = Das gebe ich lieber an einen Menschen aus unserem Team weiter, der sich hier bei Ihnen meldet. Es wurde nichts geändert.
 escalated-after-action = Den Rest habe ich an einen Menschen aus unserem Team weitergegeben, der sich hier bei Ihnen meldet.
 

@@ -20,7 +20,7 @@ from circumspect.policy.grounding.stated_figures import find_ids, has_other_figu
 from circumspect.policy.grounding.statements import ANY, Statement, read_statements
 from circumspect.values import Json, Language, PastCall, ToolCall, ToolSpec
 
-UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source"]
+UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source", "language"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from circumspect.language.second_thoughts import leaves_open
-from circumspect.language.wanted import Mention, WantedAct, find_mentions, find_things, is_question, talks_of
+from circumspect.language.wanted import (
+    Mention,
+    WantedAct,
+    adds_to,
+    find_mentions,
+    find_things,
+    is_question,
+    leave_out_denied,
+    talks_of,
+)
 from circumspect.language.yes_no import classify
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.understanding.wished_values import find_readable, find_values, read_answer
@@ -129,7 +138,8 @@ def _acts_of(tool: str) -> set[WantedAct]:
 
 
 def _find_given(mention: Mention, spec: ToolSpec) -> Mapping[str, Sequence[str]]:
-    return {name: found for name, found in find_values(spec, mention.clause, mention.rest).items() if found}
+    clause, rest = leave_out_denied(mention.clause), leave_out_denied(mention.rest)
+    return {name: found for name, found in find_values(spec, clause, rest).items() if found}
 
 
 def _values_of(mention: Mention, tools: Mapping[str, ToolSpec]) -> Mapping[str, Sequence[str]]:
@@ -142,7 +152,7 @@ def _wishes_of(mention: Mention, spec: ToolSpec) -> list[Wish]:
     given = _find_given(mention, spec)
     single = {name: found[0] for name, found in given.items() if len(found) == 1}
     several = {name: found for name, found in given.items() if len(found) > 1}
-    read = len(several) <= 1 and _accounts_for_numbers(mention.clause, given)
+    read = len(several) <= 1 and _accounts_for_numbers(leave_out_denied(mention.clause), given)
     read = read and spec.required <= (single.keys() | find_readable(spec))
     wish = Wish(spec.name, single, mention.clause.strip(), read)
     if not several:
@@ -163,7 +173,7 @@ def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec
     missing = [name for name in spec.required if name not in wish.arguments]
     more = {
         name: values[0]
-        for name, values in find_values(spec, text, "").items()
+        for name, values in find_values(spec, leave_out_denied(text), "").items()
         if name in missing and len(values) == 1 and values[0] not in taken
     }
     return replace(wish, arguments={**wish.arguments, **more}) if more else wish
@@ -176,7 +186,7 @@ def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, 
     new = read_wishes(event.text, tools)
     wishes = _drop_denied(wishes, event.text, tools)
     if new:
-        wishes = _supersede(wishes, new, asked)
+        wishes = _supersede(wishes, new, asked, adds=adds_to(event.text))
         for one in new:
             wishes = _add(wishes, replace(one, touched=event.index))
         return wishes
@@ -191,7 +201,8 @@ def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, 
     if answer == "confirm":
         return _put(wishes, at_hand, replace(wish, touched=event.index))
     answers = "?" not in event.text and len(event.text.split()) <= _SHORT
-    given = read_answer(tools[wish.tool], event.text, wish.arguments, replaces=about_it) if answers else None
+    told = leave_out_denied(event.text)
+    given = read_answer(tools[wish.tool], told, wish.arguments, replaces=about_it) if answers else None
     if not given:
         # Asked about it, the user said something else: it is no longer certain that they want it.
         withdrawn = about_it and wish.arguments and not leaves_open(event.text, LANGUAGES[0], values)
@@ -226,16 +237,17 @@ def _add(wishes: list[Wish], new: Wish) -> list[Wish]:
     return [*wishes, new]
 
 
-def _supersede(wishes: list[Wish], new: Sequence[Wish], asked: str) -> list[Wish]:
-    """Whoever answers a question about one thing by wishing the same of another has moved on."""
+def _supersede(wishes: list[Wish], new: Sequence[Wish], asked: str, *, adds: bool) -> list[Wish]:
+    """Whoever answers a question about one thing by wishing another has moved on, unless they say that it is one
+    more. The same of another is always instead."""
     tools = {one.tool for one in new}
     return [
         replace(one, state="dropped")
         if one.state == "open"
-        and one.tool in tools
+        and (one.tool in tools or not adds)
         and one.arguments
         and _is_about(one, asked)
-        and all(one.arguments != other.arguments for other in new)
+        and all((one.tool, one.arguments) != (other.tool, other.arguments) for other in new)
         else one
         for one in wishes
     ]
