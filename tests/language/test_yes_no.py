@@ -141,3 +141,35 @@ def test_every_language_has_every_list():
     needed = set(pack("en").phrases) - {"same"}
     for language in LANGUAGES:
         assert needed <= set(pack(language).phrases), language
+
+
+QUESTION_RU = (
+    "Подтвердите, пожалуйста: вернуть деньги за заказ 12345? Это действие нельзя отменить. Ответьте «да» или «нет»."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Да, за 12345", "confirm"),
+        ("Да, за заказ 12345", "confirm"),
+        ("Да, прошу", "confirm"),
+        ("Да, будьте добры", "confirm"),
+        ("Да, только 12345", "confirm"),
+        ("Yes, only 12345", "confirm"),
+        ("כן, רק 12345", "confirm"),
+        ("Ja, nur 12345", "confirm"),
+        ("Да, только 12344", "other"),
+        ("Да, только не 12345", "other"),
+        ("Да, нельзя", "other"),
+        ("Yes, only", "other"),
+        ("Yes, only tomorrow", "other"),
+        ("only 12345", "other"),
+    ],
+)
+def test_a_yes_may_repeat_what_was_asked_and_nothing_else(text: str, answer: str) -> None:
+    assert classify(text, values=["refund", "12345"], asked=QUESTION_RU) == answer
+
+
+def test_only_one_of_several_values_is_no_yes_to_all() -> None:
+    assert classify("yes, only 12345", values=["transfer", "12345", "50"], asked="Send 50 to 12345?") == "other"

@@ -18,6 +18,8 @@ from circumspect.values import Language
 
 AnswerPhrase = tuple[str, ...]
 _QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]*?)\s*[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
+_REPEATED = 2
+"""So many words of a question before a value may be repeated with it."""
 _SIGNS = re.compile(r"[#№$€£₪₽%+]")
 _WORD_PARTS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 
@@ -30,18 +32,22 @@ def is_question(text: str) -> bool:
     return any(sign in text for sign in "?？؟")
 
 
-def find_parts(text: str, values: Collection[str], table: AnswerTable) -> list[tuple[str, str]] | None:
-    """The message as (kind, name) of its parts, with a `BREAK` between clauses; None where it quotes somebody.
+def find_parts(text: str, values: Collection[str], table: AnswerTable, asked: str = "") -> list[tuple[str, str]] | None:
+    """The message as (kind, name) of its parts, with a `BREAK` between clauses; None where it quotes somebody. A word
+    that no list has says nothing where it stands before a value in the question that was `asked`, too.
 
     Raises `UnknownWord` for one that the table does not know.
     """
     known = {tuple(read_value(word) for word in words(fold_words(value)) if word != BREAK) for value in values}
     known.discard(())
     plain = _strip_quotes(_inner_quotes().sub("", fold_words(text)), known)
-    return None if plain is None else list(_parts(words(plain), known, table))
+    repeated = frozenset(_find_words_before(words(fold_words(asked)), known))
+    return None if plain is None else list(_parts(words(plain), known, table, repeated))
 
 
-def _parts(said: list[str], values: Collection[AnswerPhrase], table: AnswerTable) -> Iterator[tuple[str, str]]:
+def _parts(
+    said: list[str], values: Collection[AnswerPhrase], table: AnswerTable, repeated: Collection[str]
+) -> Iterator[tuple[str, str]]:
     """The message as known phrases and values, longest first: (kind, name) for each."""
     said = [table.find_spelling(word) for word in said]
     at = 0
@@ -54,10 +60,22 @@ def _parts(said: list[str], values: Collection[AnswerPhrase], table: AnswerTable
         value = _longest_value(said, at, values)
         if value > max(length, 1) or (value and kind in ("", "filler", "act", "thing", "want")):
             length, kind, name = value, "value", " ".join(map(read_value, said[at : at + value]))
+        if not kind and said[at] in repeated:
+            length, kind, name = 1, "filler", said[at]
         if not kind:
             raise UnknownWord
         yield kind, name
         at += length
+
+
+def _find_words_before(said: list[str], values: Collection[AnswerPhrase]) -> Iterator[str]:
+    """What a question calls its values: "for order" of "should I pay back the money for order 12345?"."""
+    for at in range(len(said)):
+        if _longest_value(said, at, values):
+            for word in reversed(said[max(0, at - _REPEATED) : at]):
+                if not word.isalpha():
+                    break
+                yield word
 
 
 def _longest_value(said: list[str], at: int, values: Collection[AnswerPhrase]) -> int:
@@ -139,7 +157,7 @@ class AnswerTable:
 
 _DRAWN_OUT = ("yes", "ok", "go", "no", "nope")
 _REFUSING = ("no", "nope", "not", "halt", "keep", "correction")
-_KINDS = (*_DRAWN_OUT, *_REFUSING, "sign", "want", "doubt", "unsure", "blocker", "filler")
+_KINDS = (*_DRAWN_OUT, *_REFUSING, "sign", "want", "doubt", "unsure", "only", "blocker", "filler")
 
 
 @cache

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from circumspect.language.answer_words import AnswerTable, UnknownWord, find_parts, find_tables, is_question
 from circumspect.language.phrases import BREAK
 from circumspect.values import LANGUAGES, Language, YesNo
 
 _LONGEST = 600
+_TOOL_AND_ONE_VALUE = 2
 _NEEDS_A_MATCH = frozenset(("change", "send", "transfer"))
 """Too vague to be taken for the pending action when we do not know that one: "yes, change it"."""
 
@@ -35,11 +37,12 @@ class _Heard:
     things: list[frozenset[str]] = field(default_factory=list)
 
 
-def classify(text: str, language: Language | None = None, *, values: Collection[str] = ()) -> YesNo:
+def classify(text: str, language: Language | None = None, *, values: Collection[str] = (), asked: str = "") -> YesNo:
     """How the message answers a pending question.
 
     `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
-    name, which also tells which action a yes may name. Languages of different scripts are mixed freely. Those that
+    name, which also tells which action a yes may name. What the question that was `asked` says before them may be
+    repeated with them. Languages of different scripts are mixed freely. Those that
     share one are tried in turn, the conversation's `language` first, because a word of one may be another in the next:
     the first that knows every word decides.
     """
@@ -47,7 +50,7 @@ def classify(text: str, language: Language | None = None, *, values: Collection[
         return "other"
     for table in find_tables(language or LANGUAGES[0]):
         try:
-            heard = _hear(text, values, table)
+            heard = _hear(text, values, table, asked)
         except UnknownWord:
             continue
         return _answer(heard, values, table) if heard else "other"
@@ -66,17 +69,19 @@ def _answer(heard: _Heard, values: Collection[str], table: AnswerTable) -> YesNo
     return "confirm" if _about(heard, values, table) else "other"
 
 
-def _hear(text: str, values: Collection[str], table: AnswerTable) -> _Heard | None:
+def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) -> _Heard | None:
     """What the message says, clause by clause; None as soon as a part of it is neither a yes nor a no."""
-    parts = find_parts(text, values, table)
+    parts = find_parts(text, values, table, asked)
     if parts is None:
         return None
     heard = _Heard()
     turned = open_ended = wanting = late = False
     acts, went = 0, False
     last = before = ""
-    for kind, name in (*parts, (BREAK, "")):
+    for (kind, name), (following, _) in pairwise((*parts, (BREAK, ""), (BREAK, ""))):
         match kind:
+            case "only" if following == "value" and len(values) <= _TOOL_AND_ONE_VALUE:
+                pass  # "yes, only 12345": there is nothing else that it could leave out
             case "|":
                 if open_ended and wanting and before != "want":
                     return None

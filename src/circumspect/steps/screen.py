@@ -30,5 +30,5 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if profile.mode == "standard" and not pending:
         return Screened(incoming, opened, language, "other")
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
-    values = list_words(pending.call) if pending else ()
-    return Screened(incoming, opened, language, classify(incoming.text, values=values))
+    values, asked = (list_words(pending.call), pending.question) if pending else ((), "")
+    return Screened(incoming, opened, language, classify(incoming.text, values=values, asked=asked))
