@@ -188,7 +188,7 @@ async def _go_on(turn: _Turn, reply: Reply, settled: Intent) -> Reply:
     wish = next((one for one in wishes.every if one.is_read and not one.is_part_of(settled.call)), None)
     if wish is None:
         return reply
-    enforced, facts = await turn.propose(wish)
+    enforced, facts = await turn.rule_on(wish.call, turn.take_up(wish))
     if isinstance(enforced.verdict, Allow):
         return endings.prepend(await _run_one(turn, enforced, facts), reply.text)
     if isinstance(enforced.verdict, Confirm | Ask):
@@ -389,10 +389,10 @@ class _Turn:
     def is_complete(self, wish: Wish) -> bool:
         return self.tools[wish.tool].required <= wish.arguments.keys()
 
-    async def propose(self, wish: Wish) -> tuple[Enforced, Facts]:
-        """Rule on a wish in the user's own words; the model that passed it over is not asked for its opinion."""
+    def take_up(self, wish: Wish) -> Draft:
+        """A wish in the user's own words; the model that passed it over is not asked for its opinion."""
         self.notes.write(RemarkEvent(describe_wish(wish), "understanding"), ReasonCode.WISH_NEGLECTED)
-        return await self.rule_on(wish.call, propose_wish(wish))
+        return propose_wish(wish)
 
     async def prepare(self) -> Preparation | None:
         """What the scene's guide finds out about new words of the user; None where there is no scene."""
@@ -477,7 +477,7 @@ class _Turn:
         ruled = [await self.rule_and_criticise(call, drafted, gathered) for call in calls]
         worst = max((SEVERITY[enforced.verdict.kind] for enforced, _ in ruled), default=SEVERITY["ask"])
         if wish and wish.is_read and worst == SEVERITY["ask"]:
-            return [await self.propose(wish)]
+            return [await self.rule_and_criticise(wish.call, self.take_up(wish), gathered)]
         return ruled
 
     async def rule_and_criticise(self, call: ToolCall, drafted: Draft, gathered: Gathered) -> tuple[Enforced, Facts]:
