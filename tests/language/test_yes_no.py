@@ -171,5 +171,13 @@ def test_a_yes_may_repeat_what_was_asked_and_nothing_else(text: str, answer: str
     assert classify(text, values=["refund", "12345"], asked=QUESTION_RU) == answer
 
 
+def test_a_yes_may_name_all_that_the_call_has() -> None:
+    asked = "Just to confirm: shall I send order 12345 to this address: “3 Palmach Street, Jerusalem”?"
+    values = ["update_address", "12345", "3 Palmach Street, Jerusalem"]
+    assert classify("Yes, order 12345 to 3 Palmach Street, Jerusalem", values=values, asked=asked) == "confirm"
+    assert classify("Yes, order 12344 to 3 Palmach Street, Jerusalem", values=values, asked=asked) == "other"
+    assert classify("Yes, only 12345", values=["cancel_order", "12345", "too late"]) == "confirm"
+
+
 def test_only_one_of_several_values_is_no_yes_to_all() -> None:
     assert classify("yes, only 12345", values=["transfer", "12345", "50"], asked="Send 50 to 12345?") == "other"

@@ -16,7 +16,6 @@ from circumspect.language.phrases import BREAK
 from circumspect.values import LANGUAGES, Language, YesNo
 
 _LONGEST = 600
-_TOOL_AND_ONE_VALUE = 2
 _NEEDS_A_MATCH = frozenset(("change", "send", "transfer"))
 """Too vague to be taken for the pending action when we do not know that one: "yes, change it"."""
 
@@ -80,8 +79,10 @@ def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) ->
     last = before = ""
     for (kind, name), (following, _) in pairwise((*parts, (BREAK, ""), (BREAK, ""))):
         match kind:
-            case "only" if following == "value" and len(values) <= _TOOL_AND_ONE_VALUE:
-                pass  # "yes, only 12345": there is nothing else that it could leave out
+            case "only" if following == "value" and sum(map(_has_digits, values)) == 1:
+                pass  # "yes, only 12345": there is no other number that it could leave out
+            case "thing" if following == "value":
+                pass  # what the value is: "yes, order 12345"
             case "|":
                 if open_ended and wanting and before != "want":
                     return None
@@ -128,6 +129,10 @@ def _about(heard: _Heard, values: Collection[str], table: AnswerTable) -> bool:
     if not acts and any(act <= _NEEDS_A_MATCH for act in heard.acts):
         return False
     return _fits(heard.acts, acts) and _fits(heard.things, things)
+
+
+def _has_digits(value: str) -> bool:
+    return any(letter.isdigit() for letter in value)
 
 
 def _fits(named: list[frozenset[str]], pending: frozenset[str]) -> bool:
