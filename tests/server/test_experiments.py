@@ -435,7 +435,7 @@ def test_deleting_a_person_deletes_what_experiments_know_of_them(both: House) ->
     id_, second = begun(both, AT_ONCE), begun(both, AT_ONCE, kind="shadow")
     client = both.key()
     talk = both.conversation(client, person=f"person-{id_}")
-    say(client, talk, "hello")
+    say(client, talk, "hello", person=f"person-{id_}")
     wait_until(lambda: rows(both, id_))
     wait_until(lambda: client.get("/v1/admin/shadows", params={"experiment": second}).json()["items"])
 

@@ -43,7 +43,15 @@ def test_a_history_that_ends_in_an_older_question_answers_that_one(house: House)
     stale = {"role": "assistant", "content": one["reply"]}
     again = complete(client, wish, stale, yes, **named)
     assert again["outcome"] == "asked"
-    assert complete(client, yes, **named, seen=one["turn_id"])["outcome"] == "asked"
-    assert complete(client, yes, **named, answers=one["pending"]["intent_id"])["outcome"] == "asked"
     last = complete(client, yes, **named, seen=one["turn_id"])
+    assert last["outcome"] == "asked"
     assert complete(client, yes, **named, seen=last["turn_id"])["outcome"] == "acted"
+
+
+def test_a_call_of_an_older_question_is_not_answered_by_its_id(house: House) -> None:
+    client = house.key("shop", "chat")
+    named, yes = {"conversation_id": "two-windows-by-id"}, {"role": "user", "content": "yes"}
+    one = complete(client, {"role": "user", "content": "cancel order 12347"}, **named)
+    complete(client, {"role": "user", "content": "cancel order 12348"}, **named)
+    last = complete(client, yes, **named, answers=one["pending"]["intent_id"])
+    assert (last["outcome"], last["pending"]["arguments"]["order_id"]) == ("asked", "12348")

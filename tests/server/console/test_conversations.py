@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
@@ -14,7 +13,6 @@ from tests.server.house import say
 from circumspect.server.console.i18n import Translator
 from circumspect.stores import SqlStore
 from circumspect.stores.codec import dumps
-from circumspect.stores.people import create_conversation
 from circumspect.stores.statements import insert
 from circumspect.stores.tables import conversations, messages
 from circumspect.values import (
@@ -25,7 +23,6 @@ from circumspect.values import (
     EntryKind,
     ExecutionState,
     Language,
-    TenantId,
     TurnOutcome,
 )
 
@@ -139,12 +136,13 @@ def test_text_that_wants_to_be_code_stays_text(browsing: Browsing, house: Consol
     key = house.key("shop")
     conversation = ConversationId(f"xss-{hash(payload) & 0xFFFF}")
 
-    async def made(store: SqlStore) -> None:
-        now = datetime.now(UTC)
-        await store.tx(create_conversation, TenantId("shop"), conversation, "adaptive", now, person=payload)
+    async def name_person(store: SqlStore) -> None:
+        named = sa.update(conversations).where(conversations.c.id == conversation).values(person=payload)
+        await store.tx(lambda connection: connection.execute(named))
 
-    house.stored(made)
+    house.conversation(key, id=conversation)
     say(key, conversation, f"cancel order 12344 {payload}")
+    house.stored(name_person)
     with browsing.as_("noa") as page:
         for path in (
             "/conversations",
