@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from circumspect.agent import Agent
@@ -59,7 +60,9 @@ async def check_case(agent: Agent, case: ModelCheckCase) -> ModelCheckOutcome:
     started = time.monotonic()
     turn = await agent.turn(case.say, conversation=case.id)
     events = [read_event(entry) for entry in turn.entries]
-    rulings = [event for event in events if isinstance(event, RulingEvent)]
+    # From where code takes a wish up, the calls are no longer the model's.
+    own = takewhile(lambda entry: entry.reason is not ReasonCode.WISH_NEGLECTED, turn.entries)
+    rulings = [event for event in map(read_event, own) if isinstance(event, RulingEvent)]
     mendings = tuple(line for event in events for line in _mendings(event))
     invented = tuple(dict.fromkeys(name for one in rulings for name in _invented(one, case)))
     tool, values = _judge(rulings, case)
