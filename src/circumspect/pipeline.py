@@ -281,6 +281,8 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             redrafts, denied = redrafts - 1, worst
             gathered = with_result(gathered, worst.call, f"DENIED: {worst.verdict.problem}")
             continue
+        if reading := endings.find_reading(worst, notes.ran):
+            return endings.report_reading(reading, await turn.phrase(reading), desk)
         if not isinstance(worst.verdict, Allow):
             return endings.hold_after_calls(notes.ran, worst, desk)
         handed = []

@@ -218,3 +218,22 @@ async def test_one_more_wish_keeps_the_first(shop):
     await chat.user("And refund order 12330").is_asked_to_confirm(order_id="12330")
     turn = await chat.user("yes")
     assert turn.pending.call.arguments["order_id"] == "12345"
+
+
+async def test_a_value_that_the_tool_can_do_without_is_not_asked_for(shop):
+    wants = says("", tool="cancel_order", params={"order_id": "12345"}, missing=["reason"])
+    chat = shop(replies=[wants, FINE])
+    await chat.user("it is about order 12345, away with it").is_asked_to_confirm(order_id="12345")
+
+
+async def test_a_model_that_looks_up_the_same_again_says_what_it_found(shop):
+    look = says("", tool="get_order_status", params={"order_id": "99999"})
+    chat = shop(replies=[look, look, look, "It has shipped."])
+    await chat.user("Where is my order 99999?").is_answered("It has shipped.")
+
+
+async def test_a_model_that_looks_up_the_same_again_and_has_no_words_is_not_quoted(shop):
+    look = says("", tool="get_order_status", params={"order_id": "99999"})
+    chat = shop(replies=[look, look, look, ""])
+    turn = await chat.user("Where is my order 99999?").is_asked("colleague")
+    assert "done already" not in turn.reply

@@ -52,11 +52,13 @@ def the_policy_leaves_the_tool_on(facts: Facts) -> Verdict:
 
 @rule(ReasonCode.MISSING_PARAM)
 def required_arguments_are_present(facts: Facts) -> Verdict:
-    """Everything the tool's schema requires is there, and the model itself misses nothing."""
+    """Everything the tool's schema requires is there, and the model itself misses nothing that it does."""
     if facts.spec is None:
         return Allow()
     missing = arguments.find_missing(facts.spec, facts.call.arguments)
-    declared = facts.assessment.missing_params if facts.assessment else ()
+    optional = facts.spec.properties.keys() - facts.spec.required
+    said = facts.assessment.missing_params if facts.assessment else ()
+    declared = [name for name in said if name not in optional]
     everything = tuple(dict.fromkeys((*missing, *declared)))
     return Ask(missing=everything) if everything else Allow()
 

@@ -318,6 +318,18 @@ def report_execution(ended: Execution, phrased: str, desk: ReplyContext) -> Repl
             return Reply("escalated", text)
 
 
+def find_reading(enforced: Enforced, ran: Sequence[Execution]) -> Execution | None:
+    """What this turn has already looked up, where the model can only think of looking it up again."""
+    if enforced.reasons[:1] != (ReasonCode.REPEATED_CALL,) or _changes(ran):
+        return None
+    return next((one for one in ran if one.call.hash == enforced.call.hash and one.state == "succeeded"), None)
+
+
+def report_reading(ended: Execution, phrased: str, desk: ReplyContext) -> Reply:
+    """What was looked up, in the model's words for it; where it has none, nobody is told that it was done already."""
+    return Reply("answered", phrased) if phrased else answer_ourselves(desk)
+
+
 def not_verified(ended: Execution, desk: ReplyContext) -> Reply:
     """The tool said yes, and a look afterwards said no."""
     text = desk.say("not-verified", action=desk.action(ended))
