@@ -215,8 +215,10 @@ class StatementWords:
     finished: Lines
     ended: Lines
     """Says of a deed that is named that it is finished, and nothing by itself: returned, made."""
-    passive: Lines
-    """Any other verb that says that something was done to what is named. It counts only where nothing ran."""
+    happened: Lines
+    """Any other form of a verb that says that something happened to what is named. It counts only where nothing ran."""
+    harmless: Lines
+    """How those of them begin that claim no deed: found, arrived."""
     failed: Lines
     under_way: Lines
     managed: Lines
@@ -239,6 +241,8 @@ class StatementWords:
     """Begins a clause that stands for itself: but."""
     joins: Lines
     """Begins the next clause: and."""
+    linking: Lines
+    """A comma before these ends no clause: I see, that."""
     question: Lines
     """A question that begins with one of these is one from its beginning."""
     tag: Lines

@@ -14,6 +14,7 @@ _ID = re.compile(r"(?<![\w.,:/+@-])(?=[a-z-]{0,8}\d)[a-z0-9-]{4,16}(?![\w@]|[.,:
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER = r"\d{1,9}(?:[ ,.]\d{3}){0,3}(?:[.,]\d{1,2})?"
 _SUM = re.compile(rf"(?<![\w.,:/-]){_NUMBER}(?![\w:/]|[.,]\d)")
+_THOUSANDS = re.compile(r"\d{1,3},\d{3}")
 _CENTS = re.compile(r"[.,](?=\d{1,2}$)")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}(?![\d:])")
@@ -68,11 +69,11 @@ def _has_other_house(clause: str, source: str) -> bool:
 
 
 def find_sums(clause: str) -> Iterator[float]:
-    """Amounts of money, and anything with two decimals."""
+    """Amounts of money, and anything with two decimals or with its thousands set apart."""
     for hit in _money().finditer(clause):
         yield _read_number(hit[1] or hit[2])
     for hit in _SUM.finditer(clause):
-        if hit.group()[-3:-2] in (".", ",") and not days_in(hit.group()):
+        if (hit.group()[-3:-2] in (".", ",") or _THOUSANDS.fullmatch(hit.group())) and not days_in(hit.group()):
             yield _read_number(hit.group())
 
 

@@ -51,7 +51,10 @@ class _Words:
     letters: re.Pattern[str]
     signs: re.Pattern[str]
     objects: re.Pattern[str]
-    passive: re.Pattern[str]
+    happened: re.Pattern[str]
+    harmless: re.Pattern[str]
+    condition: re.Pattern[str]
+    linking: re.Pattern[str]
     clauses: re.Pattern[str]
     turns: re.Pattern[str]
     joins: re.Pattern[str]
@@ -70,6 +73,10 @@ _LIST_ITEM = re.compile(r"^\s*(?:[-+]|\d{1,2}[.)])\s+")
 _STOPS = r"[,;:()!?](?=\s|$)| - |\n"
 _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
+_GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
+_NUMBER = re.compile(r"\d{4}")
+_TOPIC = 4
+"""A question of so many words that only names something is what the next sentence is about: "The refund? Issued."."""
 
 
 @cache
@@ -85,10 +92,15 @@ def _read_words(one: LanguagePack) -> _Words:
     frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
     denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
     groups: list[str] = []
+    # Words that a pattern leaves open are not those that turn its sense.
+    turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
+
+    def guard(lines: Lines) -> str:
+        return _GAP.sub(lambda gap: f"(?:{gap[1]}(?!{turned}){gap[2]}{gap[3]})", join_patterns(lines))
 
     def add(kind: str, lines: Lines, action: str = "", *, before: str = joined) -> None:
         if lines:
-            groups.append(rf"(?P<{kind}{'__' + action if action else ''}>{before}{join_patterns(lines)})(?!\w)")
+            groups.append(rf"(?P<{kind}{'__' + action if action else ''}>{before}{guard(lines)})(?!\w)")
 
     def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = joined) -> None:
         for action, lines in lists.items():
@@ -120,16 +132,23 @@ def _read_words(one: LanguagePack) -> _Words:
     add("both", words.both, before=glued)
     add("negation", words.negation)
     add("yet", words.yet)
-    passive = tuple(line.replace("{adverbs}", adverbs) for line in words.passive)
+    happened = tuple(line.replace("{adverbs}", adverbs) for line in words.happened)
     objects = "|".join(rf"(?P<{name}>{glued}{join_patterns(lines)})(?!\w)" for name, lines in words.object.items())
+    begins = [*words.joins, *words.turns]
+    if one.about.glued_and:
+        nouns = [line for lists in (words.object, words.deed) for lines in lists.values() for line in lines]
+        begins.append(rf"{join_patterns(one.about.glued_and)}{glued}{join_patterns(nouns)}")
     announced = rf"(?<!\w)({join_patterns(words.announced)}) \u05e9(?=\w{{3}})"
     return _Words(
         one.code,
         one.script.letter,
         signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(groups)})") if groups else re.compile("(?!)"),
         objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
-        passive=compile_words((passive,)),
-        clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join((*words.joins, *words.turns))})(?!\w))"),
+        happened=compile_words((happened,)),
+        harmless=re.compile(rf"(?<!\w){join_patterns(words.harmless)}"),
+        condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
+        linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),
+        clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))"),
         turns=re.compile(rf"\s*{join_patterns(words.turns)}(?!\w)"),
         joins=re.compile(join_patterns(words.joins)),
         question=re.compile(rf"\W*{join_patterns(words.question)}(?!\w)"),
@@ -151,13 +170,23 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     conversation's is read, and English, into which models fall."""
     spoken = [words for words in _spoken() if language is None or _is_read(words.language, language)]
     found: list[Statement] = []
+    topic = ""
     for piece in split_sentences(reply):
         text = _QUOTED.sub(" ", fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435"))
         text = " ".join(_GLUED.sub(" ", _MARKS.sub(" ", text)).split())
-        for words in spoken:
-            if words.letters.search(text):
-                found.extend(_read_sentence(piece, text, words))
+        here = [words for words in spoken if words.letters.search(text)]
+        for words in here:
+            found.extend(_read_sentence(piece, f"{topic}{text}", words))
+        topic = f"{text.rstrip('? ')}: " if any(_is_topic(text, words) for words in here) else ""
     return tuple(found)
+
+
+def _is_topic(text: str, words: _Words) -> bool:
+    if not text.endswith("?") or text.count(" ") >= _TOPIC or words.question.match(text):
+        return False
+    signs = _scan(text, words)
+    named = bool(signs) or bool(words.objects.search(text)) or bool(_NUMBER.search(text))
+    return named and all(sign.kind == "deed" for sign in signs)
 
 
 def denies_deed(text: str, language: Language | None = None) -> bool:
@@ -196,6 +225,7 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
         yield Statement(sentence, text, "asks_secret")
     if words.that:
         text = words.that.sub(r"\1 ", text)
+    text = words.linking.sub("", text)
     asked = text.rstrip(" \"')").endswith("?")
     clauses = _split(text, words)
     if asked:
@@ -203,7 +233,8 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
             return
         clauses = clauses[:-1]
     signs = [_scan(clause.text, words) for clause in clauses]
-    supposed = any(sign.kind == "condition" for one in signs for sign in one)
+    supposed = bool(words.condition.search(text))
+    others = any(sign.kind == "someone_else" for one in signs for sign in one)
     exempt, noun, denied = False, "", False
     lead: list[_Sign] = []
     read: list[Statement] = []
@@ -220,6 +251,8 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
         denied = goes_on or any(sign.kind == "denied" or (sign.kind == "negation" and sign.start) for sign in one)
         if asked or supposed:
             made = [(kind, action) for kind, action in made if kind in ("done", "changed")]
+        if others:
+            made = [(kind, action) for kind, action in made if kind not in ("promised", "changed")]
         objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text))
         both = any(sign.kind == "both" for sign in one)
         if made:
@@ -345,7 +378,9 @@ def _is_changed(text: str, signs: list[_Sign], words: _Words) -> bool:
     if any(sign.kind in ("negation", "unable", "modal", "future", "general", "failed") for sign in signs):
         return False
     named = bool(words.objects.search(text)) or any(sign.kind in ("deed", "do") for sign in signs)
-    return named and bool(words.passive.search(text))
+    if not named and not _NUMBER.search(text):
+        return False
+    return any(not words.harmless.search(hit.group()) for hit in words.happened.finditer(text))
 
 
 def _asks_secret(text: str, words: _Words) -> bool:

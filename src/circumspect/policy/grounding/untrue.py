@@ -32,6 +32,7 @@ class UntrueSentence:
 _SUPPORTS: Mapping[str, frozenset[str]] = {
     # A call of one of these kinds makes the statement true: cancelling refunds, booking sends a confirmation.
     "delete": frozenset(("delete",)),
+    "close": frozenset(("delete",)),
     "pay": frozenset(("pay", "delete", "change")),
     "charge": frozenset(("pay", "book", "create", "change")),
     "send": frozenset(("send", "invite", "create", "delete", "change", "book", "pay")),
@@ -116,7 +117,7 @@ class _Ledger:
         about = set(words_of(call.tool)) | {word for name in call.arguments for word in words_of(name)}
         named = about & _objects()
         return (
-            one.action not in ("delete", "change", "book") or not one.objects or not named or bool(named & one.objects)
+            one.action not in ("delete", "close", "change", "book") or not one.objects or not named or bool(named & one.objects)
         )
 
     def _is_done(self, one: Statement) -> bool:
