@@ -190,6 +190,8 @@ class StatementWords:
 
     done: Mapping[str, Lines]
     """Forms of a verb that say it happened, wherever they stand."""
+    attributive: Lines
+    """Save behind these, which make them an attribute: the updated list."""
     framed: Mapping[str, Lines]
     """Those that say so only behind one of `frames`."""
     frames: Lines
@@ -201,7 +203,8 @@ class StatementWords:
     do: Mapping[str, Lines]
     """The bare verb, which `managed`, `unable` or `future` turns into a statement."""
     doing: Mapping[str, Lines]
-    """It happens right now."""
+    """It happens right now, behind one of `ongoing` where there are any."""
+    ongoing: Lines
     promised: Mapping[str, Lines]
     """One word or phrase that says it will happen."""
     promise: Lines

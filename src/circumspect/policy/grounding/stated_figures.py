@@ -11,6 +11,7 @@ from circumspect.language.written_values import clocks_in, days_in
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,32}){1,4}")
 _ID = re.compile(r"(?<![\w.,:/+@-])(?=[a-z-]{0,8}\d)[a-z0-9-]{4,16}(?![\w@]|[.,:/]\d)")
+_COUNTED = re.compile(r"\d{1,3}-[a-z]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER = r"\d{1,9}(?:[ ,.]\d{3}){0,3}(?:[.,]\d{1,2})?"
 _SUM = re.compile(rf"(?<![\w.,:/-]){_NUMBER}(?![\w:/]|[.,]\d)")
@@ -30,7 +31,13 @@ def find_ids(clause: str) -> list[str]:
     found = _EMAIL.findall(clause)
     for hit in _ID.finditer(_EMAIL.sub(" ", clause)):
         each = hit.group().strip("-")
-        if len(each) > 3 and not _YEAR.fullmatch(each) and not any(each in one for one in sums) and not days_in(each):
+        if (
+            len(each) > 3
+            and not _YEAR.fullmatch(each)
+            and not _COUNTED.fullmatch(each)
+            and not any(each in one for one in sums)
+            and not days_in(each)
+        ):
             found.append(each)
     return found
 

@@ -91,6 +91,8 @@ def _read_words(one: LanguagePack) -> _Words:
     adverbs = rf"(?:{join_patterns(words.adverbs)} ){{0,3}}"
     frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
     denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
+    doing = join_patterns(line.replace("{adverbs}", adverbs) for line in words.ongoing)
+    plain = "".join(f"(?<!{line} )" for line in words.attributive)
     groups: list[str] = []
     # Words that a pattern leaves open are not those that turn its sense.
     turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
@@ -115,8 +117,8 @@ def _read_words(one: LanguagePack) -> _Words:
     add("failed", words.failed)
     add("unable", words.unable)
     add_all("promised", words.promised)
-    add_all("doing", words.doing)
-    add_all("done", words.done)
+    add_all("doing", words.doing, before=doing if words.ongoing else joined)
+    add_all("done", words.done, before=f"{plain}{joined}")
     add_all("denied", words.framed, before=denied)
     add_all("framed", words.framed, before=frames if words.frames else joined)
     add("under_way", words.under_way)
@@ -237,6 +239,7 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
     others = any(sign.kind == "someone_else" for one in signs for sign in one)
     exempt, noun, denied = False, "", False
     lead: list[_Sign] = []
+    waiting: frozenset[str] = frozenset()
     read: list[Statement] = []
     for clause, one in zip(clauses, signs, strict=True):
         exempt = exempt and not clause.alone
@@ -253,7 +256,9 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
             made = [(kind, action) for kind, action in made if kind in ("done", "changed")]
         if others:
             made = [(kind, action) for kind, action in made if kind not in ("promised", "changed")]
-        objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text))
+        # "Your account, too, is deleted": what was named and still waits for its verb.
+        objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text)) or waiting
+        waiting = frozenset() if made else objects
         both = any(sign.kind == "both" for sign in one)
         if made:
             read += (Statement(sentence, clause.text, kind, action, objects, both) for kind, action in made)

@@ -117,7 +117,10 @@ class _Ledger:
         about = set(words_of(call.tool)) | {word for name in call.arguments for word in words_of(name)}
         named = about & _objects()
         return (
-            one.action not in ("delete", "close", "change", "book") or not one.objects or not named or bool(named & one.objects)
+            one.action not in ("delete", "close", "change", "book")
+            or not one.objects
+            or not named
+            or bool(named & one.objects)
         )
 
     def _is_done(self, one: Statement) -> bool:
