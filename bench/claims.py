@@ -30,7 +30,7 @@ def judge(case: Mapping[str, Any]) -> tuple[UntrueSentence, ...]:
         for index, one in enumerate(case["ran"])
     ]  # fmt: skip
     waits = case.get("pending")
-    pending = ToolCall(waits["tool"], waits["arguments"]) if waits else None
+    pending = [ToolCall(waits["tool"], waits["arguments"])] if waits else []
     return find_untrue(case["reply"], case["lang"], ran, None, pending, case.get("user", ""))
 
 

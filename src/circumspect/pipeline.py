@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -299,7 +299,8 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
                 return endings.not_verified(ended, desk)
             gathered = with_result(gathered, enforced.call, describe_result(ended))
         if handed:
-            return endings.hand_to_client(handed, drafted.reply)
+            claimed = await turn.find_false_claim(drafted.reply, gathered, [one.call for one in handed])
+            return endings.hand_to_client(handed, "" if claimed else drafted.reply)
     notes.write(NoticeEvent("the turn used up its steps"), ReasonCode.TOO_MANY_STEPS)
     return endings.escalate(desk, ReasonCode.TOO_MANY_STEPS, summary, acted=bool(notes.ran))
 
@@ -505,9 +506,11 @@ class _Turn:
         words = await phrase(ended, describe_result(ended), self.screened, business, self.notes, model)
         return "" if await self.find_false_claim(words) else words
 
-    async def find_false_claim(self, reply: str, gathered: Gathered | None = None) -> UntrueSentence | None:
+    async def find_false_claim(
+        self, reply: str, gathered: Gathered | None = None, handed: Collection[ToolCall] = ()
+    ) -> UntrueSentence | None:
         store, guide = self.setup.ports.store, self.setup.guide
-        return await find_false_claim(reply, gathered, self.screened, self.tools, self.notes, store, guide)
+        return await find_false_claim(reply, gathered, self.screened, self.tools, self.notes, store, guide, handed)
 
     async def list_earlier_calls(self) -> list[Execution]:
         """What earlier turns of the conversation ran."""

@@ -72,8 +72,8 @@ async def turn(chat, text="", **more):
     return await run_turn(incoming, setup)
 
 
-def proposes(tool):
-    return says("One moment.", tool=tool, params={"order_id": "1001"}, confidence=10)
+def proposes(tool, words="One moment."):
+    return says(words, tool=tool, params={"order_id": "1001"}, confidence=10)
 
 
 async def test_a_call_that_is_let_through_goes_to_the_client_and_its_result_comes_back(client):
@@ -93,6 +93,15 @@ async def test_a_call_that_is_let_through_goes_to_the_client_and_its_result_come
     assert (second.outcome, second.reply) == ("answered", "It is on its way.")
     (known,) = await chat.executions()
     assert (known.state, known.result) == ("succeeded", "shipped")
+
+
+@pytest.mark.parametrize(
+    ("words", "heard"), [("I have cancelled order 1001.", ""), ("Let me look it up.", "Let me look it up.")]
+)
+async def test_words_beside_a_call_for_the_client_claim_nothing_that_did_not_happen(client, words, heard):
+    ended = await turn(client(proposes("get_order", words)), "where is my order 1001?")
+    assert [one.tool for one in ended.calls] == ["get_order"]
+    assert ended.reply == heard
 
 
 async def test_what_cannot_be_undone_is_handed_out_only_after_a_yes_and_once(client):

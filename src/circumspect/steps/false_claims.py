@@ -16,7 +16,7 @@ from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.ports import SceneGuide, Store
 from circumspect.reasons import ReasonCode
 from circumspect.recall import recall, recall_from_turn
-from circumspect.values import Gathered, PastCall, Screened, ToolSpec
+from circumspect.values import Gathered, PastCall, Screened, ToolCall, ToolSpec
 
 _SOURCE = re.compile(r"source \[(\d+)\]")
 
@@ -29,19 +29,22 @@ async def find_false_claim(
     notes: Journal,
     store: Store,
     guide: SceneGuide | None,
+    handed: Collection[ToolCall] = (),
 ) -> UntrueSentence | None:
-    """The store is asked only when what this turn holds does not bear the reply out."""
+    """The store is asked only when what this turn holds does not bear the reply out. `handed` are the calls that go to
+    the client with it."""
     scene, intent = screened.incoming.scene, screened.opened.intent
     known = _read_known(gathered, screened)
     if not scene and is_in_another(reply, screened.language, _read_shown(known, gathered, notes)):
         notes.write(NoticeEvent(reply[:200]), ReasonCode.WRONG_LANGUAGE)
         return UntrueSentence(reply[:200], "language")
+    pending = (intent.call, *handed) if intent else handed
 
     def find(ran: Collection[PastCall]) -> Sequence[UntrueSentence]:
         if guide and scene:
             claims = guide.find_unsupported_claims(reply, screened.language, ran, tools, scene)
             return [UntrueSentence(one, "not_done") for one in claims]
-        found = find_untrue(reply, screened.language, ran, tools, intent.call if intent else None, known)
+        found = find_untrue(reply, screened.language, ran, tools, pending, known)
         return found or [UntrueSentence(one, "source") for one in _find_unsourced(reply, gathered, known, ran)]
 
     at_hand = () if scene else recall_from_turn(screened, tools, notes).past_calls

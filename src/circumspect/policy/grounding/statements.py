@@ -50,6 +50,9 @@ class _Words:
     language: Language
     letters: re.Pattern[str]
     signs: re.Pattern[str]
+    names: tuple[tuple[str, str], ...]
+    """Kind and action of each sign, by the number of its group."""
+    attributive: re.Pattern[str]
     objects: re.Pattern[str]
     happened: re.Pattern[str]
     harmless: re.Pattern[str]
@@ -92,21 +95,25 @@ def _read_words(one: LanguagePack) -> _Words:
     frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
     denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
     doing = join_patterns(line.replace("{adverbs}", adverbs) for line in words.ongoing)
-    plain = "".join(f"(?<!{line} )" for line in words.attributive)
-    groups: list[str] = []
+    patterns: list[str] = []
+    names: list[tuple[str, str]] = []
     # Words that a pattern leaves open are not those that turn its sense.
     turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
 
-    def guard(lines: Lines) -> str:
-        return _GAP.sub(lambda gap: f"(?:{gap[1]}(?!{turned}){gap[2]}{gap[3]})", join_patterns(lines))
+    def guard(line: str) -> str:
+        return _GAP.sub(lambda gap: f"(?:{gap[1]}(?!{turned}){gap[2]}{gap[3]})", line)
 
-    def add(kind: str, lines: Lines, action: str = "", *, before: str = joined) -> None:
-        if lines:
-            groups.append(rf"(?P<{kind}{'__' + action if action else ''}>{before}{guard(lines)})(?!\w)")
+    def add(kind: str, lines: Lines, action: str = "", *, before: str = "") -> None:
+        add_all(kind, {action: lines}, before=before)
 
-    def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = joined) -> None:
+    def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = "") -> None:
+        # The engine skips an alternative at once that begins with another letter: each line is one of its own.
+        found: list[str] = []
         for action, lines in lists.items():
-            add(kind, lines, action, before=before)
+            for line in lines if before else (f"{head}{line}" for head in ("", *one.about.glued_and) for line in lines):
+                found.append(rf"{guard(line)}(?!\w)()")
+                names.append((kind, action))
+        patterns.extend((f"{before}(?:{'|'.join(found)})",) if before and found else found)
 
     # Of two that begin at the same place the first counts: what is special stands before what is plain.
     add("general", words.general)
@@ -117,10 +124,10 @@ def _read_words(one: LanguagePack) -> _Words:
     add("failed", words.failed)
     add("unable", words.unable)
     add_all("promised", words.promised)
-    add_all("doing", words.doing, before=doing if words.ongoing else joined)
-    add_all("done", words.done, before=f"{plain}{joined}")
+    add_all("doing", words.doing, before=doing if words.ongoing else "")
+    add_all("done", words.done)
     add_all("denied", words.framed, before=denied)
-    add_all("framed", words.framed, before=frames if words.frames else joined)
+    add_all("framed", words.framed, before=frames if words.frames else "")
     add("under_way", words.under_way)
     add("modal", words.modal)
     add("future", words.future)
@@ -144,7 +151,9 @@ def _read_words(one: LanguagePack) -> _Words:
     return _Words(
         one.code,
         one.script.letter,
-        signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(groups)})") if groups else re.compile("(?!)"),
+        signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})"),
+        names=tuple(names),
+        attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
         objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
         happened=compile_words((happened,)),
         harmless=re.compile(rf"(?<!\w){join_patterns(words.harmless)}"),
@@ -289,7 +298,9 @@ def _join_leading(read: list[Statement]) -> Iterator[Statement]:
 def _scan(text: str, words: _Words) -> list[_Sign]:
     found = []
     for hit in words.signs.finditer(text):
-        kind, _, action = (hit.lastgroup or "").partition("__")
+        kind, action = words.names[(hit.lastindex or 1) - 1]
+        if kind == "done" and words.attributive.search(text, 0, hit.start()):
+            continue
         found.append(_Sign(kind, action, hit.start(), hit.end()))
     return found
 

@@ -50,11 +50,12 @@ def find_untrue(
     language: Language | None,
     ran: Collection[PastCall],
     tools: Mapping[str, ToolSpec] | None = None,
-    pending: ToolCall | None = None,
+    pending: Collection[ToolCall] = (),
     known: str = "",
 ) -> tuple[UntrueSentence, ...]:
-    """The sentences that are not so. `known` is what else the reply may repeat: the user's words, and what was looked
-    up. A reply is read with the words of every language whose letters it has; `language` is the conversation's."""
+    """The sentences that are not so. `pending` waits for a yes or is just being handed on; `known` is what else the
+    reply may repeat: the user's words, and what was looked up. A reply is read with the words of every language whose
+    letters it has; `language` is the conversation's."""
     ledger = _Ledger(ran, tools or {}, pending, known)
     found: dict[str, UntrueReason] = {}
     for one in read_statements(reply, language):
@@ -65,19 +66,20 @@ def find_untrue(
 
 class _Ledger:
     def __init__(
-        self, ran: Collection[PastCall], tools: Mapping[str, ToolSpec], pending: ToolCall | None, known: str
+        self, ran: Collection[PastCall], tools: Mapping[str, ToolSpec], pending: Collection[ToolCall], known: str
     ) -> None:
         self.tools, self.pending = tools, pending
         self.known = fold(known)
         self.done = [one for one in ran if one.ok]
         self.wrote = [one for one in self.done if self._does(one.call)]
+        self.flat = {id(one): _flat(one) for one in ran}
         self.missed = [one for one in ran if not one.ok and not one.unknown]
         self.unknown = [one for one in ran if one.unknown]
         self.records = [(one.call, record) for one in self.done for record in _records(one)]
         self.text = " ".join(record for _, record in self.records)
 
     def is_quoted(self, sentence: str) -> bool:
-        return len(sentence) >= _QUOTE and fold(sentence).rstrip(".!") in self.known
+        return bool(self.known) and len(sentence) >= _QUOTE and fold(sentence).rstrip(".!") in self.known
 
     def judge(self, one: Statement) -> UntrueReason | None:
         match one.kind:
@@ -88,7 +90,7 @@ class _Ledger:
                 if not self.done:
                     return "not_done"
             case "promised":
-                if not self._is_done(one) and not (self.pending and self._fits(self.pending, one)):
+                if not self._is_done(one) and not self._is_waiting(one):
                     return "not_promised"
             case "not_done":
                 return self._contradicts(one)
@@ -124,7 +126,7 @@ class _Ledger:
         )
 
     def _is_done(self, one: Statement) -> bool:
-        fitting = [_flat(each) for each in self.wrote if self._fits(each.call, one)]
+        fitting = [self.flat[id(each)] for each in self.wrote if self._fits(each.call, one)]
         said = [
             record
             for call, record in self.records
@@ -136,6 +138,10 @@ class _Ledger:
             return False
         return bool(borne) and all(any(_holds(text, each) for text in borne) for each in ids)
 
+    def _is_waiting(self, one: Statement) -> bool:
+        """A call that is about to run does it; a deed that is not named may be any of them."""
+        return any(one.action == ANY or self._fits(call, one) for call in self.pending)
+
     def _contradicts(self, one: Statement) -> UntrueReason | None:
         """Said not to be done, and it was; or nobody knows."""
         ids = find_ids(one.clause)
@@ -144,7 +150,7 @@ class _Ledger:
             return [
                 each
                 for each in calls
-                if self._is_same_deed(each.call, one) and all(_holds(_flat(each), value) for value in ids)
+                if self._is_same_deed(each.call, one) and all(_holds(self.flat[id(each)], value) for value in ids)
             ]
 
         if concerned(self.missed):
