@@ -10,15 +10,15 @@ each clause, so that a long reply costs what its length says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from circumspect.language.folding import fold
-from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
 from circumspect.language.sentences import split_sentences
+from circumspect.policy.grounding.statement_patterns import StatementPatterns, find_patterns
 
 StatementKind = Literal["done", "changed", "not_done", "promised", "asks_secret", "other"]
 ANY = "any"
@@ -45,141 +45,22 @@ class _Sign:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    language: Language
-    letters: re.Pattern[str]
-    signs: re.Pattern[str]
-    names: tuple[tuple[str, str], ...]
-    """Kind and action of each sign, by the number of its group."""
-    attributive: re.Pattern[str]
-    objects: re.Pattern[str]
-    happened: re.Pattern[str]
-    harmless: re.Pattern[str]
-    condition: re.Pattern[str]
-    linking: re.Pattern[str]
-    clauses: re.Pattern[str]
-    turns: re.Pattern[str]
-    joins: re.Pattern[str]
-    question: re.Pattern[str]
-    tag: re.Pattern[str]
-    secret: re.Pattern[str]
-    asks: re.Pattern[str]
-    no_ask: re.Pattern[str]
-    that: re.Pattern[str] | None
-
-
 _QUOTED = re.compile(r"(?<!\w)\"[^\"]{0,300}\"(?!\w)")
 _MARKS = re.compile(r"[*_`#>|\u2022\u2705\u2714\ufe0f]+")
 _GLUED = re.compile(r"(?<=[\u0590-\u05ff])-(?=\d)")
 _LIST_ITEM = re.compile(r"^\s*(?:[-+]|\d{1,2}[.)])\s+")
-_STOPS = r"[,;:()!?](?=\s|$)| - |\n"
 _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
-_GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
 _NUMBER = re.compile(r"\d{4}")
 _TOPIC = 4
 """A question of so many words that only names something is what the next sentence is about: "The refund? Issued."."""
-
-
-@cache
-def _spoken() -> tuple[_Words, ...]:
-    return tuple(map(_read_words, packs()))
-
-
-def _read_words(one: LanguagePack) -> _Words:
-    words = one.statements
-    joined = f"(?:{join_patterns(one.about.glued_and)})?" if one.about.glued_and else ""
-    glued = f"{join_patterns(one.about.glued)}?" if one.about.glued else ""
-    adverbs = rf"(?:{join_patterns(words.adverbs)} ){{0,3}}"
-    frames = join_patterns(line.replace("{adverbs}", adverbs) for line in words.frames)
-    denied = join_patterns(line.replace("{adverbs}", adverbs) for line in words.denied_frames)
-    doing = join_patterns(line.replace("{adverbs}", adverbs) for line in words.ongoing)
-    patterns: list[str] = []
-    names: list[tuple[str, str]] = []
-    # Words that a pattern leaves open are not those that turn its sense.
-    turned = rf"{join_patterns((*words.negation, *words.condition))}(?!\w)"
-
-    def guard(line: str) -> str:
-        return _GAP.sub(lambda gap: f"(?:{gap[1]}(?!{turned}){gap[2]}{gap[3]})", line)
-
-    def add(kind: str, lines: Lines, action: str = "", *, before: str = "") -> None:
-        add_all(kind, {action: lines}, before=before)
-
-    def add_all(kind: str, lists: Mapping[str, Lines], *, before: str = "") -> None:
-        # The engine skips an alternative at once that begins with another letter: each line is one of its own.
-        found: list[str] = []
-        for action, lines in lists.items():
-            for line in lines if before else (f"{head}{line}" for head in ("", *one.about.glued_and) for line in lines):
-                found.append(rf"{guard(line)}(?!\w)()")
-                names.append((kind, action))
-        patterns.extend((f"{before}(?:{'|'.join(found)})",) if before and found else found)
-
-    # Of two that begin at the same place the first counts: what is special stands before what is plain.
-    add("general", words.general)
-    add("reported", words.reported)
-    add_all("undone", words.undone)
-    add_all("state", words.state)
-    add("promise", words.promise)
-    add("failed", words.failed)
-    add("unable", words.unable)
-    add_all("promised", words.promised)
-    add_all("doing", words.doing, before=doing if words.ongoing else "")
-    add_all("done", words.done)
-    add_all("denied", words.framed, before=denied)
-    add_all("framed", words.framed, before=frames if words.frames else "")
-    add("under_way", words.under_way)
-    add("modal", words.modal)
-    add("future", words.future)
-    add("condition", words.condition)
-    add("managed", words.managed)
-    add_all("do", words.do)
-    add_all("deed", words.deed, before=glued)
-    add("finished", words.finished)
-    add("ended", words.ended)
-    add("someone_else", words.someone_else, before=glued)
-    add("both", words.both, before=glued)
-    add("negation", words.negation)
-    add("yet", words.yet)
-    happened = tuple(line.replace("{adverbs}", adverbs) for line in words.happened)
-    objects = "|".join(rf"(?P<{name}>{glued}{join_patterns(lines)})(?!\w)" for name, lines in words.object.items())
-    begins = [*words.joins, *words.turns]
-    if one.about.glued_and:
-        nouns = [line for lists in (words.object, words.deed) for lines in lists.values() for line in lines]
-        begins.append(rf"{join_patterns(one.about.glued_and)}{glued}{join_patterns(nouns)}")
-    announced = rf"(?<!\w)({join_patterns(words.announced)}) \u05e9(?=\w{{3}})"
-    return _Words(
-        one.code,
-        one.script.letter,
-        signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})"),
-        names=tuple(names),
-        attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
-        objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
-        happened=compile_words((happened,)),
-        harmless=re.compile(rf"(?<!\w){join_patterns(words.harmless)}"),
-        condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
-        linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),
-        clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))"),
-        turns=re.compile(rf"\s*{join_patterns(words.turns)}(?!\w)"),
-        joins=re.compile(join_patterns(words.joins)),
-        question=re.compile(rf"\W*{join_patterns(words.question)}(?!\w)"),
-        tag=re.compile(rf"(?<!\w){join_patterns(words.tag)}\W*$"),
-        secret=re.compile(rf"(?<!\w){glued}{join_patterns(words.secret)}(?!\w)"),
-        asks=compile_words((words.asks,)),
-        no_ask=compile_words((words.no_ask,)),
-        that=re.compile(announced) if words.announced else None,
-    )
-
-
-def _is_read(one: Language, language: Language) -> bool:
-    return one in ("en", language) or pack(one).script is not pack(language).script
 
 
 @lru_cache(maxsize=256)
 def read_statements(reply: str, language: Language | None = None) -> tuple[Statement, ...]:
     """What the sentences of a reply state, in their order. Of several languages with the same letters the
     conversation's is read, and English, into which models fall."""
-    spoken = [words for words in _spoken() if language is None or _is_read(words.language, language)]
+    spoken = find_patterns(language)
     found: list[Statement] = []
     topic = ""
     for piece in split_sentences(reply):
@@ -192,7 +73,7 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     return tuple(found)
 
 
-def _is_topic(text: str, words: _Words) -> bool:
+def _is_topic(text: str, words: StatementPatterns) -> bool:
     if not text.endswith("?") or text.count(" ") >= _TOPIC or words.question.match(text):
         return False
     signs = _scan(text, words)
@@ -217,7 +98,7 @@ class _Clause:
     """What was supposed or reported before it does not reach it."""
 
 
-def _split(text: str, words: _Words) -> list[_Clause]:
+def _split(text: str, words: StatementPatterns) -> list[_Clause]:
     found: list[_Clause] = []
     at, mark = 0, ""
     ends = [(hit.start(), hit.end(), hit.group()) for hit in words.clauses.finditer(text)]
@@ -231,7 +112,7 @@ def _split(text: str, words: _Words) -> list[_Clause]:
     return found
 
 
-def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statement]:
+def _read_sentence(sentence: str, text: str, words: StatementPatterns) -> Iterator[Statement]:
     if _asks_secret(text, words):
         yield Statement(sentence, text, "asks_secret")
     if words.that:
@@ -278,7 +159,7 @@ def _read_sentence(sentence: str, text: str, words: _Words) -> Iterator[Statemen
     yield from _join_leading(read)
 
 
-def _is_bare(before: str, words: _Words) -> bool:
+def _is_bare(before: str, words: StatementPatterns) -> bool:
     """Nothing but an "and" stands before the verb: its subject is the one of the clause before."""
     return not before.strip() or bool(words.joins.fullmatch(before.strip()))
 
@@ -295,7 +176,7 @@ def _join_leading(read: list[Statement]) -> Iterator[Statement]:
             before = ""
 
 
-def _scan(text: str, words: _Words) -> list[_Sign]:
+def _scan(text: str, words: StatementPatterns) -> list[_Sign]:
     found = []
     for hit in words.signs.finditer(text):
         kind, action = words.names[(hit.lastindex or 1) - 1]
@@ -389,7 +270,7 @@ def _read_clause(
     return list(dict.fromkeys(made)), exempt, "" if made else noun
 
 
-def _is_changed(text: str, signs: list[_Sign], words: _Words) -> bool:
+def _is_changed(text: str, signs: list[_Sign], words: StatementPatterns) -> bool:
     """Some other verb says that something was done to what the clause names."""
     if any(sign.kind in ("negation", "unable", "modal", "future", "general", "failed") for sign in signs):
         return False
@@ -399,7 +280,7 @@ def _is_changed(text: str, signs: list[_Sign], words: _Words) -> bool:
     return any(not words.harmless.search(hit.group()) for hit in words.happened.finditer(text))
 
 
-def _asks_secret(text: str, words: _Words) -> bool:
+def _asks_secret(text: str, words: StatementPatterns) -> bool:
     hit = words.secret.search(text)
     if not hit or words.no_ask.search(text):
         return False
