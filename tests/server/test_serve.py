@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import httpx
@@ -121,6 +122,8 @@ def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Pat
         headers = {"Authorization": f"Bearer {key}"}
         client = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=False, timeout=PATIENCE)
 
+        numbers = count()
+
         def workers() -> set[int]:
             found = set()
             for one in psutil.Process(process.pid).children():
@@ -131,9 +134,11 @@ def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Pat
 
         def say(number: int) -> None:
             for _ in range(number):
-                # A connection of its own each time: the kernel deals them out to both workers.
+                # A connection of its own each time: the kernel deals them out to both workers. A conversation, too:
+                # whoever hears the same three times is handed to a person.
+                client.post("/v1/conversations", json={"id": (talk := f"talk-{next(numbers)}")}).raise_for_status()
                 answer = httpx.post(
-                    f"{url}/v1/conversations/demo/messages",
+                    f"{url}/v1/conversations/{talk}/messages",
                     json={"content": "what are your opening hours?"},
                     headers=headers,
                     trust_env=False,

@@ -87,12 +87,14 @@ def _decide(
 def _settle_words(intent: Intent, screened: Screened, now: datetime) -> tuple[Settled, ReasonCode | None]:
     """The user's words to a question that waits, when they are no yes."""
     incoming = screened.incoming
-    if incoming.errand or incoming.scene:
+    if incoming.errand:
         return "ordinary", None
     if screened.answer == "deny":
         if _was_just_asked(intent, screened):
             return "drop", ReasonCode.DENIED_BY_USER
         return "withdraw", ReasonCode.PENDING_INTENT_WITHDRAWN
+    if incoming.scene:
+        return "ordinary", None
     if intent.expires_at > now and propose_correction(intent, screened):
         return "correct", ReasonCode.PENDING_INTENT_WITHDRAWN
     if leaves_open(incoming.text, screened.language, list_words(intent.call)):
