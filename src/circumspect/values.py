@@ -394,7 +394,8 @@ class Opened:
     person: str | None = None
     """The tenant's own id of the end user whose conversation this is: the first that it was given."""
     waited: bool = False
-    """The conversation was busy when the message came: whatever was asked meanwhile, its sender had not read."""
+    """The conversation was busy when the message came, or it is sent again and was written before the question:
+    whatever was asked meanwhile, its sender had not read."""
     answered: TurnResult | None = None
     """Set when this very turn (by the client's key) was answered before."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
+from circumspect.values import Incoming
 
 PROCEED = '{"decision": "PROCEED", "reasoning": ""}'
 POLICY = "version: 1\ntools:\n  cancel_order: {effect: destructive, confirm: always}\n"
@@ -70,6 +72,34 @@ async def test_a_yes_that_was_said_before_its_question_could_be_read_runs_nothin
         assert answer.pending is not None
         assert (await agent.turn("yes", conversation="c")).outcome == "acted"
     assert cancelled == ["901"]
+
+
+async def test_a_lost_yes_that_is_sent_again_is_none_to_a_newer_question(make, cancelled, monkeypatch):
+    async with make(ScriptedModel([propose("901"), PROCEED, propose("902"), PROCEED, "Done."])) as agent:
+        assert (await agent.turn("cancel order 901")).outcome == "asked"
+        store = (await agent.open()).ports.store
+
+        async def gone(*_):
+            raise StoreError("the worker is dead")
+
+        with monkeypatch.context() as dead:
+            dead.setattr(store, "begin_call", gone)
+            dead.setattr(store, "close_turn", gone)
+            await agent.turn("yes", key="yes-1")
+        await store.give_back(Incoming("shop", "default", "", "", datetime.now(UTC)), await _find_token(store))
+        assert (await agent.turn("cancel order 902")).outcome == "asked"
+
+        again = await agent.turn("yes", key="yes-1")
+        assert cancelled == []
+        assert again.outcome == "asked"
+        assert (await agent.turn("yes")).outcome == "acted"
+        assert cancelled == ["902"]
+
+
+async def _find_token(store):
+    """Whoever held the conversation when it died."""
+    query = sa.text("SELECT lease_token FROM conversations")
+    return await store.tx(lambda connection: connection.execute(query).scalar_one())
 
 
 async def test_another_persons_yes_is_nobodys(make, cancelled):

@@ -175,6 +175,8 @@ def open_turn(
         happened=tuple(codec.execution(row) for row in looked_at if has_happened(row)),
         paused_by=paused_by or "",
         person=person,
+        # A message that is sent again was written when it first came, whatever was asked since.
+        waited=asked is not None and asked.question_seq > own,
     )
 
 
