@@ -65,6 +65,9 @@ class Play:
     async def open(self, people: Sequence[str | None], mode: Mode) -> None:
         """The first person begins; whoever comes after sits before the same conversation, as its owner or not."""
         owner = people[0]
+        # What the last talk left in doubt is settled first: whose yes it was, is forgotten with that talk.
+        self.site.clock.advance(minutes=3)
+        await self._sweep_everywhere()
         conversation = await self.door.begin(owner, mode)
         self.site.model.script = []
         self.tabs = [Tab(person, conversation, mode) for person in people]
@@ -179,14 +182,14 @@ class Play:
     async def sweep(self) -> None:
         """What a worker does while nobody asks."""
 
-        async def everywhere() -> None:
-            await sweep_all(self.site.services)
-            for agent in self.site.agents.values():
-                ports = (await agent.open()).ports
-                await sweep(agent.tenant.id, ports.tools, ports.store, ports.clock, ports.ids)
-
-        await self._guarded(everywhere(), None)
+        await self._guarded(self._sweep_everywhere(), None)
         await self._end()
+
+    async def _sweep_everywhere(self) -> None:
+        await sweep_all(self.site.services)
+        for agent in self.site.agents.values():
+            ports = (await agent.open()).ports
+            await sweep(agent.tenant.id, ports.tools, ports.store, ports.clock, ports.ids)
 
     # --- underneath -------------------------------------------------------------------------------------------------
 
