@@ -45,6 +45,9 @@ class Sent:
     text: str
     key: str
     yes: bool = False
+    seen: str | None = None
+    history: Sequence[dict[str, str]] = ()
+    """What stood before its sender when it was written; it goes out again with the same."""
 
 
 @dataclass
@@ -88,7 +91,7 @@ class Play:
         question, crashes = self._displayed(tab), self.tally.crashes
         if meant == "yes":
             self._hear_yes(tab.person, question)
-        await self._send(Sent(tab, text, self._key(), meant == "yes"), proposed)
+        await self._send(Sent(tab, text, self._key(), meant == "yes", tab.seen, tab.history), proposed)
         if meant == "no" and question and crashes == self.tally.crashes and question.asks == tab.person:
             self.reference.hear_no(question)
 
@@ -101,7 +104,8 @@ class Play:
                 return  # the playground knows no keys
             if first.yes and tab.person != first.tab.person:
                 self._hear_yes(tab.person, self._displayed(tab))  # with somebody else's key, but their own words
-            await self._send(replace(first, tab=tab), ())
+            same = tab is first.tab
+            await self._send(first if same else replace(first, tab=tab, seen=tab.seen, history=tab.history), ())
 
     async def press(self, at: int, which: int, yes: bool) -> None:
         """A button of any question there ever was, pressed by anybody."""
@@ -208,6 +212,7 @@ class Play:
     async def _send(self, sent: Sent, proposed: Sequence[Sequence[ToolCall]]) -> None:
         self.site.model.script = list(proposed)
         self.sent.append(sent)
+        sent.tab.seen, sent.tab.history = sent.seen, list(sent.history)
         await self._receive(sent.tab, self.door.say(sent.tab, sent.text, sent.key))
 
     async def _receive(self, tab: Tab, going: Awaitable[Shown]) -> None:

@@ -27,6 +27,7 @@ from circumspect.server.app import create_app
 from circumspect.server.apply_tenant import apply_file
 from circumspect.server.config import Settings
 from circumspect.server.console.widget import visits
+from circumspect.server.routes import session
 from circumspect.server.services import Services, open_services
 from circumspect.server.stores import access
 from circumspect.server.stores.access import KeyRow, OperatorRow
@@ -64,6 +65,7 @@ class Site:
         console.install(self.app)
         self.app.state.services = self.services
         self.opened.enter_context(mock.patch.object(visits, "MESSAGES_PER_MINUTE", 10**9))
+        self.opened.enter_context(mock.patch.object(session, "ATTEMPTS_PER_MINUTE", 10**9))
         # A lease that a dead worker left ends when the clock is moved, which nobody does while somebody waits.
         self.opened.enter_context(mock.patch.object(sys.modules["circumspect.steps.claim"], "PATIENCE_SECONDS", 0.05))
         transport = httpx.ASGITransport(self.app)

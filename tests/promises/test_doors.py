@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.promises.doors import DOORS
 
-FEW = settings(max_examples=12, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+PHASES = [Phase.generate]
+"""What it finds is made small by `python -m bench.doors`: here that would take longer than a test may."""
+FEW = settings(
+    max_examples=12, stateful_step_count=30, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
