@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import run_state_machine_as_test
 from tests.promises.doors import ConversationApi, Library, McpGateway, Widget
 from tests.promises.play import Violation
@@ -52,6 +53,8 @@ def test_it_is_found_when_this_is_taken_out(what, stage, monkeypatch):
     door, module, name, instead = TAKEN_OUT[what]
     monkeypatch.setattr(module, name, instead)
     machine, tally = stage.machine(door)
-    with pytest.raises(Violation):
+    with pytest.raises((Violation, FlakyFailure)) as found:
         run_state_machine_as_test(machine, settings=UNTIL_FOUND)
+    # The server goes on between two tries, so the same steps need not do it again; what was seen was seen.
+    assert isinstance(found.value, Violation) or found.value.subgroup(Violation)
     assert tally.steps < 4_500
