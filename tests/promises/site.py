@@ -54,7 +54,9 @@ class Site:
         shop.open_shops[str(self.folder)] = self.backend
         self.opened = AsyncExitStack()
         # The server's own log of what breaks here on purpose would be all there is to read.
-        logging.getLogger("circumspect").setLevel(logging.CRITICAL)
+        logger = logging.getLogger("circumspect")
+        self.opened.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
         settings = Settings(
             database=f"sqlite:///{self.folder}/site.db",
             secret_key="a secret key for tests only which is long enough",

@@ -102,9 +102,16 @@ def test_where_signing_is_required_the_site_has_to_say_who_it_is(house: WidgetHo
     assert "event: done" in write_as(client, talk, token, "hello").text
 
 
-def test_a_page_hands_in_who_is_signed_in(browser: Any, house: WidgetHouse) -> None:
-    with Site(house) as site, visiting(browser, site) as page:
-        site.allow(site.url)
+@pytest.fixture(scope="module")
+def site(house: WidgetHouse) -> Iterator[Site]:
+    """One for all: which origins a tenant allows is remembered for a moment."""
+    with Site(house) as made:
+        made.allow(made.url)
+        yield made
+
+
+def test_a_page_hands_in_who_is_signed_in(browser: Any, house: WidgetHouse, site: Site) -> None:
+    with visiting(browser, site) as page:
         chat = opened(page, f"{site.page()}&user={sign('anna')}")
         write(chat, "What are your opening hours?")
         hears(chat, "open")
@@ -112,9 +119,8 @@ def test_a_page_hands_in_who_is_signed_in(browser: Any, house: WidgetHouse) -> N
     assert [one["id"][:4] for one in found][:1] == ["web_"]
 
 
-def test_a_visitor_whose_token_is_not_known_any_more_begins_anew(browser: Any, house: WidgetHouse) -> None:
-    with Site(house) as site, visiting(browser, site, expected=("401", "404")) as page:
-        site.allow(site.url)
+def test_a_visitor_whose_token_is_not_known_any_more_begins_anew(browser: Any, site: Site) -> None:
+    with visiting(browser, site, expected=("401", "404")) as page:
         chat = opened(page, site.page())
         write(chat, "What are your opening hours?")
         hears(chat, "open")
