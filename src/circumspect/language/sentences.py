@@ -15,7 +15,7 @@ from typing import Literal
 from circumspect.language.pack import join_patterns, packs
 
 _STOPS = ".!?;…"
-SentenceEnd = Literal["plain", "closed", "quoted", "anywhere", "further"]
+SentenceEnd = Literal["plain", "closed", "quoted", "anywhere", "further", "requested"]
 _ENDS: dict[SentenceEnd, re.Pattern[str]] = {
     # A mark and white space, or a new line.
     "plain": re.compile(r"(?<=[.!?…])\s+|\n+"),
@@ -27,6 +27,8 @@ _ENDS: dict[SentenceEnd, re.Pattern[str]] = {
     "anywhere": re.compile(r"(?<=[.!?\n])(?![.!?\n])"),
     # Every mark that more text follows, semicolons too: how many things a message speaks of.
     "further": re.compile(r"[.!?;\n]+\s+(?=\w)"),
+    # A mark and white space, or a new line: what is asked for in one sentence has its values there.
+    "requested": re.compile(r"(?<=[.!?…;])\s+|\n+"),
 }
 
 

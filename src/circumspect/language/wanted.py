@@ -17,13 +17,13 @@ from typing import Literal, get_args
 
 from circumspect.language.folding import APOSTROPHES, DASHES
 from circumspect.language.pack import WantedWords, join_words, packs
+from circumspect.language.sentences import split_sentences
 
 WantedAct = Literal["away", "refund", "change", "send", "book", "exchange"]
 ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
 Mood = Literal["wish", "asked", "supposed", "reported", "denied", "unclear"]
 _LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|(?<=;)\s+")
 _VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
 _RECORD = re.compile(r"\d{3}|\w@\w")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
@@ -49,7 +49,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     """Every act that the message speaks of, in its order."""
     found: list[Mention] = []
     reported = False
-    for sentence in _SENTENCE.split(text[:_LONGEST]):
+    for sentence in split_sentences(text[:_LONGEST], "requested"):
         low = even_out(sentence)
         told = _words("reported").search(low)
         hits = _find_verbs(low)
