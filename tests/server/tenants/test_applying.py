@@ -306,6 +306,21 @@ async def test_what_is_shown_can_be_applied_and_changes_nothing(apply, full, sto
     assert applied.changes == ()
 
 
+async def test_texts_with_line_separators_come_back_as_they_were(apply, store):
+    said = "We sell\u2028tyres\x85and\u2029wheels"
+    head = "tools:\n  refund:\n    effect: destructive\n    deny_unless:\n"
+    policy = f'{head}      - {{if: "true", because: "{said}"}}\n'
+    indented = "".join(f"  {line}\n" for line in policy.removesuffix("\n").split("\n"))
+    tool = "tools: [{http: {name: refund, description: Pay back, request: {url: 'https://example.com'}}}]\n"
+    await apply(f'id: shop\nbusiness: {{name: The Shop, description: "{said}"}}\n{tool}policy:\n{indented}')
+
+    def shown(connection):
+        return as_file(tenants.get(connection, SHOP), policies.current(connection, SHOP))
+
+    assert (await store.tx(policies.current, SHOP)).text == policy
+    assert (await apply(await store.tx(shown))).changes == ()
+
+
 async def test_the_samples_are_applied_once_and_then_left_alone(apply, store, settings, clock):
     first = await apply_samples(store, settings, clock=clock)
     assert [one.tenant for one in first] == ["shop", "shop-he", "shop-ru"]

@@ -134,6 +134,16 @@ def test_an_inline_policy_in_braces_is_kept_too(reading):
     assert set(policy.tools) == {"refund", "lookup"}
 
 
+@pytest.mark.parametrize("break_", ["\u2028", "\u2029", "\x85"])
+@pytest.mark.parametrize("policy", ["\n  version: 1\n  tools: {refund: {effect: read}}", " {version: 1, tools: {}}"])
+def test_a_line_separator_in_a_description_moves_no_line_of_an_inline_policy(reading, break_, policy):
+    business = f'id: shop\nbusiness: {{name: The Shop, description: "We sell{break_}tyres{break_}and wheels"}}\n'
+    plain = reading(SMALL + f"policy:{policy}\n")
+    found = reading(business + f"policy:{policy}\n")
+    assert found.policy.text == plain.policy.text
+    assert found.policy.check(None)[1] == ()
+
+
 def test_findings_in_an_inline_policy_are_at_their_line_of_the_tenant_file(reading):
     found = reading(SMALL + "policy:\n  # why\n  version: 1\n  tools:\n    refund: {efect: destructive}\n")
     findings = found.policy.check(None)[1]

@@ -23,6 +23,7 @@ from circumspect.policy.load import check as check_policy
 from circumspect.policy.load import read_yaml, surface, text_of
 from circumspect.server.tenants.file_findings import KeyLines, Located, explain_error, line_of
 from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
+from circumspect.server.tenants.yaml_lines import split_yaml_lines
 from circumspect.tools import http_definition
 from circumspect.values import ToolSpec
 
@@ -151,13 +152,13 @@ def _inline(path: Path, text: str) -> PolicySource | None:
     assert isinstance(root, yaml.MappingNode)
     key, node = next(pair for pair in root.value if pair[0].value == "policy")
     start, end = node.start_mark, node.end_mark
-    lines = text.split("\n")
+    lines = split_yaml_lines(text)
     # The end of a block is where the next thing begins, which is the end of a line only for braces.
     last = [lines[end.line][: end.column]] if end.line < len(lines) else []
     if node.flow_style:
         lines[end.line : end.line + 1] = last
         lines[start.line] = " " * start.column + lines[start.line][start.column :]
-        return PolicySource("\n".join(lines[start.line : end.line + 1]).strip() + "\n", str(path), start.line)
+        return PolicySource("".join(lines[start.line : end.line + 1]).strip() + "\n", str(path), start.line)
     first = key.end_mark.line + 1
     kept = [*lines[first : end.line], *last]
     while kept and _belongs_elsewhere(kept[-1], start.column):
@@ -165,8 +166,8 @@ def _inline(path: Path, text: str) -> PolicySource | None:
     while kept and not kept[0].strip():
         kept.pop(0)
         first += 1
-    moved = [line[min(start.column, len(line) - len(line.lstrip())) :].rstrip("\r") for line in kept]
-    return PolicySource("\n".join(moved) + "\n", str(path), first)
+    moved = [line[min(start.column, len(line) - len(line.lstrip(" "))) :] for line in kept]
+    return PolicySource("".join(moved).rstrip("\n") + "\n", str(path), first)
 
 
 def _belongs_elsewhere(line: str, column: int) -> bool:

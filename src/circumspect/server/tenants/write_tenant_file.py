@@ -5,13 +5,14 @@ Secrets are not in it, only their names in a comment: a file without `secrets` l
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import yaml
 
 from circumspect.server.stores.policies import PolicyVersion
 from circumspect.server.stores.tenants import TenantRow
+from circumspect.server.tenants.yaml_lines import split_yaml_lines
 
 
 class _Dumper(yaml.SafeDumper):
@@ -52,10 +53,11 @@ def as_file(row: TenantRow, policy: PolicyVersion | None = None, secrets: Collec
         text += f"# Secrets that are stored: {', '.join(sorted(secrets))}\n"
     if policy is not None:
         text += f"# Version {policy.version} of {policy.created_at:%Y-%m-%d %H:%M} UTC, by {policy.created_by}\n"
-        text += "policy:\n" + "".join(f"  {line}".rstrip() + "\n" for line in _lines(policy.text))
+        text += "policy:\n" + "".join(_indent(policy.text)).rstrip("\n") + "\n"
     return text
 
 
-def _lines(text: str) -> list[str]:
+def _indent(text: str) -> Iterator[str]:
     """Without the mark that begins a document: it would begin another one here."""
-    return [line for line in text.splitlines() if line.rstrip() != "---"]
+    lines = (line for line in split_yaml_lines(text) if line.rstrip() != "---")
+    yield from (f"  {line}" if line.strip() else line for line in lines)
