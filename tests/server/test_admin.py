@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 from tests.server.house import OURS, House, is_a_problem, say
@@ -151,6 +152,43 @@ def test_a_persons_data_is_handed_over_and_deleted(both: House) -> None:
     assert client.delete("/v1/admin/persons/cust-9").json() == {"conversations": 1}
     is_a_problem(client.get(f"/v1/conversations/{talk}"), 404)
     assert client.get("/v1/admin/persons/cust-9").json()["conversations"] == []
+
+
+def test_the_log_does_not_name_a_person_who_was_deleted(both: House) -> None:
+    client = both.key()
+    talk = both.conversation(client, person="zoe@example.com")
+    say(client, talk, "hello", person="zoe@example.com")
+    other = both.conversation(client, person="max@example.com")
+    for person in ("zoe@example.com", "max@example.com"):
+        client.get(f"/v1/admin/persons/{person}")
+    client.delete("/v1/admin/persons/zoe@example.com")
+    client.get("/v1/admin/persons/zoe@example.com")
+    log = client.get("/v1/admin/log").json()["items"]
+    about = [one["subject"] for one in log if one["action"] in ("export_person", "delete_person")][:4]
+    assert other
+    assert "zoe" not in str(log)
+    assert about[2] == "max@example.com"
+    assert about[1] == about[3] != ""
+    assert about[0] == "", "nothing is kept about anybody of that name"
+
+
+def test_what_was_deleted_is_in_none_of_the_files(house: House) -> None:
+    client = house.key()
+    files = [Path(f"{house.settings.database.removeprefix('sqlite:///')}{end}") for end in ("", "-wal")]
+
+    def find(words: str) -> list[str]:
+        return [file.name for file in files if words.encode() in file.read_bytes()]
+
+    talk = house.conversation(client, person="cust-7")
+    say(client, talk, "the zebra ate my parcel", person="cust-7")
+    alone = house.conversation(client)
+    say(client, alone, "the giraffe ate my parcel")
+    assert find("zebra")
+    assert find("giraffe")
+    assert client.delete("/v1/admin/persons/cust-7").status_code == 200
+    assert client.delete(f"/v1/conversations/{alone}").status_code == 204
+    assert find("zebra") == []
+    assert find("giraffe") == []
 
 
 # --- audit ----------------------------------------------------------------------------------------------------------

@@ -143,4 +143,5 @@ async def forget_old(services: Services) -> int:
         while count := await services.store.tx(privacy.forget_older, tenant.id, before):
             forgotten += count
     await services.store.tx(privacy.tidy, (now - KEEP_DELIVERED).timestamp(), now.timestamp())
+    await services.store.scrub()
     return forgotten

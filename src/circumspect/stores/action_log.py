@@ -13,6 +13,9 @@ from circumspect.stores.people import ListCursor, belongs_to, newest_first
 from circumspect.stores.tables import operator_log
 from circumspect.values import JsonObject, TenantId
 
+ABOUT_PERSONS = ("export_person", "delete_person")
+"""Actions whose subject is an end user."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
@@ -48,6 +51,13 @@ def log_action(
             detail=detail or None,
         )
     )
+
+
+def rename_subject(connection: sa.Connection, tenant: TenantId, person: str, pseudonym: str) -> None:
+    """Whoever is deleted is not named here either; that it was one and the same can still be seen."""
+    about = operator_log.c.action.in_(ABOUT_PERSONS)
+    own = sa.and_(operator_log.c.tenant == tenant, operator_log.c.subject == clean(person))
+    connection.execute(sa.update(operator_log).where(own, about).values(subject=pseudonym))
 
 
 def is_logged(connection: sa.Connection, id_: str) -> bool:

@@ -23,6 +23,8 @@ from circumspect.stores.worker_threads import Threads
 SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8
 CONNECT_SECONDS = 10
+BUSY_MILLISECONDS = 30_000
+SCRUB_MILLISECONDS = 500
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,6 +60,24 @@ class Database:
             if ours := explain_error(error, self.name):
                 raise ours from error
             raise
+
+    def scrub(self) -> bool:
+        """Empty SQLite's log of changes, in which a deleted text stands until then. False while somebody else reads.
+        Elsewhere it is the database's own business."""
+        if self.engine.dialect.name != "sqlite" or self._kept is None:
+            return True
+        driver: Any = self._kept.connection.driver_connection
+        try:
+            # Whoever reads for long must not keep all others from writing: the next time will do.
+            driver.execute(f"PRAGMA busy_timeout = {SCRUB_MILLISECONDS}")
+            ((busy, _, _),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return not busy
+        except Exception as error:
+            if ours := explain_error(error, self.name):
+                raise ours from error
+            raise
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
 
     def close(self) -> None:
         self.threads.close()
@@ -130,7 +150,13 @@ def _sqlite(url: sa.URL) -> Database:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None
-    for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    for pragma in (
+        f"busy_timeout = {BUSY_MILLISECONDS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "secure_delete = ON",  # what is deleted is overwritten
+    ):
         connection.execute(f"PRAGMA {pragma}").fetchall()
 
 

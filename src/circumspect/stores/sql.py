@@ -73,6 +73,11 @@ class SqlStore:
         the answer any more."""
         return await self._database.threads.run(partial(self._database.transaction, body, *args, **kwargs))
 
+    async def scrub(self) -> bool:
+        """Call it after a deletion: what was deleted is then in none of the database's files. False when somebody else
+        was reading; it can be called again at any time."""
+        return await self._database.threads.run(self._database.scrub)
+
     # --- the port ---------------------------------------------------------------------------------------------------
 
     async def open_turn(

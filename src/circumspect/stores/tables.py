@@ -156,7 +156,8 @@ operator_log = sa.Table(
     sa.Index("ix_operator_log_at", "at"),
     sa.Index("ix_operator_log_tenant_at", "tenant", "at"),
 )
-"""Who did what: written in the transaction that does it, never changed."""
+"""Who did what: written in the transaction that does it, and never changed, except that a person who is deleted is not
+named any more."""
 
 tools = sa.Table(
     "tools",

@@ -132,6 +132,7 @@ async def delete_conversation(
         ConversationId(conversation_id),
         action(services, who.name, "delete_conversation"),
     )
+    await services.store.scrub()
     return Response(status_code=204)
 
 

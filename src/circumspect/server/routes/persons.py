@@ -18,6 +18,7 @@ from circumspect.server.responses import (
 )
 from circumspect.server.schemas.persons import Forgotten, PersonExport
 from circumspect.server.stores import privacy
+from circumspect.stores import action_log
 
 router = resource("persons")
 
@@ -32,7 +33,7 @@ async def export_person(
 
     def body(connection: sa.Connection) -> PersonExport:
         found = privacy.export_person(connection, name, person)
-        change.log(connection, name, person)
+        change.log(connection, name, person if found["conversations"] else "")
         return PersonExport.model_validate(found)
 
     return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
@@ -42,13 +43,17 @@ async def export_person(
 async def delete_person(
     request: Request, who: AdminPrincipal, person: PersonPath, tenant: TenantFilter = None
 ) -> Response:
-    """Delete all of that person's conversations. Usage stays counted; the log keeps that it was done, and by whom."""
+    """Delete all of that person's conversations. Usage stays counted; the log keeps that it was done, and by whom, with
+    another name for the person."""
     services, name = services_of(request), one_tenant(who, tenant)
-    change = action(services, who.name, "delete_person")
+    change, pseudonym = action(services, who.name, "delete_person"), services.ids.new("person")
 
     def body(connection: sa.Connection) -> int:
         number = privacy.delete_person(connection, name, person)
-        change.log(connection, name, person, {"conversations": number})
+        action_log.rename_subject(connection, name, person, pseudonym)
+        change.log(connection, name, pseudonym, {"conversations": number})
         return number
 
-    return to_response(Forgotten(conversations=await services.store.tx(body)))
+    number = await services.store.tx(body)
+    await services.store.scrub()
+    return to_response(Forgotten(conversations=number))
