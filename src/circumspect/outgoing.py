@@ -184,7 +184,8 @@ def _parse_address(host: str) -> str:
 
 
 async def _system_resolver(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # In a thread of whoever asks: some event loops have a few of their own for names, which one asker could fill.
+    found = await asyncio.to_thread(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 

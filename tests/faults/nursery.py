@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,7 +97,7 @@ def _serve() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_warm_up(Path(folder)))
-    assert threading.active_count() == 1, "what forks has one thread"
+    wait_until(lambda: threading.active_count() == 1, problem=lambda: "what forks has one thread")
     gc.collect()
     gc.freeze()  # the children share these pages for as long as nobody looks at them
     children: dict[int, int | None] = {}

@@ -42,6 +42,7 @@ from circumspect.server.vault import Vault, key_path
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
 from circumspect.tools.tool_context import ToolContext
+from circumspect.tools.tool_threads import DaemonThreads
 from circumspect.values import TenantId, ToolSpec
 
 logger = logging.getLogger("circumspect.server")
@@ -102,6 +103,8 @@ class Directory:
         self._check_seconds, self._retry_seconds = check_seconds, retry_seconds
         self._kept: dict[TenantId, _Kept] = {}
         self._models: dict[str, Model] = {}
+        # A tenant's, however often its configuration changes: those that hang stay its own.
+        self._threads: dict[TenantId, DaemonThreads] = {}
         self._opening = asyncio.Lock()
         self._opened: set[AsyncExitStack] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -203,7 +206,10 @@ class Directory:
         model = await self.model(settings.model or self._settings.model)
         text, name = stored.policy.text if stored.policy else "", f"policy of {tenant.id}"
         policy = await asyncio.to_thread(load, text, name=name) if text else Policy()
-        tools = await build(settings.tools, context, policy=policy, allow=self._settings.allow_addresses)
+        threads = self._threads.setdefault(tenant.id, DaemonThreads())
+        tools = await build(
+            settings.tools, context, policy=policy, allow=self._settings.allow_addresses, threads=threads
+        )
         self._opened.add(tools.opened)
         try:
             if self._closed:

@@ -27,6 +27,7 @@ from circumspect.server.running_turns import Turns
 from circumspect.server.shadow_turns import Shadowing
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
+from circumspect.tools.tool_threads import LoopThreads
 from circumspect.values import TenantId
 
 
@@ -56,6 +57,7 @@ async def open_services(
     settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None, metrics: Metrics | None = None
 ) -> AsyncIterator[Services]:
     """On the way out turns in flight have `drain_seconds` to end; then everything is closed, the store last."""
+    asyncio.get_running_loop().set_default_executor(LoopThreads())
     clock, ids, metrics = clock or SystemClock(), ids or RandomIds(), metrics or Metrics()
     async with AsyncExitStack() as opened:
         vault = open_vault(settings)

@@ -8,6 +8,7 @@ it was made of. An effect that nobody declares stays undeclared, and a policy th
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import re
 import string
@@ -20,12 +21,15 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
 from circumspect.tools.signatures import IdempotencyKey, Signature, signature_of
 from circumspect.tools.tool_errors import brief, failure
+from circumspect.tools.tool_threads import find_threads
 from circumspect.values import LANGUAGES, Effect, Json, JsonObject, Recovery, ToolSpec
 
 __all__ = ["FunctionTool", "IdempotencyKey", "tool"]
 
 GRACE = 1.0
 """Seconds that a function has to clean up after its time is over."""
+FREE_THREAD_SECONDS = 5.0
+"""How long a plain function waits for a thread; half of its time if that is less, so that it has time to run."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +87,7 @@ class FunctionTool(Generic[P, R]):
 
     async def _run(self, function: Callable[[], Any]) -> Any:
         name, seconds = self._ready.name, self._ready.timeout
-        running = asyncio.create_task(_call_function(function))
+        running = asyncio.create_task(_call_function(function, name, min(FREE_THREAD_SECONDS, seconds / 2)))
         try:
             await asyncio.wait({running}, timeout=seconds)
             in_time = running.done()
@@ -125,18 +129,38 @@ class _Raised:
     error: Exception | SystemExit
 
 
-async def _call_function(function: Callable[[], Any]) -> Any:
+async def _call_function(function: Callable[[], Any], name: str, patience: float) -> Any:
     """What it returned or raised. A SystemExit that left its task would take the whole process with it."""
     try:
         if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
             return await function()
-        result = await asyncio.to_thread(_call_in_thread, function)
+        result = await _call_in_thread(function, name, patience)
         return await result if inspect.isawaitable(result) else result
     except (Exception, SystemExit) as error:
         return _Raised(error)
 
 
-def _call_in_thread(function: Callable[[], Any]) -> Any:
+async def _call_in_thread(function: Callable[[], Any], name: str, patience: float) -> Any:
+    """Raises `ToolError` when no thread gets free in time: it has not been called then, and will not be."""
+    try:
+        submitted = find_threads().submit(partial(contextvars.copy_context().run, _without_stop_iteration, function))
+    except RuntimeError as error:
+        raise ToolError(f"{name} was not called: no thread can be started ({brief(error)}).") from error
+    ending = asyncio.wrap_future(submitted)
+    try:
+        await asyncio.wait({ending}, timeout=patience)
+        if not ending.done() and submitted.cancel():
+            raise ToolError(
+                f"{name} was not called: every thread for tools is taken by a call that does not return.",
+                fix="Find out which tool hangs, and give it time limits of its own.",
+            )
+        return await ending
+    finally:
+        submitted.cancel()
+        ending.cancel()
+
+
+def _without_stop_iteration(function: Callable[[], Any]) -> Any:
     """A StopIteration cannot be carried out of a thread by a future, and would leave its caller waiting."""
     try:
         return function()

@@ -1,7 +1,8 @@
 """Toolset: tools -> the `Tools` port.
 
 A collection with unique names. `specs()` is asked for in every turn, so the mapping is built once and rebuilt only
-when a tool shows another spec than before, which happens when its integration is configured or taken away.
+when a tool shows another spec than before, which happens when its integration is configured or taken away. Its tools
+run in threads of their own, so that those of one toolset that hang hold up no other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from circumspect.errors import ConfigError, ToolError
+from circumspect.tools.tool_threads import DaemonThreads, use_threads
 from circumspect.values import Json, JsonObject, ToolSpec
 
 
@@ -31,7 +33,8 @@ class Tool(Protocol):
 class Toolset:
     """Tools by name, ready to be given to an agent."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), threads: DaemonThreads | None = None) -> None:
+        self._threads = threads or DaemonThreads()
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             spec = getattr(tool, "spec", None)
@@ -57,10 +60,12 @@ class Toolset:
         return self._specs
 
     async def call(self, name: str, arguments: Mapping[str, Json], key: str) -> Json:
-        return await self._get_tool(name).call(arguments, key)
+        with use_threads(self._threads):
+            return await self._get_tool(name).call(arguments, key)
 
     async def lookup(self, name: str, arguments: Mapping[str, Json], key: str) -> Json | None:
-        return await self._get_tool(name).lookup(arguments, key)
+        with use_threads(self._threads):
+            return await self._get_tool(name).lookup(arguments, key)
 
     def _get_tool(self, name: str) -> Tool:
         tool = self._tools.get(name)

@@ -22,6 +22,7 @@ from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
 from circumspect.server.tenants.tenant_file import ToolSection
 from circumspect.tools.tool_context import ToolContext
+from circumspect.tools.tool_threads import DaemonThreads, use_threads
 from circumspect.tools.toolset import Tool, Toolset
 from circumspect.values import Json, ToolSpec
 
@@ -43,14 +44,24 @@ class TenantTools:
 
 
 async def build(
-    sections: Iterable[ToolSection], context: ToolContext, *, policy: Policy, allow: Sequence[str] = ()
+    sections: Iterable[ToolSection],
+    context: ToolContext,
+    *,
+    policy: Policy,
+    allow: Sequence[str] = (),
+    threads: DaemonThreads | None = None,
 ) -> TenantTools:
-    """Raises a `CircumspectError` when anything of it cannot be had; what was opened until then is closed again."""
+    """Raises a `CircumspectError` when anything of it cannot be had; what was opened until then is closed again.
+
+    `threads` are the tenant's own: neither its tools nor what makes them can hold up anybody else.
+    """
+    threads = threads or DaemonThreads()
     async with AsyncExitStack() as opening:
         found: list[Tool] = []
-        for section in sections:
-            found += await tools_of(section, context, opening, policy=policy, allow=allow)
-        toolset = Toolset(found)
+        with use_threads(threads):
+            for section in sections:
+                found += await tools_of(section, context, opening, policy=policy, allow=allow)
+        toolset = Toolset(found, threads)
         for spec in toolset.specs().values():
             validator(spec)
         return TenantTools(toolset, opening.pop_all())
