@@ -71,6 +71,7 @@ from circumspect.values import (
     TurnResult,
 )
 from circumspect.voice import Voice
+from circumspect.wording import find_odd_names
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | No
             if setup.guide:
                 setup.guide.note_results(incoming, notes)
             screened = screen(incoming, opened, tenant.language, profile, notes)
-            voice = Voice(listener.text) if listener and not news else None
+            voice = Voice(listener.text, find_odd_names(setup.tools)) if listener and not news else None
             turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
             try:
                 reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
@@ -134,6 +135,9 @@ async def _reply(turn: _Turn) -> Reply:
     if turn.wants_person():
         turn.notes.write(NoticeEvent("the user wants a person"), ReasonCode.PERSON_WANTED)
         return endings.hand_over(turn.desk)
+    if await turn.declines_person():
+        turn.notes.write(NoticeEvent("the user wants no person"))
+        return endings.go_on_without_person(turn.desk)
     reply = await _settle(turn) or await _work_out(turn)
     varied = endings.without_circles(reply, turn.desk)
     if varied is not reply:
@@ -370,6 +374,13 @@ class _Turn:
         agreed = endings.is_person_offered(self.desk) and classify(self.incoming.text) == "confirm"
         return agreed or asks_for_person(self.incoming.text)
 
+    async def declines_person(self) -> bool:
+        """A plain no to the offer of one, with nothing else in it and nothing else that it could answer."""
+        pending = self.screened.opened.intent
+        if self.incoming.errand or (pending and pending.state == "pending") or not endings.is_person_offered(self.desk):
+            return False
+        return classify(self.incoming.text) == "deny" and not (await self.heed()).now
+
     async def heed(self) -> OpenWishes:
         if self.incoming.scene or isinstance(self.incoming.errand, OutsideCall | ClientResults):
             return OpenWishes()
@@ -456,6 +467,7 @@ class _Turn:
         hear = self.voice.begin() if self.voice and plain else None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
+        drafted = replace(drafted, reply=self.desk.name_plainly(drafted.reply))
         return self.setup.guide.limit(drafted) if self.setup.guide else drafted
 
     async def rule_on(
@@ -504,6 +516,7 @@ class _Turn:
             return ""
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         words = await phrase(ended, describe_result(ended), self.screened, business, self.notes, model)
+        words = self.desk.name_plainly(words)
         return "" if await self.find_false_claim(words) else words
 
     async def find_false_claim(

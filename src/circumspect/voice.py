@@ -7,6 +7,7 @@ the beginning of what is stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -21,8 +22,10 @@ def _blanks(text: str) -> int:
 
 
 class Voice:
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], odd: re.Pattern[str] | None = None) -> None:
+        """`odd` finds names that are put in words before anybody reads them."""
         self._say = say
+        self._odd = odd
         self._before = ""
         """What earlier drafts of this turn said."""
         self._spoken = ""
@@ -46,11 +49,14 @@ class Voice:
             # The blank after a sentence is said with the next one: a reply does not end in blanks.
             while not silent and (end := next(find_ends(self._held, start=_blanks(self._held)), None)):
                 sentence, self._held = self._held[: end[0]], self._held[end[0] :]
-                silent = states_deed(sentence) or bool(visible.blocks) or read_plain_words(sentence) != sentence
+                silent = states_deed(sentence) or bool(visible.blocks) or not self._is_plain(sentence)
                 if not silent:
                     self._speak(sentence)
 
         return hear
+
+    def _is_plain(self, sentence: str) -> bool:
+        return read_plain_words(sentence) == sentence and not (self._odd and self._odd.search(sentence))
 
     def _speak(self, sentence: str) -> None:
         if not self._spoken:

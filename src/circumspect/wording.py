@@ -15,12 +15,32 @@ import orjson
 
 from circumspect.language import catalogue
 from circumspect.language.folding import QUOTES
+from circumspect.language.pack import join_patterns
 from circumspect.quoted_values import Marks, marks_of, quote_block, quote_value, spell_out
 from circumspect.values import Json, Language, ToolCall, ToolSpec
 
 _PLACEHOLDER = re.compile(rf'(["{QUOTES}]?)\{{(\w+)\}}(["{QUOTES}]?)')
 """With the quotation marks that a template puts around it."""
 _LONGEST = 200
+_ODD = re.compile(r"[^\W_]_[^\W_]|[a-z][A-Z]")
+"""What no word looks like, and the name of a tool does."""
+_OTHER_NAMES: Mapping[str, frozenset[str]] = {
+    "order-id": frozenset(("order", "order-number", "order-no", "order-nr", "order-code")),
+    "email": frozenset(("e-mail", "mail", "email-address", "customer-email", "user-email")),
+    "phone": frozenset(("phone-number", "telephone", "mobile", "mobile-number", "customer-phone")),
+    "date": frozenset(("day", "appointment-date", "visit-date", "booking-date")),
+    "time": frozenset(("hour", "start-time", "appointment-time")),
+    "name": frozenset(("full-name", "customer-name", "guest-name")),
+    "address": frozenset(("new-address", "delivery-address", "shipping-address", "street-address")),
+    "amount": frozenset(("sum", "refund-amount", "amount-to-refund")),
+    "product": frozenset(("product-name", "product-id", "item", "item-name", "item-id", "article")),
+    "service": frozenset(("service-name", "service-type")),
+    "quantity": frozenset(("count", "number-of-items", "qty")),
+    "booking-id": frozenset(("booking", "booking-number", "reservation-id", "reservation", "reservation-number")),
+    "appointment-id": frozenset(("appointment", "appointment-number", "visit-id")),
+    "customer-id": frozenset(("customer", "customer-number", "client-id", "user-id", "account-id", "account-number")),
+}
+"""By the catalogue's name of a parameter, what tools call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +154,33 @@ def label(parameter: str, language: Language) -> str:
 
 def ask_for(parameter: str, language: Language) -> str:
     """A whole question for one value: "Which order do you mean?"; empty where the catalogue has none."""
-    key = f"which-{parameter.replace('_', '-').lower()}"
+    name = _humanise(parameter).replace(" ", "-")
+    key = f"which-{next((known for known, others in _OTHER_NAMES.items() if name in others), name)}"
     return catalogue.say(language, key) if catalogue.has(language, key) else ""
+
+
+def find_odd_names(tools: Mapping[str, ToolSpec]) -> re.Pattern[str]:
+    """Names of tools and parameters that only machines use: `cancel_order`. Those that are plain words are left out."""
+    names = (name for spec in tools.values() for name in (spec.name, *spec.properties) if _ODD.search(name))
+    odd = join_patterns(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"`?(?<![\w@/.]){odd}(?![\w@])(?:\([^()]*\))?`?")
+
+
+def name_plainly(
+    text: str, tools: Mapping[str, ToolSpec], language: Language, phrases: Callable[[str], Mapping[str, str]]
+) -> str:
+    """The text with such names in words: `cancel_order` is "cancel an order", `order_id` is "order number"."""
+
+    def rename(hit: re.Match[str]) -> str:
+        name = hit[0].strip("`").partition("(")[0]
+        return title(name, tools[name], language, phrases(name)) if name in tools else label(name, language)
+
+    return find_odd_names(tools).sub(rename, text) if _ODD.search(text) else text
+
+
+def show_value(value: Json, language: Language) -> str:
+    """A value as a question shows it, cut short."""
+    return render_value(_show(value, language))
 
 
 def render_value(value: Json) -> str:

@@ -2,6 +2,12 @@
 
 import pytest
 
+from circumspect.models.scripted import says
+from circumspect.values import LANGUAGES
+from circumspect.wording import ask_for
+
+FINE = '{"decision": "PROCEED", "reasoning": "", "message": ""}'
+
 
 @pytest.mark.parametrize(
     ("words", "address"),
@@ -23,3 +29,92 @@ async def test_an_english_street_may_be_abbreviated_too(chat):
     await chat.user("Please send order 12345 to 5 Herzl St. Haifa").is_asked_to_confirm(
         order_id="12345", address="5 Herzl St. Haifa"
     )
+
+
+MADE_UP = [
+    ("shop", "Please list my orders", "list_orders", {"email": "unknown"}, "Which e-mail address is it?"),
+    ("shop-he", "תראו לי את ההזמנות שלי", "list_orders", {"email": "unknown"}, "מהי כתובת האימייל?"),
+    ("shop-ru", "Покажите мои заказы", "list_orders", {"email": "unknown"}, "Какой у вас адрес эл. почты?"),
+    ("shop", "Is it in stock?", "check_inventory", {"product": "x"}, "Which product do you mean?"),
+    ("shop", "Where is my order?", "get_order_status", {"order_id": "N/A"}, "Which order do you mean?"),
+    ("shop-ru", "Где мой заказ?", "get_order_status", {"order_id": "N/A"}, "Какой заказ вы имеете в виду?"),
+]
+
+
+@pytest.mark.parametrize(("tenant", "words", "tool", "params", "question"), MADE_UP)
+async def test_what_the_model_made_up_is_asked_for_and_nobody_is_told_to_check_it(
+    shop, tenant, words, tool, params, question
+):
+    chat = shop(tenant, replies=[says("", tool=tool, params=params)] * 3)
+    turn = await chat.user(words).is_asked(question)
+    assert turn.reply.startswith(question)
+
+
+async def test_a_choice_that_the_model_made_up_is_asked_for_with_what_there_is_to_choose_from(shop):
+    visit = {"date": "2026-04-02", "time": "10:00", "service": "shoes", "name": "Anna", "phone": "0501234567"}
+    chat = shop(replies=[says("", tool="book_appointment", params=visit)])
+    words = "Book me in on 2026-04-02 at 10:00. Anna, 0501234567"
+    await chat.user(words).is_asked("Which service would you like?", "boot fitting")
+
+
+async def test_a_value_of_the_users_own_is_shown_to_them_with_what_is_wrong(shop):
+    chat = shop(replies=[says("", tool="cancel_order", params={"order_id": "123"})])
+    turn = await chat.user("Please cancel order 123").is_asked("order number 123")
+    assert "not right yet" not in turn.reply
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "parameter",
+    ["order_number", "orderId", "customer_email", "phone_number", "delivery_address", "qty", "reason", "sku", "day",
+     "full_name", "reservation_id", "appointment_id", "customer_id", "product_name", "service_type", "refund_amount"],
+)  # fmt: skip
+def test_there_is_a_whole_question_for_every_common_value_whatever_a_tool_calls_it(parameter, language):
+    assert ask_for(parameter, language).rstrip(".").count("?") == 1
+
+
+async def test_a_no_to_the_offered_person_is_a_no_and_the_talk_goes_on(shop):
+    words = "I can tell you about our tents, our stoves and our knives."
+    cancel = says("", tool="cancel_order", params={"order_id": "12345"})
+    chat = shop(replies=[says(words)] * 3 + [cancel, FINE])
+    for _ in range(3):
+        last = await chat.user("the usual")
+    assert "Shall I pass you to a colleague?" in last.reply
+    await chat.user("no").is_asked("What can I do for you?")
+    await chat.user("cancel order 12345").is_asked_to_confirm(order_id="12345")
+
+
+async def test_a_no_that_says_what_is_wanted_instead_is_more_than_a_no(shop):
+    words = "I can tell you about our tents, our stoves and our knives."
+    cancel = says("", tool="cancel_order", params={"order_id": "12345"})
+    chat = shop(replies=[says(words)] * 3 + [cancel, FINE])
+    for _ in range(3):
+        await chat.user("the usual")
+    await chat.user("No, please cancel order 12345").is_asked_to_confirm(order_id="12345")
+
+
+@pytest.mark.parametrize(
+    ("tenant", "said", "read"),
+    [
+        ("shop", "I can run `cancel_order(order_id)` for you.", "I can run cancel an order for you."),
+        ("shop", "Please tell me your order_id.", "Please tell me your order number."),
+        ("shop-ru", "Я умею cancel_order.", "Я умею отменить заказ."),
+        ("shop-he", "אני יכול get_order_status.", "אני יכול לבדוק הזמנה."),
+    ],
+)
+async def test_nobody_reads_the_names_that_machines_use(shop, tenant, said, read):
+    chat = shop(tenant, replies=[says(said)])
+    assert (await chat.user("?!")).reply == read
+
+
+async def test_such_a_name_is_not_said_aloud_either(shop):
+    heard = []
+
+    class Listener:
+        text = staticmethod(heard.append)
+        entry = None
+
+    chat = shop(replies=["Hello there. I can use cancel_order for you. Shall I?"], mode="standard")
+    turn = await chat.user("hi", listener=Listener())
+    assert turn.reply == "Hello there. I can use cancel an order for you. Shall I?"
+    assert "".join(heard) == "Hello there."

@@ -16,6 +16,8 @@ from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
 from circumspect.language.detection import is_in_another
+from circumspect.language.folding import fold
+from circumspect.language.written_values import find_word
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
@@ -36,6 +38,7 @@ from circumspect.values import (
     Incoming,
     Intent,
     IntentId,
+    JsonObject,
     Language,
     Mode,
     PersonDecision,
@@ -88,6 +91,10 @@ class ReplyContext:
 
     def title(self, tool: str) -> str:
         return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))
+
+    def name_plainly(self, text: str) -> str:
+        """Words of a model, without the names that tools and their parameters have among machines."""
+        return wording.name_plainly(text, self.tools, self.language, self.phrases)
 
 
 def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
@@ -210,6 +217,11 @@ def hand_over(desk: ReplyContext) -> Reply:
     """The user wants a person."""
     summary = desk.screened.incoming.text
     return Reply("escalated", desk.say("handed-over"), escalation=Escalation(ReasonCode.PERSON_WANTED, summary))
+
+
+def go_on_without_person(desk: ReplyContext) -> Reply:
+    """The user was offered a person and wants none."""
+    return Reply("asked", desk.say("person-declined"))
 
 
 def answer_question(drafted: Draft, desk: ReplyContext) -> Reply:
@@ -427,29 +439,43 @@ def _name_editor(incoming: Incoming) -> tuple[str, ...]:
 
 
 def _question(ask: Ask, enforced: Enforced, desk: ReplyContext) -> str:
-    """What only the user can say, in our words. A value that the model made up was not given: it is asked for too."""
+    """What only the user can say, in our words. What the model made up was not given: that is asked for, too."""
     if ask.words:
         return desk.say(ask.words)
     if ask.named:
         return desk.say("ask-form", fields=", ".join(map(wording.render_value, ask.named)))
-    made_up = [name for name, problem in ask.invalid.items() if problem.startswith("ungrounded")]
-    wrong = {name: problem for name, problem in ask.invalid.items() if name not in made_up}
+    given = enforced.call.arguments
+    wrong = {name: problem for name, problem in ask.invalid.items() if _is_users(name, problem, given, desk)}
     if wrong:
-        problems = [
-            desk.say(
-                "invalid-field", field=wording.label(name, desk.language), wanted=_describe_expected(problem, desk)
-            )
-            for name, problem in wrong.items()
-        ]
-        return desk.say("ask-invalid", problems="; ".join(problems))
+        return desk.say("ask-invalid", problems="; ".join(_doubt(*one, given, desk) for one in wrong.items()))
     known = enforced.spec.properties.keys() if enforced.spec else frozenset[str]()
-    missing = [name for name in dict.fromkeys((*ask.missing, *made_up)) if name.partition(".")[0] in known]
+    missing = [name for name in dict.fromkeys((*ask.missing, *ask.invalid)) if name.partition(".")[0] in known]
     if not missing:
         return desk.say("ask-missing-unnamed")
     if len(missing) == 1 and (question := wording.ask_for(missing[0], desk.language)):
-        return question
+        kind, _, choices = ask.invalid.get(missing[0], "").partition(":")
+        return desk.say("choose-one", question=question, choices=_list_choices(choices)) if kind == "enum" else question
     fields = ", ".join(wording.label(name, desk.language) for name in missing)
     return desk.say("ask-missing", action=desk.title(enforced.call.tool), fields=fields)
+
+
+def _is_users(name: str, problem: str, given: JsonObject, desk: ReplyContext) -> bool:
+    """The value that is wrong stands in the user's own words, or in none: only they can put it right."""
+    if problem.startswith("ungrounded"):
+        return False
+    spoken = [one.content for one in desk.screened.opened.history if one.role == "user"]
+    said = fold(" ".join((*spoken, desk.screened.incoming.text)))
+    return problem == "condition" or name not in given or find_word(fold(str(given[name])), said) >= 0
+
+
+def _doubt(name: str, problem: str, given: JsonObject, desk: ReplyContext) -> str:
+    value = wording.show_value(given[name], desk.language) if name in given else ""
+    wanted = _describe_expected(problem, desk)
+    return desk.say("invalid-field", field=wording.label(name, desk.language), value=value, wanted=wanted)
+
+
+def _list_choices(choices: str) -> str:
+    return choices.replace("|", ", ")
 
 
 def _describe_expected(problem: str, desk: ReplyContext) -> str:
@@ -458,7 +484,7 @@ def _describe_expected(problem: str, desk: ReplyContext) -> str:
         case "format", "date" | "date-time" | "time" | "email" | "phone":
             return desk.say(f"wanted-{'date' if detail == 'date-time' else detail}")
         case "enum", choices:
-            return desk.say("wanted-choice", choices=choices.replace("|", ", "))
+            return desk.say("wanted-choice", choices=_list_choices(choices))
         case "type", "number" | "integer":
             return desk.say("wanted-number")
         case "condition", _:
