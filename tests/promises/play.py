@@ -15,7 +15,7 @@ from tests.promises.shop import Killed
 from tests.promises.site import STAFF, Site
 
 from circumspect.errors import StoreError
-from circumspect.server.background import sweep_all
+from circumspect.server.sweeping import Sweeper
 from circumspect.steps.sweep import sweep
 from circumspect.values import Mode, ToolCall
 
@@ -190,7 +190,8 @@ class Play:
         await self._end()
 
     async def _sweep_everywhere(self) -> None:
-        await sweep_all(self.site.services)
+        async with Sweeper(self.site.services) as sweeper:
+            await asyncio.gather(*await sweeper.start_due())
         for agent in self.site.agents.values():
             ports = (await agent.open()).ports
             await sweep(agent.tenant.id, ports.tools, ports.store, ports.clock, ports.ids)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,6 @@ def make_tools(context: ToolContext) -> list[Any]:
     def enter() -> None:
         (inside / secrets.token_hex(8)).touch()
 
-    @tool(effect="destructive", name="cancel_order", timeout=PATIENCE)
     def plain(order_id: str) -> dict[str, str]:
         """Cancel an order."""
         enter()
@@ -57,7 +57,6 @@ def make_tools(context: ToolContext) -> list[Any]:
             raise KeyboardInterrupt
         return {"order_id": order_id, "status": "cancelled"}
 
-    @tool(effect="destructive", name="cancel_order", timeout=PATIENCE)
     async def later(order_id: str) -> dict[str, str]:
         """Cancel an order."""
         enter()
@@ -68,4 +67,13 @@ def make_tools(context: ToolContext) -> list[Any]:
                 continue
         raise Abort("no further") if does == "abort_later" else KeyboardInterrupt
 
-    return [later if does in ("swallow", "abort_later", "interrupt_later") else plain]
+    def find(key: str, arguments: Mapping[str, Any]) -> dict[str, str]:
+        enter()
+        if does == "hang_lookup":
+            gate.wait()
+        return {"status": "cancelled"}
+
+    settings: dict[str, Any] = {"effect": "destructive", "name": "cancel_order", "timeout": PATIENCE}
+    if does in ("hang_lookup", "find"):
+        return [tool(**settings, lookup=find)(plain)]
+    return [tool(**settings)(later if does in ("swallow", "abort_later", "interrupt_later") else plain)]

@@ -20,7 +20,7 @@ from tests.server.model_server import _lifespan
 from circumspect.clock import FixedClock, RandomIds
 from circumspect.reasons import ReasonCode
 from circumspect.server.apply_tenant import apply_file
-from circumspect.server.background import forget_old, sweep_all, take_up_evaluations
+from circumspect.server.background import forget_old, take_up_evaluations
 from circumspect.server.config import Settings
 from circumspect.server.delivery import Courier
 from circumspect.server.services import open_services
@@ -240,11 +240,6 @@ async def test_a_person_can_have_everything_and_can_have_it_deleted(desk, clock)
     assert await services.store.tx(privacy.delete_person, SHOP, "ann") == 1
     left = await services.store.tx(people.list_conversations, None, None, 10)
     assert [one.id for one in left] == ["of-bob"]
-
-
-async def test_nothing_to_sweep_is_no_work(desk):
-    services, _, _ = desk
-    assert await sweep_all(services) == 0
 
 
 async def test_a_review_whose_worker_died_is_taken_up_again(desk):

@@ -20,8 +20,8 @@ from circumspect.lab.trials.conducting import climb, guard
 from circumspect.server.delivery import Courier
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.stores import privacy
-from circumspect.steps.sweep import sweep
-from circumspect.stores import ledger, reviews
+from circumspect.server.sweeping import Sweeper
+from circumspect.stores import reviews
 from circumspect.values import TenantId
 
 log = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ async def in_background(services: Services) -> AsyncIterator[None]:
     courier = Courier(
         services.store, services.directory, services.vault, services.settings, services.clock, services.ids
     )
-    async with courier:
+    async with courier, Sweeper(services) as sweeper:
         rounds = [
-            asyncio.create_task(_forever(SWEEP_SECONDS, lambda: sweep_all(services))),
+            asyncio.create_task(_forever(SWEEP_SECONDS, sweeper.start_due)),
             asyncio.create_task(_forever(DELIVER_SECONDS, lambda: _until_idle(courier))),
             asyncio.create_task(_forever(EXPOSE_SECONDS, lambda: write_exposures(services))),
             asyncio.create_task(_forever(GUARD_SECONDS, lambda: _sparingly(lambda: look_at_arms(services)))),
@@ -71,22 +71,6 @@ async def _forever(seconds: float, work: Callable[[], Awaitable[object]]) -> Non
         except Exception:
             log.exception("background round failed")
         await asyncio.sleep(seconds)
-
-
-async def sweep_all(services: Services) -> int:
-    """Calls that were started and never finished, each settled with its own tenant's tools. How many there were."""
-    settled = 0
-    for tenant in await services.store.tx(ledger.tenants_with_expired, services.clock.now().timestamp()):
-        try:
-            setup = await services.directory.setup(tenant)
-        except CircumspectError as problem:
-            log.warning("calls cannot be settled", extra={"tenant": tenant, "problem": problem.code})
-            continue
-        ports = setup.ports
-        settled += len(await sweep(tenant, ports.tools, ports.store, ports.clock, ports.ids))
-    if settled:
-        log.warning("calls of dead workers settled", extra={"problem": str(settled)})
-    return settled
 
 
 async def take_up_evaluations(services: Services) -> int:

@@ -1,11 +1,13 @@
 """sweep: calls that were started and never finished -> what is known about them now.
 
 Takes ledger rows whose lease ran out (their worker died or hangs) and settles each by the tool's recovery class. A call
-that may have happened and cannot be looked up or safely repeated stays unknown, and a person is told.
+that may have happened and cannot be looked up or safely repeated stays unknown, and a person is told. What one sweep
+takes is settled side by side, so that it ends before the leases do, however many tools do not answer.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from circumspect.errors import CallUnderWay
@@ -14,24 +16,30 @@ from circumspect.running import recover, unknown
 from circumspect.values import Execution, Incoming, Opened, TenantId
 
 LEASE_SECONDS = 75.0
+AT_ONCE = 8
+"""Calls of one tenant: fewer than it has threads, so that none of them has to wait for the others."""
 
 
 async def sweep(
-    tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids, *, limit: int = 20
+    tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids, *, limit: int = AT_ONCE
 ) -> tuple[Execution, ...]:
     """The calls this sweep settled, with this tenant's own tools. A call whose tool is gone stays unknown."""
-    token = ids.new("sweep")
-    specs = tools.specs()
-    settled = []
-    for started in await store.claim_expired(token, clock.now(), LEASE_SECONDS, limit, tenant):
-        spec = specs.get(started.call.tool)
-        if spec is None or not spec.configured:
-            ended = unknown(started, clock)
-        else:
-            ended = await recover(started, tools, clock, min(spec.timeout, LEASE_SECONDS / 2))
-        if await store.finish_call(ended):
-            settled.append(ended)
-    return tuple(settled)
+    claimed = await store.claim_expired(ids.new("sweep"), clock.now(), LEASE_SECONDS, limit, tenant)
+    ends = await asyncio.gather(*(_settle_call(one, tools, store, clock) for one in claimed), return_exceptions=True)
+    for one in ends:
+        if isinstance(one, BaseException):
+            raise one
+    return tuple(one for one in ends if isinstance(one, Execution))
+
+
+async def _settle_call(started: Execution, tools: Tools, store: Store, clock: Clock) -> Execution | None:
+    """How it ended; None where somebody else has found out meanwhile."""
+    spec = tools.specs().get(started.call.tool)
+    if spec is None or not spec.configured:
+        ended = unknown(started, clock)
+    else:
+        ended = await recover(started, tools, clock, min(spec.timeout, LEASE_SECONDS / 2))
+    return ended if await store.finish_call(ended) else None
 
 
 async def catch_up(
