@@ -228,6 +228,26 @@ async def test_what_is_older_than_the_tenant_keeps_is_forgotten_with_its_notific
     assert await rounds(courier) == [0, 0, 0]
 
 
+async def test_while_much_is_forgotten_others_write_in_between(desk, clock):
+    """As a turn does, whose time is short: it waits for a few conversations to go, never for all of them."""
+    services, _, _ = desk
+    for number in range(4 * privacy.FEW):
+        await services.store.tx(
+            people.create_conversation, SHOP, ConversationId(f"old-{number}"), "adaptive", clock.now()
+        )
+    clock.advance(days=31)
+    left = set()
+
+    async def write() -> None:
+        while True:
+            left.add(len(await services.store.tx(people.list_conversations, None, None, 1000)))
+
+    writing = asyncio.create_task(write())
+    assert await forget_old(services) == 4 * privacy.FEW
+    writing.cancel()
+    assert left >= {privacy.FEW, 2 * privacy.FEW, 3 * privacy.FEW}
+
+
 async def test_a_person_can_have_everything_and_can_have_it_deleted(desk, clock):
     services, _, _ = desk
     for person in ("ann", "bob"):

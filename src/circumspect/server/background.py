@@ -13,6 +13,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from time import perf_counter
 
 from circumspect.errors import CircumspectError
@@ -93,6 +94,18 @@ async def _sparingly(work: Callable[[], Awaitable[object]]) -> None:
     await asyncio.sleep(99 * (perf_counter() - began))
 
 
+async def by_and_by(some: Callable[[], Awaitable[int]]) -> int:
+    """`some()` until there is nothing left, resting as long as each took, in which others write. How many in all."""
+    total = 0
+    while True:
+        began = perf_counter()
+        count = await some()
+        if not count:
+            return total
+        total += count
+        await asyncio.sleep(perf_counter() - began)
+
+
 async def write_exposures(services: Services) -> None:
     await services.experimenting.flush()
     await services.shadowing.count()
@@ -113,7 +126,7 @@ async def _until_idle(courier: Courier) -> None:
 
 
 async def forget_old(services: Services) -> int:
-    """Conversations past their tenant's retention, in small transactions. How many there were."""
+    """Conversations past their tenant's retention, a few at a time. How many there were."""
     forgotten, now = 0, services.clock.now()
     for tenant in await services.store.tenants():
         try:
@@ -124,8 +137,8 @@ async def forget_old(services: Services) -> int:
         if days is None:
             continue
         before = (now - timedelta(days=days)).timestamp()
-        while count := await services.store.tx(privacy.forget_older, tenant.id, before):
-            forgotten += count
-    await services.store.tx(privacy.tidy, (now - KEEP_DELIVERED).timestamp(), now.timestamp())
+        forgotten += await by_and_by(partial(services.store.tx, privacy.forget_older, tenant.id, before))
+    arrived = (now - KEEP_DELIVERED).timestamp()
+    await by_and_by(partial(services.store.tx, privacy.tidy, arrived, now.timestamp()))
     await services.store.scrub()
     return forgotten

@@ -34,7 +34,7 @@ from circumspect.server.tenants.tenant_file import EmailSection, TenantSettings,
 from circumspect.server.vault import Vault
 from circumspect.stores import SqlStore, codec, ledger
 from circumspect.stores.codec import dumps, moment
-from circumspect.values import Json, Language, TenantId
+from circumspect.values import ConversationId, Json, Language, TenantId
 
 log = logging.getLogger(__name__)
 
@@ -229,8 +229,9 @@ def _receivers(event: Mapping[str, Json], wanted: TenantSettings) -> Sequence[tu
 def _hand_on(
     connection: sa.Connection, item: OutboxItem, receivers: Sequence[tuple[str, Mapping[str, Json]]], now: float
 ) -> None:
+    about = TenantId(str(item.payload["tenant"])), ConversationId(str(item.payload["conversation"]))
     for number, (topic, payload) in enumerate(receivers):
-        ledger.notify(connection, f"{item.id}:{number}", topic, payload, now)
+        ledger.notify(connection, f"{item.id}:{number}", topic, payload, now, *about)
     ledger.settle_outbox(connection, item, now, delivered=True)
 
 

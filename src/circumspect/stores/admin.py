@@ -209,8 +209,10 @@ def get_recent_executions(
 def is_of_person(tenant: TenantId, person: str) -> sa.ColumnElement[bool]:
     """The call was made in a conversation of this person; "" is everybody who did not say who they are."""
     whose = conversations.c.person == person if person else conversations.c.person.is_(None)
-    theirs = sa.select(conversations.c.id).where(conversations.c.tenant == tenant, whose)
-    return tool_executions.c.conversation.in_(theirs)
+    # Looked up call by call: those of everybody who did not say are too many to list.
+    return sa.exists().where(
+        conversations.c.tenant == tenant, conversations.c.id == tool_executions.c.conversation, whose
+    )
 
 
 def get_intents(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:

@@ -194,11 +194,20 @@ def escalate(
         "suggestion": clean(escalation.suggestion) or None,
     }
     insert(connection, escalations, row)
-    notify(connection, id_, "escalation", row, epoch(at))
+    notify(connection, id_, "escalation", row, epoch(at), tenant, conversation)
 
 
-def notify(connection: sa.Connection, id_: str, topic: str, payload: Mapping[str, object], at: float) -> None:
-    """Something that somebody has to hear of, in the transaction that made it so. The id says it only once."""
+def notify(
+    connection: sa.Connection,
+    id_: str,
+    topic: str,
+    payload: Mapping[str, object],
+    at: float,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> None:
+    """Something that somebody has to hear of, in the transaction that made it so. The id says it only once; with the
+    conversation that it quotes it is forgotten."""
     note: SqlValues = {
         "id": id_,
         "topic": topic,
@@ -206,6 +215,8 @@ def notify(connection: sa.Connection, id_: str, topic: str, payload: Mapping[str
         "attempts": 0,
         "next_at": at,
         "created_at": at,
+        "tenant": tenant,
+        "conversation": conversation,
     }
     run(connection, _NOTIFY, note)
 
@@ -246,8 +257,8 @@ _CLAIM_NOTES = _claim(
 )
 
 _NOTIFY = sql("""
-    INSERT INTO outbox (id, topic, payload, state, attempts, next_at, created_at)
-    VALUES (:id, :topic, :payload, 'pending', :attempts, :next_at, :created_at)
+    INSERT INTO outbox (id, topic, payload, state, attempts, next_at, created_at, tenant, conversation)
+    VALUES (:id, :topic, :payload, 'pending', :attempts, :next_at, :created_at, :tenant, :conversation)
     ON CONFLICT (id) DO NOTHING
 """)
 

@@ -50,6 +50,7 @@ HAPPENED = "(reason_code = 'OUTCOME_TOLD' AND state = 'succeeded')"
 LOOKED_AT = f"({UNREPORTED} OR {HAPPENED})"
 """Calls that a turn has to know of."""
 WAITING = "state = 'pending'"
+DELIVERED = "state = 'delivered'"
 KEYED = "client_key IS NOT NULL"
 REASONED = "reason_code IS NOT NULL"
 KNOWN = "person IS NOT NULL"
@@ -140,6 +141,7 @@ operator_sessions = sa.Table(
     sa.Column("operator", sa.Text, sa.ForeignKey("operators.id", ondelete="CASCADE"), nullable=False),
     _not_null("created_at", sa.Double),
     _not_null("expires_at", sa.Double),
+    sa.Index("ix_operator_sessions_expires_at", "expires_at"),
     sa.Index("ix_operator_sessions_operator", "operator"),
 )
 
@@ -212,6 +214,7 @@ turns = sa.Table(
     sa.Column("finished_at", sa.Double),
     _conversation(),
     _partial("uq_turns_client_key", "tenant", "client_key", "conversation", where=KEYED, unique=True),
+    sa.Index("ix_turns_tenant_conversation", "tenant", "conversation"),
     sa.Index("ix_turns_tenant_started_at", "tenant", "started_at"),
 )
 
@@ -313,6 +316,7 @@ escalations = sa.Table(
     sa.Column("resolved_by", sa.Text),
     sa.Column("resolved_at", sa.Double),
     _conversation(),
+    sa.Index("ix_escalations_tenant_conversation", "tenant", "conversation"),
     sa.Index("ix_escalations_tenant_state_created_at", "tenant", "state", "created_at"),
 )
 
@@ -327,8 +331,13 @@ outbox = sa.Table(
     sa.Column("token", sa.Text),
     _not_null("next_at", sa.Double),
     _not_null("created_at", sa.Double),
+    sa.Column("tenant", sa.Text),
+    sa.Column("conversation", sa.Text),
+    sa.Index("ix_outbox_tenant_conversation", "tenant", "conversation"),
+    _partial("ix_outbox_delivered", "created_at", where=DELIVERED),
     _partial("ix_outbox_waiting", "next_at", where=WAITING),
 )
+"""What has to leave. `conversation` is the one that it quotes, with which it is forgotten."""
 
 usage = sa.Table(
     "usage",

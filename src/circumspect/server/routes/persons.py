@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
 from circumspect.server.access import AdminPrincipal, services_of
+from circumspect.server.background import by_and_by
 from circumspect.server.responses import (
     PersonPath,
     TenantFilter,
@@ -47,13 +50,12 @@ async def delete_person(
     another name for the person."""
     services, name = services_of(request), one_tenant(who, tenant)
     change, pseudonym = action(services, who.name, "delete_person"), services.ids.new("person")
+    number = await by_and_by(partial(services.store.tx, privacy.delete_person, name, person))
 
-    def body(connection: sa.Connection) -> int:
-        number = privacy.delete_person(connection, name, person)
+    def log(connection: sa.Connection) -> None:
         action_log.rename_subject(connection, name, person, pseudonym)
         change.log(connection, name, pseudonym, {"conversations": number})
-        return number
 
-    number = await services.store.tx(body)
+    await services.store.tx(log)
     await services.store.scrub()
     return to_response(Forgotten(conversations=number))

@@ -1,7 +1,8 @@
 """What is kept, for how long, and about whom: retention, export and deletion of a person's data.
 
 Plain functions on a connection. A conversation is forgotten whole: what was said, thought and done in it, and the
-notifications that quoted it. Usage stays counted, since it names nobody.
+notifications that quoted it. Usage stays counted, since it names nobody. Whoever forgets many does so a few at a time:
+on SQLite a transaction has the only writer, and between two of them turns get theirs.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.stores.experiment_tables import exposures, labels, shadows
-from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import (
+    DELIVERED,
     conversations,
     escalations,
     intents,
@@ -25,21 +26,19 @@ from circumspect.stores.tables import (
 )
 from circumspect.values import ConversationId, TenantId
 
-_OWNED = (exposures, shadows, labels, messages, tool_executions, intents, escalations, turns)
+_OWNED = (exposures, shadows, labels, messages, tool_executions, intents, escalations, outbox, turns)
 """Every table with a conversation's rows; calls before the intents that they refer to."""
 
-_FORGET_NOTES = sql("DELETE FROM outbox WHERE id = :id OR id LIKE :below")
+FEW = 5
+"""Conversations forgotten in one transaction."""
+SOME = 500
+"""Notifications and sign-ins, which are one row each."""
 
 
 def forget(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> None:
     """As if it had never been. Whoever writes about it at this moment waits, and then finds nothing."""
     own = sa.select(conversations.c.id).where(conversations.c.tenant == tenant, conversations.c.id == conversation)
     connection.execute(own.with_for_update())
-    told = connection.execute(
-        sa.select(escalations.c.id).where(escalations.c.tenant == tenant, escalations.c.conversation == conversation)
-    ).scalars()
-    for id_ in told.all():
-        run(connection, _FORGET_NOTES, {"id": id_, "below": f"{id_}:%"})
     for table in _OWNED:
         connection.execute(sa.delete(table).where(table.c.tenant == tenant, table.c.conversation == conversation))
     connection.execute(
@@ -47,8 +46,8 @@ def forget(connection: sa.Connection, tenant: TenantId, conversation: Conversati
     )
 
 
-def forget_older(connection: sa.Connection, tenant: TenantId, before: float, limit: int = 100) -> int:
-    """Conversations whose last message is older than that; none that a worker holds. How many there were."""
+def forget_older(connection: sa.Connection, tenant: TenantId, before: float, limit: int = FEW) -> int:
+    """A few conversations whose last message is older than that; none that a worker holds. How many there were."""
     query = (
         sa.select(conversations.c.id)
         .where(
@@ -66,10 +65,12 @@ def forget_older(connection: sa.Connection, tenant: TenantId, before: float, lim
     return len(old)
 
 
-def tidy(connection: sa.Connection, delivered_before: float, now: float) -> None:
-    """Notifications that arrived long ago, and sign-ins that ended."""
-    connection.execute(sa.delete(outbox).where(outbox.c.state == "delivered", outbox.c.created_at < delivered_before))
-    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.expires_at < now))
+def tidy(connection: sa.Connection, delivered_before: float, now: float, limit: int = SOME) -> int:
+    """Some notifications that arrived long ago, and sign-ins that ended. How many there were."""
+    arrived = sa.select(outbox.c.id).where(sa.text(DELIVERED), outbox.c.created_at < delivered_before).limit(limit)
+    ended = sa.select(operator_sessions.c.hash).where(operator_sessions.c.expires_at < now).limit(limit)
+    gone = connection.execute(sa.delete(outbox).where(outbox.c.id.in_(arrived))).rowcount
+    return gone + connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.hash.in_(ended))).rowcount
 
 
 def _of_person(tenant: TenantId, person: str) -> sa.Select[Any]:
@@ -90,9 +91,9 @@ def export_person(connection: sa.Connection, tenant: TenantId, person: str) -> M
     }
 
 
-def delete_person(connection: sa.Connection, tenant: TenantId, person: str) -> int:
-    """How many conversations were forgotten."""
-    found = connection.execute(_of_person(tenant, person)).scalars().all()
+def delete_person(connection: sa.Connection, tenant: TenantId, person: str, limit: int = FEW) -> int:
+    """A few of that person's conversations. How many were forgotten."""
+    found = connection.execute(_of_person(tenant, person).limit(limit)).scalars().all()
     for conversation in found:
         forget(connection, tenant, conversation)
     return len(found)

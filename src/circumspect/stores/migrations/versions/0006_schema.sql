@@ -127,8 +127,12 @@ CREATE TABLE outbox (
     token TEXT,
     next_at DOUBLE PRECISION NOT NULL,
     created_at DOUBLE PRECISION NOT NULL,
+    tenant TEXT,
+    conversation TEXT,
     CONSTRAINT pk_outbox PRIMARY KEY (id)
 );
+CREATE INDEX ix_outbox_delivered ON outbox (created_at) WHERE state = 'delivered';
+CREATE INDEX ix_outbox_tenant_conversation ON outbox (tenant, conversation);
 CREATE INDEX ix_outbox_waiting ON outbox (next_at) WHERE state = 'pending';
 
 CREATE TABLE plans (
@@ -241,6 +245,7 @@ CREATE TABLE escalations (
     CONSTRAINT pk_escalations PRIMARY KEY (id),
     CONSTRAINT fk_escalations_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
+CREATE INDEX ix_escalations_tenant_conversation ON escalations (tenant, conversation);
 CREATE INDEX ix_escalations_tenant_state_created_at ON escalations (tenant, state, created_at);
 
 CREATE TABLE exposures (
@@ -346,6 +351,7 @@ CREATE TABLE operator_sessions (
     CONSTRAINT pk_operator_sessions PRIMARY KEY (hash),
     CONSTRAINT fk_operator_sessions_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
 );
+CREATE INDEX ix_operator_sessions_expires_at ON operator_sessions (expires_at);
 CREATE INDEX ix_operator_sessions_operator ON operator_sessions (operator);
 
 CREATE TABLE review_results (
@@ -419,6 +425,7 @@ CREATE TABLE turns (
     CONSTRAINT pk_turns PRIMARY KEY (id),
     CONSTRAINT fk_turns_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
+CREATE INDEX ix_turns_tenant_conversation ON turns (tenant, conversation);
 CREATE INDEX ix_turns_tenant_started_at ON turns (tenant, started_at);
 CREATE UNIQUE INDEX uq_turns_client_key ON turns (tenant, client_key, conversation) WHERE client_key IS NOT NULL;
 

@@ -1,0 +1,171 @@
+"""How many conversations in, a database that holds them out: rows written directly, as turns would have left them.
+
+Two turns a conversation, spread over a year. Most are ordinary; some ran a call, some were handed to a person, and few
+have what a search looks for. All of it is computed from the conversation's number, so that every database holds the
+same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.stores.tables import (
+    conversations,
+    escalations,
+    intents,
+    messages,
+    operator_log,
+    outbox,
+    tool_executions,
+    turns,
+)
+
+YEAR = 365 * 86_400.0
+AT_ONCE = 20_000
+"""Conversations in one transaction."""
+OUTCOMES = (
+    "answered",
+    "answered",
+    "answered",
+    "acted",
+    "asked",
+    "answered",
+    "answered",
+    "acted",
+    "blocked",
+    "answered",
+)
+RARE = 1000
+"""One conversation of so many is handed to a person, and says a word that no other says."""
+Row = tuple[Any, ...]
+
+_TABLES = (conversations, turns, messages, intents, tool_executions, escalations, outbox, operator_log)
+
+
+def fill(engine: sa.Engine, tenant: str, number: int, *, now: float, first: int = 0) -> None:
+    """So many conversations of the tenant, the newest just before `now`."""
+    for begin in range(first, first + number, AT_ONCE):
+        some = range(begin, min(begin + AT_ONCE, first + number))
+        rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
+        for index in some:
+            at = now - YEAR * (first + number - index) / number
+            for table, row in _conversation(tenant, index, at):
+                rows[table].append(row)
+        with engine.begin() as connection:
+            for table in _TABLES:
+                _load(connection, table, rows[table.name])
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE")
+
+
+def _load(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    columns, driver = list(rows[0]), connection.connection.driver_connection
+    assert driver is not None
+    values: Iterator[Row] = (tuple(row[column] for column in columns) for row in rows)
+    names = ", ".join(f'"{column}"' for column in columns)
+    if connection.dialect.name == "sqlite":
+        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({', '.join('?' * len(columns))})", values)
+        return
+    with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+        for row in values:
+            copy.write_row(row)
+
+
+def conversation_id(index: int) -> str:
+    return f"grown-{index:08d}"
+
+
+def person(index: int) -> str:
+    return f"person-{index // 3:08d}"
+
+
+def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    conversation, rare = conversation_id(index), index % RARE == 7
+    own = {"tenant": tenant, "conversation": conversation}
+    yield "conversations", {
+        "tenant": tenant, "id": conversation, "mode": "adaptive", "language": "en", "next_seq": 8, "lease_until": 0.0,
+        "calls": False, "created_at": at - 60, "updated_at": at, "person": person(index) if index % 3 else None,
+    }  # fmt: skip
+    for half in (0, 1):
+        turn, began = f"turn-{tenant}-{index:08d}-{half}", at - 60 + 60 * half
+        outcome = "escalated" if rare and half else OUTCOMES[(index + half) % len(OUTCOMES)]
+        codes = ["OUTCOME_UNKNOWN"] if rare and half else ["MISSING_PARAM"] if outcome == "asked" else ["SUCCESS"]
+        yield "turns", {
+            "id": turn, **own, "client_key": f"key-{index}-{half}", "status": "done", "outcome": outcome,
+            "mode": "adaptive", "language": "en", "result": _result(turn, conversation, outcome, codes),
+            "first_seq": 4 * half, "started_at": began, "finished_at": began + 1,
+        }  # fmt: skip
+        for place, (role, kind, content, code, meta) in enumerate(_said(index, half, rare, codes[0], outcome)):
+            yield "messages", {
+                **own, "seq": 4 * half + place, "turn": turn, "role": role, "kind": kind, "content": content,
+                "reason_code": code, "meta": meta, "at": began + (place > 0),
+            }  # fmt: skip
+        if rare and half:
+            yield from _escalation(own, turn, index, began + 1)
+        if outcome == "acted":
+            yield from _call(own, turn, index, began)
+    if index % 100 == 0:
+        yield "operator_log", {
+            "id": f"act-{tenant}-{index:08d}", "at": at, "operator": "noa", "action": "resolve", "tenant": tenant,
+            "subject": conversation,
+        }  # fmt: skip
+
+
+def _said(
+    index: int, half: int, rare: bool, code: str, outcome: str
+) -> Iterator[tuple[str, str, str, str | None, str | None]]:
+    word = f"zebra{index} " if rare else ""
+    yield "user", "message", f"{word}Where is my order ORD-{index:08d}? I have waited for days", None, None
+    kind = "critique" if index % 50 == 3 else "context" if index % 50 == 4 else "model"
+    yield "internal", kind, "what the model said, and how sure it was of it", None, '{"prompt": "adaptive@1"}'
+    ruling = ("cancel_order: ask", code) if outcome == "asked" else ("cancel_order: allow", "SUCCESS")
+    yield "internal", "policy", *ruling, '{"effect": "write"}'
+    reply = json.dumps({"outcome": outcome, "reason_codes": [code]})
+    yield "assistant", "message", f"Your order ORD-{index:08d} arrives on the day after tomorrow.", code, reply
+
+
+def _result(turn: str, conversation: str, outcome: str, codes: list[str]) -> str:
+    call = {
+        "model": "model-a", "input_tokens": 600, "output_tokens": 120, "cached_tokens": 0, "cost_usd": 0.001,
+        "seconds": 0.5, "thinking_tokens": 0,
+    }  # fmt: skip
+    usage = {"mode": "adaptive", "calls": [call], "critiques": 0, "context_rounds": 0}
+    return json.dumps({
+        "turn": turn, "conversation": conversation, "outcome": outcome, "reply": "It arrives tomorrow.",
+        "reason_codes": codes, "pending": None, "usage": usage, "language": "en", "calls": [],
+    })  # fmt: skip
+
+
+def _escalation(own: dict[str, str], turn: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    done = index % (3 * RARE) != 7
+    yield "escalations", {
+        "id": f"esc-{turn}", **own, "turn": turn, "reason_code": "OUTCOME_UNKNOWN", "summary": "Somebody has to look.",
+        "state": "resolved" if done else "open", "created_at": at,
+        "resolved_by": "noa" if done else None, "resolved_at": at + 9 if done else None,
+    }  # fmt: skip
+    yield "outbox", {
+        "id": f"esc-{turn}", "topic": "escalation", "payload": "{}", "state": "delivered", "attempts": 1,
+        "next_at": at, "created_at": at, **own,
+    }  # fmt: skip
+
+
+def _call(own: dict[str, str], turn: str, index: int, at: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    intent, kind = f"intent-{turn}", "approval" if index % 20 == 7 else "confirmation"
+    yield "intents", {
+        "id": intent, **own, "kind": kind, "state": "consumed", "call": '{"tool": "cancel_order", "arguments": {}}',
+        "hash": "h", "tool_version": "1", "policy_version": "1", "principal": "user", "nonce": "n", "question": "Sure?",
+        "question_hash": "q", "question_seq": 3, "created_at": at, "expires_at": at + 300, "settled_at": at + 1,
+        "proposed_by": "[]", "edited_by": "[]", "keys_approve": False, "facts": "[]",
+    }  # fmt: skip
+    yield "tool_executions", {
+        "id": f"exec-{turn}", **own, "turn": turn, "tool": "cancel_order", "arguments": '{"order_id": "1"}',
+        "call_id": "c", "effect": "write", "recovery": "blind", "state": "succeeded", "token": "t", "lease_until": at,
+        "started_at": at, "finished_at": at + 1, "intent": intent, "result": '"done"', "error": "", "reported": True,
+        "runner": "",
+    }  # fmt: skip

@@ -1,0 +1,102 @@
+"""A turn, and forgetting one, cost the same however much is stored: no statement of theirs reads a table that grows
+from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from bench.growth_rows import YEAR, conversation_id, fill, person
+from tests.stores.plans import count_steps, overhear, walk_tables
+from tests.stores.words import NOON, TENANT, asked, closing, execution, incoming, intent, later, opened, result
+
+from circumspect.reasons import ReasonCode
+from circumspect.server.stores import privacy
+from circumspect.stores import SqlStore
+from circumspect.stores.engine import connect
+from circumspect.values import ConversationId, Escalation
+
+FEW, MANY = 300, 3000
+NOW = NOON.timestamp()
+
+
+def grow(url: str, number: int) -> None:
+    database = connect(url)
+    try:
+        fill(database.engine, TENANT, number, now=NOW)
+        fill(database.engine, "other", number, now=NOW)
+    finally:
+        database.close()
+
+
+# --- what is done ---------------------------------------------------------------------------------------------------
+
+
+async def take_turns(store: SqlStore) -> None:
+    """A question with a call, the yes that runs it, one sent again, and one handed to a colleague who approves."""
+    here = ConversationId(conversation_id(6))
+    waits = await asked(store, intent(conversation=here), conversation=here, key="first", account="user")
+    yes = incoming("yes", conversation=here, key="k1", at=later(5))
+    claim = await opened(store, yes)
+    call = execution(yes, intent=waits.id)
+    await store.renew(yes, claim.token, later(50))
+    assert await store.begin_call(call, claim.token)
+    await store.finish_call(call)
+    await store.recent_executions(TENANT, ["cancel_order"], later(-60))
+    await store.recent_executions(TENANT, ["cancel_order"], later(-60), person="")
+    await store.recent_executions(TENANT, ["cancel_order"], later(-60), person=person(100))
+    await store.executions(TENANT, here)
+    await store.intents(TENANT, here)
+    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, "Somebody has to look.")
+    approval = intent(conversation=here, kind="approval")
+    answer = result(yes, "A colleague looks at it.", outcome="escalated", pending=approval)
+    await store.close_turn(closing(yes, claim.token, answer, escalation=escalation))
+    await opened(store, yes)
+    await store.claim_expired("sweeper", later(9), 60, 10)
+    await store.claim_outbox("courier", later(9), 60, 10)
+    await store.messages(TENANT, here)
+
+
+async def forget(store: SqlStore) -> None:
+    await store.tx(privacy.forget, TENANT, conversation_id(RARE_ONE))
+    assert await store.tx(privacy.forget_older, TENANT, NOW - YEAR / 2, 3) == 3
+    assert await store.tx(privacy.tidy, NOW, NOW) >= 0
+    assert (await store.tx(privacy.export_person, TENANT, person(200)))["conversations"]
+    assert await store.tx(privacy.delete_person, TENANT, person(200)) > 0
+
+
+RARE_ONE = 7
+DEEDS = {"turns": take_turns, "forgetting": forget}
+Deed = Callable[[SqlStore], Awaitable[None]]
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS.keys())
+async def test_no_statement_reads_a_table_from_end_to_end(url: str, deed: Deed) -> None:
+    grow(url, MANY)
+    with overhear() as statements:
+        store = await SqlStore.open(url)
+        try:
+            await deed(store)
+        finally:
+            await store.close()
+    assert len(statements) > 5
+    assert walk_tables(url, statements) == {}
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS.keys())
+async def test_ten_times_as_much_stored_is_not_more_work(sqlite_template, tmp_path, deed: Deed) -> None:
+    worked = []
+    for number in (FEW, MANY):
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(sqlite_template.read_bytes())
+        grow(str(path), number)
+        with count_steps() as steps:
+            store = await SqlStore.open(str(path))
+            try:
+                before = steps.count
+                await deed(store)
+                worked.append(steps.count - before)
+            finally:
+                await store.close()
+    few, many = worked
+    assert many <= 1.5 * few + 20, worked
