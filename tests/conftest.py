@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.database_clock import database_follows
 
 from circumspect.clock import FixedClock
 from circumspect.reasons import ReasonCode
@@ -139,8 +140,11 @@ def _logging_as_it_was() -> Iterator[None]:
 
 
 @pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock(NOON)
+def clock() -> Iterator[FixedClock]:
+    """The machine's: workers and database have the same time."""
+    clock = FixedClock(NOON)
+    with database_follows(clock):
+        yield clock
 
 
 @pytest.fixture

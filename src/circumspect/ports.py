@@ -117,7 +117,8 @@ class Store(Protocol):
 
     A conversation belongs to one worker at a time: `open_turn` takes a lease with a random token, `renew` lengthens
     it, `close_turn` gives it back. Every write of a turn carries the token; a worker whose lease was taken over gets
-    `LeaseLost` and writes nothing.
+    `LeaseLost` and writes nothing. Leases go by the store's own time, which all workers share; no worker's clock can
+    end another's.
     """
 
     async def open_turn(
@@ -128,7 +129,7 @@ class Store(Protocol):
         answered before comes back as `Opened.answered`, with nothing claimed or written."""
         ...
 
-    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None: ...
+    async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None: ...
 
     async def give_back(self, incoming: Incoming, token: str) -> None:
         """Let the conversation go with the turn unfinished: its key may run it again."""
@@ -152,7 +153,7 @@ class Store(Protocol):
         ...
 
     async def claim_expired(
-        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+        self, token: str, lease_seconds: float, limit: int, tenant: TenantId | None = None
     ) -> Sequence[Execution]:
         """Started calls whose lease ran out, now leased under `token`. No two sweepers get the same one. A sweeper that
         has the tools of one tenant names it: a call is never settled by somebody else's tools."""
@@ -179,11 +180,9 @@ class Store(Protocol):
 
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]: ...
 
-    async def claim_outbox(
-        self, token: str, now: datetime, lease_seconds: float, limit: int
-    ) -> Sequence[OutboxItem]: ...
+    async def claim_outbox(self, token: str, lease_seconds: float, limit: int) -> Sequence[OutboxItem]: ...
 
-    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
+    async def settle_outbox(self, item: OutboxItem, *, delivered: bool) -> None:
         """Delivered items are done; others come back later, each time after a longer wait."""
         ...
 

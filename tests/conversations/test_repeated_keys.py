@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from circumspect import Agent, IdempotencyKey, tool
-from circumspect.clock import FixedClock, RandomIds
+from circumspect.clock import RandomIds
 from circumspect.errors import CallUnderWay, StoreError, ToolError
 from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, says
@@ -40,11 +40,6 @@ class Bank:
             return "refunded"
 
         self.tools = [refund]
-
-
-@pytest.fixture
-def clock():
-    return FixedClock(NOON)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""`circumspect serve` with what a fault needs: points to die at, a clock that can be moved, leases that end sooner.
+"""`circumspect serve` with what a fault needs: points to die at, a clock that can be moved (the worker's and the
+database's), leases that end sooner.
 
 The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_LEASE (seconds).
 Everything else is the command itself.
@@ -22,24 +23,30 @@ class MovedClock:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def now(self) -> datetime:
+    def moved(self) -> float:
         try:
-            moved = float(self.path.read_text() or 0)
+            return float(self.path.read_text() or 0)
         except FileNotFoundError:
-            moved = 0.0
-        return datetime.now(UTC) + timedelta(seconds=moved)
+            return 0.0
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self.moved())
 
 
 def main(arguments: list[str]) -> None:
     from circumspect.server import access, app, background, directory
     from circumspect.steps import act, claim, sweep
+    from circumspect.stores import database_time
 
     folder = Path(os.environ[FOLDER])
+    clock = MovedClock(folder / "clock")
+    read = database_time.read
+    database_time.read = lambda connection: read(connection) + clock.moved()
     points.install()
     made = app.create_app
 
     def create_app(settings: Any = None, **options: Any) -> Any:
-        found = made(settings, **{"clock": MovedClock(folder / "clock"), **options})
+        found = made(settings, **{"clock": clock, **options})
         found.add_middleware(points.Dying, folder=folder)
         return found
 

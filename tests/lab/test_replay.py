@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.database_clock import database_follows
 
 from circumspect import Agent, IdempotencyKey, ReasonCode, rule, tool
 from circumspect.clock import FixedClock
@@ -222,8 +224,10 @@ async def test_the_policy_of_the_time_decides_again_what_it_decided_then(tmp_pat
 
 
 @pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock(START)
+def clock() -> Iterator[FixedClock]:
+    clock = FixedClock(START)
+    with database_follows(clock):
+        yield clock
 
 
 @pytest.fixture

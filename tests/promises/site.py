@@ -16,6 +16,7 @@ from unittest import mock
 
 import httpx
 import yaml
+from tests.database_clock import database_follows
 from tests.promises import shop
 from tests.promises.shop import POLICY, BackEnd, Faults, HostileModel
 
@@ -53,6 +54,7 @@ class Site:
         self.backend = BackEnd(self.faults)
         shop.open_shops[str(self.folder)] = self.backend
         self.opened = AsyncExitStack()
+        self.opened.enter_context(database_follows(self.clock))
         # The server's own log of what breaks here on purpose would be all there is to read.
         logger = logging.getLogger("circumspect")
         self.opened.callback(logger.setLevel, logger.level)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 from circumspect.ports import OutboxItem
@@ -53,7 +52,7 @@ async def escalations(chat: Any) -> Sequence[EscalationRow]:
 
 async def notifications(chat: Any) -> Sequence[OutboxItem]:
     store = await store_of(chat)
-    return await store.claim_outbox("a-reader", chat.clock.now() + timedelta(seconds=1), 60, 100)
+    return await store.claim_outbox("a-reader", 60, 100)
 
 
 def requests(chat: Any) -> list[ModelRequest]:

@@ -179,7 +179,7 @@ async def test_what_killed_its_courier_is_carried_by_another(desk, receiver, clo
     services, courier, _ = desk
     await escalate(services)
     await courier.deliver_due()
-    taken = await services.store.claim_outbox("a courier that dies now", clock.now(), 60, 10)
+    taken = await services.store.claim_outbox("a courier that dies now", 60, 10)
     assert len(taken) == 2
     assert await courier.deliver_due() == 0
     clock.advance(minutes=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -15,8 +16,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+from tests.database_clock import database_follows
 from tests.server.house import House, is_a_problem, say
 
+from circumspect.clock import FixedClock
+from circumspect.server.app import create_app
+from circumspect.server.config import Settings
 from circumspect.server.request_log import ServerFormatter
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +44,19 @@ def test_alive_and_ready(house: House) -> None:
     assert ready.status_code == 200
     assert ready.json()["database"] == "ok"
     assert ready.json()["model"] == "offline"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "ok"), (4, "ok"), (120, "120 seconds ahead of the database's"), (-7, "7 seconds behind the database's")],
+)
+def test_a_worker_says_when_its_clock_is_not_the_databases(tmp_path: Path, seconds: float, said: str) -> None:
+    now = FixedClock(datetime(2026, 3, 31, 12, 0, tzinfo=UTC))
+    own = FixedClock(now.at + timedelta(seconds=seconds))
+    settings = Settings(database=f"sqlite:///{tmp_path}/c.db")
+    with database_follows(now), TestClient(create_app(settings, clock=own)) as client:
+        ready = client.get("/readyz")
+    assert (ready.status_code, ready.json()["clock"]) == (200, said)
 
 
 def test_a_turn_is_counted_by_tenant_mode_outcome_reason_model_and_tool(house: House) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from circumspect import Agent, IdempotencyKey, tool
-from circumspect.clock import FixedClock
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.reasons import ReasonCode
 from circumspect.values import Execution, ToolCall
@@ -46,8 +45,8 @@ async def left_behind(owner, state="started"):
     return store
 
 
-async def test_a_tenants_interrupted_call_is_never_settled_with_another_tenants_tools(tmp_path):
-    clock, ours, theirs = FixedClock(NOON), [], []
+async def test_a_tenants_interrupted_call_is_never_settled_with_another_tenants_tools(tmp_path, clock):
+    ours, theirs = [], []
     async with (
         agent("a", [booking(ours)], tmp_path, clock) as one,
         agent("b", [booking(theirs)], tmp_path, clock) as two,
@@ -63,8 +62,7 @@ async def test_a_tenants_interrupted_call_is_never_settled_with_another_tenants_
         assert row.state == "succeeded"
 
 
-async def test_a_call_whose_tool_is_gone_stays_unknown_and_is_not_called_failed(tmp_path):
-    clock = FixedClock(NOON)
+async def test_a_call_whose_tool_is_gone_stays_unknown_and_is_not_called_failed(tmp_path, clock):
     async with agent("a", [booking([])], tmp_path, clock) as one:
         await left_behind(one)
     clock.advance(minutes=10)
@@ -77,8 +75,7 @@ async def test_a_call_whose_tool_is_gone_stays_unknown_and_is_not_called_failed(
         assert [one.reason for one in await store.escalations("a")] == [ReasonCode.OUTCOME_UNKNOWN]
 
 
-async def test_a_cancelled_turn_can_be_sent_again_under_its_key(tmp_path):
-    clock = FixedClock(NOON)
+async def test_a_cancelled_turn_can_be_sent_again_under_its_key(tmp_path, clock):
 
     class Hanging(ScriptedModel):
         async def complete(self, request):
@@ -104,10 +101,10 @@ async def test_a_cancelled_turn_can_be_sent_again_under_its_key(tmp_path):
         assert (await one.turn("hi", conversation="c", key="k1")).to_json() == again.to_json()
 
 
-async def test_a_call_that_succeeded_in_a_turn_that_died_is_told_and_not_repeated(tmp_path):
+async def test_a_call_that_succeeded_in_a_turn_that_died_is_told_and_not_repeated(tmp_path, clock):
     from dataclasses import replace
 
-    clock, log = FixedClock(NOON), []
+    log = []
     replies = [says("Hello."), says("", tool="book", params={"slot": "9"}), says("That is arranged already.")]
     async with agent("a", [booking(log)], tmp_path, clock, replies) as one:
         store = await left_behind(one)
@@ -120,8 +117,8 @@ async def test_a_call_that_succeeded_in_a_turn_that_died_is_told_and_not_repeate
         assert ReasonCode.REPEATED_CALL in turn.reason_codes
 
 
-async def test_a_turn_cancelled_after_its_call_ran_does_not_run_it_again_under_the_same_key(tmp_path):
-    log, clock = [], FixedClock(NOON)
+async def test_a_turn_cancelled_after_its_call_ran_does_not_run_it_again_under_the_same_key(tmp_path, clock):
+    log = []
 
     class HangsAfterTheCall(ScriptedModel):
         hung = False

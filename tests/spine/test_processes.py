@@ -18,6 +18,7 @@ from pathlib import Path
 from circumspect import Agent, IdempotencyKey, tool
 from circumspect.clock import FixedClock
 from circumspect.models.scripted import ScriptedModel, says
+from circumspect.stores import database_time
 
 folder, recovery, minutes, hang, *lines = sys.argv[1:]
 folder = Path(folder)
@@ -49,6 +50,7 @@ def model(request):
 
 async def main():
     clock = FixedClock(datetime(2026, 3, 31, 12, 0, tzinfo=UTC) + timedelta(minutes=float(minutes)))
+    database_time.read = lambda connection: clock.now().timestamp()
     agent = Agent("t", tools=[cancel_order], model=ScriptedModel(model), database=f"sqlite:///{folder}/c.db", clock=clock)
     for line in lines:
         turn = await agent.turn(line, conversation="c1")

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from tests.stores import postgres_server
+from tests.stores.words import NOON, DatabaseMoment
 
-from circumspect.stores import SqlStore
+from circumspect.stores import SqlStore, database_time
 from circumspect.stores.tables import metadata
 
 BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
@@ -30,6 +31,13 @@ def postgres() -> Iterator[postgres_server.Server]:
             yield server
     except postgres_server.NoPostgres as reason:
         pytest.skip(f"NOT TESTED ON POSTGRESQL: {reason}")
+
+
+@pytest.fixture(autouse=True)
+def _database_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands at noon, or where a test sets it. In the processes that a test starts it runs as ever."""
+    monkeypatch.setattr(DatabaseMoment, "now", NOON)
+    monkeypatch.setattr(database_time, "read", lambda _: DatabaseMoment.now.timestamp())
 
 
 @pytest.fixture(scope="session")

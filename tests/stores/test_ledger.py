@@ -15,6 +15,7 @@ from tests.stores.words import (
     NOON,
     TENANT,
     asked,
+    at,
     closing,
     execution,
     fresh,
@@ -173,7 +174,7 @@ async def test_a_call_that_the_sweeper_finished_is_reported_once(store):
     turn, claim = await said_yes(store)
     call = execution(turn)
     await store.begin_call(call, claim.token)
-    (swept,) = await store.claim_expired("sweeper", later(100), 30, 10)
+    (swept,) = await at(later(100), store).claim_expired("sweeper", 30, 10)
     await store.finish_call(ended(swept, "succeeded", finished_at=later(101)))
     following = incoming(at=later(200))
     found = await opened(store, following)
@@ -189,7 +190,7 @@ async def test_a_call_that_was_settled_while_a_turn_ran_is_reported_by_the_next_
     running = incoming(at=later(100))
     found = await opened(store, running)
     assert [one.state for one in found.unsettled] == ["started"]
-    (swept,) = await store.claim_expired("sweeper", later(101), 30, 10)
+    (swept,) = await at(later(101), store).claim_expired("sweeper", 30, 10)
     await store.finish_call(ended(swept, "succeeded", finished_at=later(102)))
     await store.close_turn(closing(running, found.token, at=later(103)))
     assert [one.state for one in (await opened(store, incoming(at=later(200)))).unsettled] == ["succeeded"]
@@ -213,7 +214,7 @@ async def test_an_unknown_outcome_reaches_a_person_and_stays_until_they_resolve_
     (row,) = await store.escalations(TENANT, "open")
     assert (row.execution, row.turn, row.reason) == (call.id, turn.turn, ReasonCode.OUTCOME_UNKNOWN)
     assert "cancel_order" in row.summary
-    (note,) = await store.claim_outbox("dispatcher", later(60), 30, 10)
+    (note,) = await at(later(60), store).claim_outbox("dispatcher", 30, 10)
     assert (note.topic, note.payload["execution"]) == ("escalation", call.id)
 
     async def states() -> list[str]:
@@ -318,21 +319,21 @@ async def test_a_call_whose_lease_ran_out_is_handed_out_once(store):
     turn, claim = await said_yes(store)
     call = execution(turn, lease=45)
     await store.begin_call(call, claim.token)
-    assert await store.claim_expired("sweeper", later(54), 30, 10) == []
-    (swept,) = await store.claim_expired("sweeper", later(55), 30, 10)
+    assert await at(later(54), store).claim_expired("sweeper", 30, 10) == []
+    (swept,) = await at(later(55), store).claim_expired("sweeper", 30, 10)
     assert swept == replace(call, token="sweeper", lease_until=later(85))
-    assert await store.claim_expired("another", later(56), 30, 10) == []
+    assert await at(later(56), store).claim_expired("another", 30, 10) == []
     # The first worker wakes up and finds that it is no longer its call to finish.
     assert not await store.finish_call(ended(call, "succeeded"))
     assert await store.finish_call(ended(swept, "indeterminate"))
-    assert await store.claim_expired("another", later(999), 30, 10) == []
+    assert await at(later(999), store).claim_expired("another", 30, 10) == []
 
 
 async def test_a_sweeper_that_dies_is_swept_too(store):
     turn, claim = await said_yes(store)
     await store.begin_call(execution(turn, lease=45), claim.token)
-    await store.claim_expired("first", later(60), 30, 10)
-    assert [one.token for one in await store.claim_expired("second", later(90), 30, 10)] == ["second"]
+    await at(later(60), store).claim_expired("first", 30, 10)
+    assert [one.token for one in await at(later(90), store).claim_expired("second", 30, 10)] == ["second"]
 
 
 async def test_a_sweep_takes_the_oldest_up_to_its_limit(store):
@@ -340,8 +341,8 @@ async def test_a_sweep_takes_the_oldest_up_to_its_limit(store):
     calls = [execution(turn, ToolCall("t", {"n": n}), started_at=later(n), lease=1) for n in range(5)]
     for call in calls:
         await store.begin_call(call, claim.token)
-    first = await store.claim_expired("a", later(100), 30, 2)
-    rest = await store.claim_expired("b", later(100), 30, 10)
+    first = await at(later(100), store).claim_expired("a", 30, 2)
+    rest = await at(later(100), store).claim_expired("b", 30, 10)
     assert [one.id for one in first] == [call.id for call in calls[:2]]
     assert [one.id for one in rest] == [call.id for call in calls[2:]]
 
@@ -360,18 +361,18 @@ async def one_note(store: SqlStore) -> str:
 
 async def test_a_note_leaves_once_when_it_is_delivered(store):
     note = await one_note(store)
-    (item,) = await store.claim_outbox("a", NOON, 30, 10)
+    (item,) = await at(NOON, store).claim_outbox("a", 30, 10)
     assert (item.id, item.attempts) == (note, 0)
-    await store.settle_outbox(item, later(1), delivered=True)
-    assert await store.claim_outbox("b", later(10_000), 30, 10) == []
+    await at(later(1), store).settle_outbox(item, delivered=True)
+    assert await at(later(10_000), store).claim_outbox("b", 30, 10) == []
 
 
 async def test_a_note_is_claimed_by_one_dispatcher_at_a_time(store):
     await one_note(store)
-    assert len(await store.claim_outbox("a", NOON, 30, 10)) == 1
-    assert await store.claim_outbox("b", later(29), 30, 10) == []
+    assert len(await at(NOON, store).claim_outbox("a", 30, 10)) == 1
+    assert await at(later(29), store).claim_outbox("b", 30, 10) == []
     # The first one died: its claim runs out, and the note is delivered at least once all the same.
-    (item,) = await store.claim_outbox("b", later(30), 30, 10)
+    (item,) = await at(later(30), store).claim_outbox("b", 30, 10)
     assert (item.token, item.attempts) == ("b", 1)
 
 
@@ -379,54 +380,54 @@ async def test_each_failure_waits_longer_and_the_twelfth_is_the_last(store):
     await one_note(store)
     now, waits = NOON, []
     for attempt in range(11):
-        (item,) = await store.claim_outbox("a", now, 30, 10)
+        (item,) = await at(now, store).claim_outbox("a", 30, 10)
         assert item.attempts == attempt
-        await store.settle_outbox(item, now, delivered=False)
+        await at(now, store).settle_outbox(item, delivered=False)
         state, next_at = await _note(store)
         assert state == "pending"
         waits.append(next_at - now.timestamp())
-        assert await store.claim_outbox("b", now + timedelta(seconds=waits[-1] - 1), 30, 10) == []
+        assert await at(now + timedelta(seconds=waits[-1] - 1), store).claim_outbox("b", 30, 10) == []
         now += timedelta(seconds=waits[-1])
     assert waits[:4] == [5, 10, 20, 40]
     assert waits == sorted(waits)
     assert max(waits) == 3600
-    (item,) = await store.claim_outbox("a", now, 30, 10)
-    await store.settle_outbox(item, now, delivered=False)
-    assert await store.claim_outbox("a", later(10**7), 30, 10) == []
+    (item,) = await at(now, store).claim_outbox("a", 30, 10)
+    await at(now, store).settle_outbox(item, delivered=False)
+    assert await at(later(10**7), store).claim_outbox("a", 30, 10) == []
     assert (await _note(store))[0] == "dead"
 
 
 async def test_a_note_that_kills_its_dispatcher_is_buried_too(store):
     await one_note(store)
     for attempt in range(12):
-        assert len(await store.claim_outbox("a", later(attempt * 31), 30, 10)) == 1
-    assert await store.claim_outbox("a", later(12 * 31), 30, 10) == []
+        assert len(await at(later(attempt * 31), store).claim_outbox("a", 30, 10)) == 1
+    assert await at(later(12 * 31), store).claim_outbox("a", 30, 10) == []
     assert (await _note(store))[0] == "dead"
 
 
 async def test_the_last_attempt_may_still_succeed(store):
     await one_note(store)
     for attempt in range(12):
-        (item,) = await store.claim_outbox("a", later(attempt * 31), 30, 10)
-    await store.settle_outbox(item, later(12 * 31), delivered=True)
+        (item,) = await at(later(attempt * 31), store).claim_outbox("a", 30, 10)
+    await at(later(12 * 31), store).settle_outbox(item, delivered=True)
     assert (await _note(store))[0] == "delivered"
 
 
 async def test_a_failure_that_is_reported_late_does_not_undo_a_delivery(store):
     await one_note(store)
-    (slow,) = await store.claim_outbox("a", NOON, 30, 10)
-    (quick,) = await store.claim_outbox("b", later(30), 30, 10)
-    await store.settle_outbox(quick, later(31), delivered=True)
-    await store.settle_outbox(slow, later(32), delivered=False)
-    assert await store.claim_outbox("c", later(10_000), 30, 10) == []
+    (slow,) = await at(NOON, store).claim_outbox("a", 30, 10)
+    (quick,) = await at(later(30), store).claim_outbox("b", 30, 10)
+    await at(later(31), store).settle_outbox(quick, delivered=True)
+    await at(later(32), store).settle_outbox(slow, delivered=False)
+    assert await at(later(10_000), store).claim_outbox("c", 30, 10) == []
 
 
 async def test_a_delivery_that_is_reported_late_counts(store):
     await one_note(store)
-    (slow,) = await store.claim_outbox("a", NOON, 30, 10)
-    await store.claim_outbox("b", later(30), 30, 10)
-    await store.settle_outbox(slow, later(31), delivered=True)
-    assert await store.claim_outbox("c", later(10_000), 30, 10) == []
+    (slow,) = await at(NOON, store).claim_outbox("a", 30, 10)
+    await at(later(30), store).claim_outbox("b", 30, 10)
+    await at(later(31), store).settle_outbox(slow, delivered=True)
+    assert await at(later(10_000), store).claim_outbox("c", 30, 10) == []
 
 
 async def _note(store: SqlStore) -> tuple[str, float]:

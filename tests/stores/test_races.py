@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from tests.stores.words import CONVERSATION, TENANT, asked, execution, incoming, intent, opened
+from tests.stores.words import CONVERSATION, TENANT, asked, at, execution, incoming, intent, opened
 from tests.stores.workers import LEASE
 
 from circumspect.stores import SqlStore
@@ -65,7 +65,7 @@ async def test_no_two_dispatchers_get_the_same_note(store, url, race):
     calls = [execution(turn, ToolCall("t", {"n": n}), lease=1) for n in range(40)]
     for call in calls:
         await store.begin_call(call, claim.token)
-    for call in await store.claim_expired("me", datetime.now(UTC), 60, 100):
+    for call in await at(datetime.now(UTC), store).claim_expired("me", 60, 100):
         await store.finish_call(
             execution(turn, call.call, id=call.id, token="me", state="indeterminate", finished_at=turn.at)
         )
@@ -82,8 +82,8 @@ async def test_a_worker_killed_in_a_call_leaves_it_for_one_sweeper(store, url, r
     assert [one.state for one in await store.intents(TENANT, CONVERSATION)] == ["consumed"]
 
     soon = datetime.now(UTC) + timedelta(seconds=LEASE)
-    assert [one.id for one in await store.claim_expired("first", soon, 60, 10)] == [left.id]
-    assert await store.claim_expired("second", soon, 60, 10) == []
+    assert [one.id for one in await at(soon, store).claim_expired("first", 60, 10)] == [left.id]
+    assert await at(soon, store).claim_expired("second", 60, 10) == []
     claim = await opened(store, incoming("well?", at=soon))
     assert [one.id for one in claim.unsettled] == [left.id]
 

@@ -12,6 +12,7 @@ from tests.stores.words import (
     NOON,
     TENANT,
     asked,
+    at,
     closing,
     execution,
     incoming,
@@ -142,7 +143,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_the_first_worker_writes_no
     second = await opened(store, quick)
     for late in (
         store.close_turn(closing(slow, first.token, at=later(30))),
-        store.renew(slow, first.token, later(60)),
+        store.renew(slow, first.token, 60),
         store.begin_call(execution(slow), first.token),
     ):
         with pytest.raises(LeaseLost):
@@ -157,7 +158,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_the_first_worker_writes_no
 async def test_a_renewed_lease_is_not_taken_over(store):
     turn = incoming()
     claim = await opened(store, turn)
-    await store.renew(turn, claim.token, later(100))
+    await store.renew(turn, claim.token, 100)
     with pytest.raises(ConversationBusy):
         await opened(store, incoming(at=later(99)))
     await store.close_turn(closing(turn, claim.token))
@@ -344,7 +345,7 @@ async def test_an_escalation_waits_for_a_person_and_is_announced(store):
     assert (row.conversation, row.turn, row.reason, row.summary, row.execution) == (
         CONVERSATION, turn.turn, ReasonCode.CRITIQUE_FAILED, "Please look at this.", None
     )  # fmt: skip
-    (note,) = await store.claim_outbox("dispatcher", later(2), 30, 10)
+    (note,) = await at(later(2), store).claim_outbox("dispatcher", 30, 10)
     assert (note.topic, note.payload["id"], note.payload["tenant"]) == ("escalation", row.id, TENANT)
     await store.resolve(row.id, by="dora")
     assert await store.escalations(TENANT, "open") == []
@@ -352,12 +353,12 @@ async def test_an_escalation_waits_for_a_person_and_is_announced(store):
 
 
 async def test_usage_adds_up_by_month_mode_and_model(store):
-    for at, escalation in ((NOON, None), (later(60), Escalation(ReasonCode.MODEL_FAILED, "help"))):
-        turn = incoming(at=at)
+    for when, escalation in ((NOON, None), (later(60), Escalation(ReasonCode.MODEL_FAILED, "help"))):
+        turn = incoming(at=when)
         claim = await opened(store, turn)
         calls = (ModelUsage("a", 600, 120, cost_usd=0.5), ModelUsage("b", 10, 5, cost_usd=0.25), ModelUsage("a", 1, 1))
         answer = result(turn, usage=Usage("adaptive", calls, critiques=1, context_rounds=2))
-        await store.close_turn(closing(turn, claim.token, answer, escalation=escalation, multiplier=1.5, at=at))
+        await store.close_turn(closing(turn, claim.token, answer, escalation=escalation, multiplier=1.5, at=when))
     rows = await store.usage(TENANT, "2026-03")
     assert [(row.model, row.messages, row.model_calls, row.input_tokens, row.output_tokens) for row in rows] == [
         ("a", 2, 4, 1202, 242),

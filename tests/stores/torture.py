@@ -82,7 +82,7 @@ async def answer_a_yes(store: SqlStore, world: World, conversation: Conversation
 
 
 async def sweep(store: SqlStore, world: World) -> None:
-    for started in await store.claim_expired(fresh("sweeper"), now(), LEASE, 5):
+    for started in await store.claim_expired(fresh("sweeper"), LEASE, 5):
         if started.recovery == "keyed":
             await call(store, world, started)
         else:
@@ -90,9 +90,9 @@ async def sweep(store: SqlStore, world: World) -> None:
 
 
 async def dispatch(store: SqlStore, world: World) -> None:
-    for item in await store.claim_outbox(fresh("dispatcher"), now(), LEASE, 5):
+    for item in await store.claim_outbox(fresh("dispatcher"), LEASE, 5):
         world.write("delivered", item.id)
-        await store.settle_outbox(item, now(), delivered=True)
+        await store.settle_outbox(item, delivered=True)
 
 
 def _left(connection: Any) -> tuple[list[str], int]:

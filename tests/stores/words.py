@@ -32,6 +32,18 @@ CALL = ToolCall("cancel_order", {"order_id": "12345"}, "call-1")
 LEASE = 20.0
 
 
+class DatabaseMoment:
+    """What the database's clock says, in tests that set it: the time of the turn that was opened last, or of `at`."""
+
+    now = NOON
+
+
+def at(moment: datetime, store: SqlStore) -> SqlStore:
+    """The store, with its database's clock at that moment."""
+    DatabaseMoment.now = moment
+    return store
+
+
 def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
@@ -115,7 +127,7 @@ def closing(turn: Incoming, token: str, answer: TurnResult | None = None, **fiel
 
 async def opened(store: SqlStore, turn: Incoming, token: str | None = None, **options: Any) -> Opened:
     settings: dict[str, Any] = {"mode": "adaptive", "history": 5, "lease_seconds": LEASE, **options}
-    return await store.open_turn(turn, token=token or fresh("lease"), **settings)
+    return await at(turn.at, store).open_turn(turn, token=token or fresh("lease"), **settings)
 
 
 async def whole_turn(store: SqlStore, text: str = "hello", reply: str = "Hello.", **fields: Any) -> Incoming:

@@ -74,7 +74,7 @@ async def answer_one_key(store: SqlStore, worker: int) -> str:
 async def sweep(store: SqlStore, worker: int) -> list[str]:
     """Everyone takes expired calls, a few at a time. The ones this worker was given."""
     given = []
-    while found := await store.claim_expired(f"sweeper {worker}", datetime.now(UTC), 60, 7):
+    while found := await store.claim_expired(f"sweeper {worker}", 60, 7):
         given += [one.id for one in found]
     return given
 
@@ -82,10 +82,10 @@ async def sweep(store: SqlStore, worker: int) -> list[str]:
 async def dispatch(store: SqlStore, worker: int) -> list[str]:
     """Everyone takes notes from the outbox. The ones this worker was given."""
     given = []
-    while found := await store.claim_outbox(f"dispatcher {worker}", datetime.now(UTC), 60, 7):
+    while found := await store.claim_outbox(f"dispatcher {worker}", 60, 7):
         given += [item.id for item in found]
         for item in found:
-            await store.settle_outbox(item, datetime.now(UTC), delivered=True)
+            await store.settle_outbox(item, delivered=True)
     return given
 
 

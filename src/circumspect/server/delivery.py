@@ -64,7 +64,7 @@ class Courier:
     async def deliver_due(self) -> int:
         """One round; how many items there were."""
         token = self._ids.new("courier")
-        items = await self._store.claim_outbox(token, self._clock.now(), LEASE_SECONDS, AT_ONCE)
+        items = await self._store.claim_outbox(token, LEASE_SECONDS, AT_ONCE)
         await asyncio.gather(*(self._deliver(item) for item in items))
         return len(items)
 
@@ -85,7 +85,7 @@ class Courier:
             log.exception("not delivered", extra={"tenant": item.payload.get("tenant")})
             delivered = False
         try:
-            await self._store.settle_outbox(item, self._clock.now(), delivered=delivered)
+            await self._store.settle_outbox(item, delivered=delivered)
         except StoreError as problem:
             log.warning("delivery not recorded", extra={"problem": problem.code})
 
@@ -98,10 +98,10 @@ class Courier:
             wanted = await self._directory.settings(tenant)
         except CircumspectError as problem:
             log.warning("no receivers known", extra={"tenant": tenant, "problem": problem.code})
-            await self._store.settle_outbox(item, self._clock.now(), delivered=problem.code == "unknown_tenant")
+            await self._store.settle_outbox(item, delivered=problem.code == "unknown_tenant")
             return
         event = _event(item, self._settings.public_url)
-        await self._store.tx(_hand_on, item, _receivers(event, wanted), self._clock.now().timestamp())
+        await self._store.tx(_hand_on, item, _receivers(event, wanted))
 
     # --- webhooks ---------------------------------------------------------------------------------------------------
 
@@ -226,13 +226,11 @@ def _receivers(event: Mapping[str, Json], wanted: TenantSettings) -> Sequence[tu
     return [(topic, {"tenant": event["tenant"], "target": target, "event": event}) for topic, target in found]
 
 
-def _hand_on(
-    connection: sa.Connection, item: OutboxItem, receivers: Sequence[tuple[str, Mapping[str, Json]]], now: float
-) -> None:
+def _hand_on(connection: sa.Connection, item: OutboxItem, receivers: Sequence[tuple[str, Mapping[str, Json]]]) -> None:
     about = TenantId(str(item.payload["tenant"])), ConversationId(str(item.payload["conversation"]))
     for number, (topic, payload) in enumerate(receivers):
-        ledger.notify(connection, f"{item.id}:{number}", topic, payload, now, *about)
-    ledger.settle_outbox(connection, item, now, delivered=True)
+        ledger.notify(connection, f"{item.id}:{number}", topic, payload, *about)
+    ledger.settle_outbox(connection, item, delivered=True)
 
 
 def _parts(item: OutboxItem) -> tuple[Mapping[str, Any], Mapping[str, Json]]:

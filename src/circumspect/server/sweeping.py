@@ -41,8 +41,7 @@ class Sweeper:
 
     async def start_due(self) -> list[asyncio.Task[int]]:
         """The sweeps that were begun; each ends with the number of calls that it settled."""
-        now = self._services.clock.now().timestamp()
-        due = await self._services.store.tx(ledger.tenants_with_expired, now)
+        due = await self._services.store.tx(ledger.tenants_with_expired)
         begun = {one: asyncio.create_task(self._sweep_tenant(one)) for one in due if one not in self._under_way}
         self._under_way |= begun
         return list(begun.values())

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from circumspect.errors import ConversationBusy, StoreError
@@ -39,7 +38,7 @@ async def claim(
         if opened.answered:
             yield opened
             return
-        renewal = _Renewal(incoming, opened.token, store, clock)
+        renewal = _Renewal(incoming, opened.token, store)
         try:
             yield opened
         finally:
@@ -67,8 +66,8 @@ async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, cloc
 class _Renewal:
     """Lengthens the lease while a turn runs. A timer, not a task: most turns are over before it first goes off."""
 
-    def __init__(self, incoming: Incoming, token: str, store: Store, clock: Clock) -> None:
-        self.incoming, self.token, self.store, self.clock = incoming, token, store, clock
+    def __init__(self, incoming: Incoming, token: str, store: Store) -> None:
+        self.incoming, self.token, self.store = incoming, token, store
         self.task: asyncio.Task[None] | None = None
         self.timer = self._again()
 
@@ -81,7 +80,7 @@ class _Renewal:
 
     async def _renew(self) -> None:
         with suppress(StoreError):
-            await self.store.renew(self.incoming, self.token, self.clock.now() + timedelta(seconds=LEASE_SECONDS))
+            await self.store.renew(self.incoming, self.token, LEASE_SECONDS)
 
     def stop(self) -> None:
         self.timer.cancel()

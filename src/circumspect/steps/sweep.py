@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 from circumspect.errors import CallUnderWay
 from circumspect.ports import Clock, Ids, Store, Tools
@@ -18,13 +19,15 @@ from circumspect.values import Execution, Incoming, Opened, TenantId
 LEASE_SECONDS = 75.0
 AT_ONCE = 8
 """Calls of one tenant: fewer than it has threads, so that none of them has to wait for the others."""
+CLOCKS_DIFFER = timedelta(minutes=10)
+"""By less than this one worker's clock may be behind another's."""
 
 
 async def sweep(
     tenant: TenantId, tools: Tools, store: Store, clock: Clock, ids: Ids, *, limit: int = AT_ONCE
 ) -> tuple[Execution, ...]:
     """The calls this sweep settled, with this tenant's own tools. A call whose tool is gone stays unknown."""
-    claimed = await store.claim_expired(ids.new("sweep"), clock.now(), LEASE_SECONDS, limit, tenant)
+    claimed = await store.claim_expired(ids.new("sweep"), LEASE_SECONDS, limit, tenant)
     ends = await asyncio.gather(*(_settle_call(one, tools, store, clock) for one in claimed), return_exceptions=True)
     for one in ends:
         if isinstance(one, BaseException):
@@ -49,12 +52,13 @@ async def catch_up(
     message that is sent again while a call of its own may still be running has no answer yet: it has to come later."""
     if not opened.unsettled:
         return opened, ()
-    now, known = clock.now(), {}
-    if any(one.state == "started" and one.lease_until <= now for one in opened.unsettled):
+    known = {}
+    if any(one.state == "started" for one in opened.unsettled):
         known = {one.id: one for one in await sweep(incoming.tenant, tools, store, clock, ids)}
     current = tuple(known.get(one.id, one) for one in opened.unsettled)
-    # One that began later than now was begun before the clock was set back: how long its lease lasts tells nothing.
-    if any(one.state == "started" and one.turn == incoming.turn and one.started_at <= now for one in current):
+    # One that began much later than now was begun before the clock was set back: what its lease says tells nothing.
+    soon = clock.now() + CLOCKS_DIFFER
+    if any(one.state == "started" and one.turn == incoming.turn and one.started_at <= soon for one in current):
         await store.give_back(incoming, opened.token)
         raise CallUnderWay(
             "This message was sent before, and a call that it led to has not ended yet.",

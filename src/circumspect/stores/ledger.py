@@ -19,7 +19,7 @@ from circumspect.approvers import WHO_MAY, check_approver, name_person
 from circumspect.errors import ApproverRefused, LeaseLost
 from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
-from circumspect.stores import codec
+from circumspect.stores import codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
@@ -75,7 +75,9 @@ def begin_call(connection: sa.Connection, execution: Execution, token: str, by: 
             return False
         if consumed[0] == "approval":
             _check_approver(connection, execution.intent, by)
-    insert(connection, tool_executions, execution_row(execution, reported=False))
+    lease = execution.lease_until - execution.started_at
+    until = database_time.read(connection) + lease.total_seconds()
+    insert(connection, tool_executions, {**execution_row(execution, reported=False), "lease_until": until})
     return True
 
 
@@ -194,7 +196,7 @@ def escalate(
         "suggestion": clean(escalation.suggestion) or None,
     }
     insert(connection, escalations, row)
-    notify(connection, id_, "escalation", row, epoch(at), tenant, conversation)
+    notify(connection, id_, "escalation", row, tenant, conversation)
 
 
 def notify(
@@ -202,12 +204,12 @@ def notify(
     id_: str,
     topic: str,
     payload: Mapping[str, object],
-    at: float,
     tenant: TenantId,
     conversation: ConversationId,
 ) -> None:
     """Something that somebody has to hear of, in the transaction that made it so. The id says it only once; with the
     conversation that it quotes it is forgotten."""
+    at = database_time.read(connection)
     note: SqlValues = {
         "id": id_,
         "topic": topic,
@@ -276,14 +278,15 @@ _DUE = (
 )
 
 
-def tenants_with_expired(connection: sa.Connection, now: float) -> Sequence[TenantId]:
+def tenants_with_expired(connection: sa.Connection) -> Sequence[TenantId]:
     """Whose calls wait for a sweeper that has their tools."""
-    return [TenantId(row.tenant) for row in connection.execute(_DUE, {"now": now})]
+    return [TenantId(row.tenant) for row in connection.execute(_DUE, {"now": database_time.read(connection)})]
 
 
 def claim_expired(
-    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int, tenant: TenantId | None
+    connection: sa.Connection, token: str, lease_seconds: float, limit: int, tenant: TenantId | None
 ) -> Sequence[Execution]:
+    now = database_time.read(connection)
     values = {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
     if tenant is None:
         found = connection.execute(_CLAIM_CALLS, values).all()
@@ -292,9 +295,8 @@ def claim_expired(
     return sorted((codec.execution(row) for row in found), key=lambda execution: execution.started_at)
 
 
-def claim_outbox(
-    connection: sa.Connection, token: str, now: float, lease_seconds: float, limit: int
-) -> Sequence[OutboxItem]:
+def claim_outbox(connection: sa.Connection, token: str, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
+    now = database_time.read(connection)
     found: Sequence[Any] = connection.execute(
         _CLAIM_NOTES, {"by": token, "now": now, "until": now + lease_seconds, "at_most": limit}
     ).all()
@@ -304,10 +306,11 @@ def claim_outbox(
     ]
 
 
-def settle_outbox(connection: sa.Connection, item: OutboxItem, now: float, delivered: bool) -> None:
+def settle_outbox(connection: sa.Connection, item: OutboxItem, delivered: bool) -> None:
     if delivered:
         # Whoever holds the claim by now: it has left.
         run(connection, _DELIVERED, {"id": item.id})
         return
     wait = min(FIRST_WAIT * 2**item.attempts, LONGEST_WAIT)
-    run(connection, _LATER, {"id": item.id, "token": item.token, "next_at": now + wait})
+    due = database_time.read(connection) + wait
+    run(connection, _LATER, {"id": item.id, "token": item.token, "next_at": due})

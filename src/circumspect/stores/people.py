@@ -334,7 +334,7 @@ def resolve(
         "outcome": outcome,
         "created_at": epoch(now),
     }
-    notify(connection, f"{id_}:resolved", "resolved", told, epoch(now), row.tenant, row.conversation)
+    notify(connection, f"{id_}:resolved", "resolved", told, row.tenant, row.conversation)
     return get_escalation(connection, tenants, id_)
 
 

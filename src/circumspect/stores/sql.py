@@ -4,9 +4,9 @@
     opened = await store.open_turn(incoming, mode="adaptive", history=5, token=token, lease_seconds=60)
     await store.close()
 
-Each method is one transaction, run by a thread so that the event loop never waits for a disk. The surprising choice:
-the clock is the caller's. Expiry is checked in the same statement that consumes, against the time that comes with the
-call, because a turn must be repeatable; so keep the clocks of the workers within a second or so of each other.
+Each method is one transaction, run by a thread so that the event loop never waits for a disk. Two clocks: leases go by
+the database's (`database_time.py`), whatever a worker's says. Whether a question still waits for its answer is checked
+in the statement that consumes it, against the time that comes with the call, because a turn must be repeatable.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class SqlStore:
     ) -> Opened:
         return await self.tx(open_turn, incoming, mode, history, token, lease_seconds)
 
-    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
-        await self.tx(renew, incoming, token, epoch(until))
+    async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None:
+        await self.tx(renew, incoming, token, lease_seconds)
 
     async def give_back(self, incoming: Incoming, token: str) -> None:
         await self.tx(give_back, incoming, token)
@@ -101,9 +101,9 @@ class SqlStore:
         await self.tx(close_turn, closing)
 
     async def claim_expired(
-        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+        self, token: str, lease_seconds: float, limit: int, tenant: TenantId | None = None
     ) -> Sequence[Execution]:
-        return await self.tx(ledger.claim_expired, token, epoch(now), lease_seconds, limit, tenant)
+        return await self.tx(ledger.claim_expired, token, lease_seconds, limit, tenant)
 
     async def messages(
         self,
@@ -127,11 +127,11 @@ class SqlStore:
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.tx(admin.get_intents, tenant, conversation)
 
-    async def claim_outbox(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
-        return await self.tx(ledger.claim_outbox, token, epoch(now), lease_seconds, limit)
+    async def claim_outbox(self, token: str, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
+        return await self.tx(ledger.claim_outbox, token, lease_seconds, limit)
 
-    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
-        await self.tx(ledger.settle_outbox, item, epoch(now), delivered)
+    async def settle_outbox(self, item: OutboxItem, *, delivered: bool) -> None:
+        await self.tx(ledger.settle_outbox, item, delivered)
 
     # --- administration ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from circumspect.hashing import digest
 from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
-from circumspect.stores import action_log, codec
+from circumspect.stores import action_log, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
@@ -115,7 +115,8 @@ _COUNT = sql("""
 """)
 
 
-def renew(connection: sa.Connection, incoming: Incoming, token: str, until: float) -> None:
+def renew(connection: sa.Connection, incoming: Incoming, token: str, lease_seconds: float) -> None:
+    until = database_time.read(connection) + lease_seconds
     where = {"tenant": incoming.tenant, "conversation": incoming.conversation}
     if not run(connection, _RENEW, {**where, "token": token, "until": until}).rowcount:
         raise lease_lost()

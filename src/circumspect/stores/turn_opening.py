@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import ConversationBusy, NotYourConversation
 from circumspect.journal import UserMessageEvent
-from circumspect.stores import codec
+from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import SqlValues, run, sql
@@ -35,7 +35,7 @@ _CLAIM = sql("""
         turn = COALESCE(conversations.turn, excluded.turn),
         person = COALESCE(conversations.person, excluded.person),
         updated_at = excluded.updated_at
-    WHERE conversations.lease_token IS NULL OR conversations.lease_until <= excluded.updated_at
+    WHERE conversations.lease_token IS NULL OR conversations.lease_until <= :time
        OR conversations.lease_until > :impossible
     RETURNING mode, language, next_seq, turn, intent, calls, paused_by, person
 """)
@@ -111,13 +111,15 @@ def open_turn(
         "turn": incoming.turn,
         "now": now,
     }
+    time = database_time.read(connection)
     claim = {
         **turn,
         "mode": mode,
         "token": token,
-        "until": now + lease_seconds,
+        "time": time,
+        "until": time + lease_seconds,
         "person": incoming.person,
-        "impossible": now + lease_seconds + SKEW_SECONDS,
+        "impossible": time + lease_seconds + SKEW_SECONDS,
     }
     claimed = run(connection, _CLAIM, claim).fetchone()
     _require_owner(connection, incoming, turn, claimed)

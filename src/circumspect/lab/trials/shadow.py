@@ -188,7 +188,7 @@ class _Nowhere(Passing):
             said = tuple(await self.messages(incoming.tenant, incoming.conversation, after=first))
         return replace(opened, token=token, history=said[-history:] if history else (), answered=None)
 
-    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
+    async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None:
         return
 
     async def give_back(self, incoming: Incoming, token: str) -> None:
@@ -208,7 +208,7 @@ class _Nowhere(Passing):
         return
 
     async def claim_expired(
-        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+        self, token: str, lease_seconds: float, limit: int, tenant: TenantId | None = None
     ) -> Sequence[Execution]:
         return ()
 

@@ -43,8 +43,8 @@ class Passing:
             incoming, mode=mode, history=history, token=token, lease_seconds=lease_seconds
         )
 
-    async def renew(self, incoming: Incoming, token: str, until: datetime) -> None:
-        await self.store.renew(incoming, token, until)
+    async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None:
+        await self.store.renew(incoming, token, lease_seconds)
 
     async def give_back(self, incoming: Incoming, token: str) -> None:
         await self.store.give_back(incoming, token)
@@ -59,9 +59,9 @@ class Passing:
         await self.store.close_turn(closing)
 
     async def claim_expired(
-        self, token: str, now: datetime, lease_seconds: float, limit: int, tenant: TenantId | None = None
+        self, token: str, lease_seconds: float, limit: int, tenant: TenantId | None = None
     ) -> Sequence[Execution]:
-        return await self.store.claim_expired(token, now, lease_seconds, limit, tenant)
+        return await self.store.claim_expired(token, lease_seconds, limit, tenant)
 
     async def messages(
         self,
@@ -85,11 +85,11 @@ class Passing:
     async def intents(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Intent]:
         return await self.store.intents(tenant, conversation)
 
-    async def claim_outbox(self, token: str, now: datetime, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
-        return await self.store.claim_outbox(token, now, lease_seconds, limit)
+    async def claim_outbox(self, token: str, lease_seconds: float, limit: int) -> Sequence[OutboxItem]:
+        return await self.store.claim_outbox(token, lease_seconds, limit)
 
-    async def settle_outbox(self, item: OutboxItem, now: datetime, *, delivered: bool) -> None:
-        await self.store.settle_outbox(item, now, delivered=delivered)
+    async def settle_outbox(self, item: OutboxItem, *, delivered: bool) -> None:
+        await self.store.settle_outbox(item, delivered=delivered)
 
 
 @dataclass

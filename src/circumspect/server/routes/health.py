@@ -18,10 +18,13 @@ from circumspect.server.metrics import read_backlog
 from circumspect.server.responses import describe_route, resource, to_response
 from circumspect.server.schemas.bodies import ProblemBody
 from circumspect.server.schemas.health import Health, Readiness
+from circumspect.server.services import Services
+from circumspect.stores import database_time
 from circumspect.stores.schema import HEAD
 
 router = resource("health")
 READY_SECONDS = 5.0
+CLOCK_SECONDS = 5.0
 
 
 @router.get("/healthz", **describe_route(Health, security=()))
@@ -37,12 +40,13 @@ async def healthz() -> Response:
     ),
 )
 async def readyz(request: Request) -> Response:
-    """Can requests be served here? The database decides; Redis and the model are reported."""
+    """Can requests be served here? The database decides; Redis, the model and the clock are reported."""
     services = services_of(request)
-    database = "ok"
+    database, clock = "ok", "not known"
     try:
         async with asyncio.timeout(READY_SECONDS):
             version = await services.store.tx(_version)
+            clock = await compare_clocks(services)
         if version != HEAD:
             database = f"schema {version or 'missing'}, {HEAD} is needed"
     except StoreError:
@@ -58,6 +62,7 @@ async def readyz(request: Request) -> Response:
             database=database,
             redis=redis,
             model=settings.model.partition("@")[0],
+            clock=clock,
             turns_in_flight=len(services.turns),
         ),
         200 if ready else 503,
@@ -84,6 +89,17 @@ async def metrics(request: Request) -> Response:
     found = await services.store.tx(read_backlog, now)
     text = await asyncio.to_thread(services.metrics.render, found)
     return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+async def compare_clocks(services: Services) -> str:
+    """`ok`, or how far this worker's clock is from the database's; what the question takes is no difference."""
+    before = services.clock.now().timestamp()
+    theirs = await services.store.tx(database_time.read)
+    ahead, behind = before - theirs, theirs - services.clock.now().timestamp()
+    if max(ahead, behind) <= CLOCK_SECONDS:
+        return "ok"
+    way = "ahead of" if ahead > 0 else "behind"
+    return f"{max(ahead, behind):.0f} seconds {way} the database's"
 
 
 def _require_permission(request: Request, settings: Settings) -> None:

@@ -18,4 +18,5 @@ class Readiness(AnswerBody):
     database: str
     redis: str = Field(description="Reported; never makes a worker unready.")
     model: str = Field(description="Reported; never makes a worker unready.")
+    clock: str = Field(description="This worker's against the database's; never makes a worker unready.")
     turns_in_flight: int
