@@ -67,3 +67,14 @@ def test_hanging_tools_of_one_tenant_hold_up_no_other(
     hanging_tools.gate.set()
     for thread in hung:
         thread.join(PATIENCE)
+
+
+@pytest.mark.parametrize("does", ["abort", "abort_later", "interrupt", "interrupt_later"])
+def test_what_no_handler_expects_is_an_answer_and_not_the_end_of_the_server(
+    opened: House, tmp_path: Path, does: str
+) -> None:
+    furnish(opened, tmp_path, odd=does, well="work")
+    told = cancel(opened, "odd", 40000)
+    assert told["outcome"] == "escalated", told
+    assert "OUTCOME_UNKNOWN" in told["reason_codes"]
+    assert cancel(opened, "well", 50000)["outcome"] == "acted"

@@ -9,6 +9,7 @@ import enum
 import functools
 import inspect
 import json
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -445,6 +446,26 @@ async def test_any_exception_of_a_tool_is_a_tool_error_with_type_and_message(err
         assert str(failed.value) == "fail failed: ValueError: order is shipped"
 
 
+class Abort(BaseException):
+    """What a library might raise to get past every handler."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Abort("no further")])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_what_no_handler_expects_leaves_the_outcome_unknown_and_the_process_alive(
+    error: BaseException, kind: str
+) -> None:
+    def fail() -> None:
+        raise error
+
+    async def fail_later() -> None:
+        raise error
+
+    made = tool(name="fail")(fail) if kind == "sync" else tool(name="fail")(fail_later)
+    with pytest.raises(ToolTimeout, match=f"not known whether it happened: {type(error).__name__}"):
+        await asyncio.wait_for(made.call({}, "k"), PATIENCE)
+
+
 async def test_a_tool_that_catches_its_cancellation_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("circumspect.tools.functions.GRACE", 0.01)
     go, left = asyncio.Event(), asyncio.Event()
@@ -598,6 +619,11 @@ def test_whether_a_tool_is_configured_is_asked_each_time_and_a_failing_answer_is
     assert send.spec is send.spec
     del settings["token"]
     assert not send.spec.configured
+
+    @tool(configured=lambda: sys.exit("not here"))
+    def leave() -> None: ...
+
+    assert not leave.spec.configured
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])

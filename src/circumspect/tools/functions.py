@@ -70,7 +70,7 @@ class FunctionTool(Generic[P, R]):
             return self._ready
         try:
             return self._ready if self._configured() else self._unready
-        except Exception:
+        except BaseException:
             return self._unready
 
     async def call(self, arguments: JsonObject, key: str) -> Json:
@@ -126,17 +126,19 @@ def _mapping(value: object) -> object:
 
 @dataclass(frozen=True)
 class _Raised:
-    error: Exception | SystemExit
+    error: BaseException
 
 
 async def _call_function(function: Callable[[], Any], name: str, patience: float) -> Any:
-    """What it returned or raised. A SystemExit that left its task would take the whole process with it."""
+    """What it returned or raised. A SystemExit or KeyboardInterrupt that left its task would end the whole process."""
     try:
         if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
             return await function()
         result = await _call_in_thread(function, name, patience)
         return await result if inspect.isawaitable(result) else result
-    except (Exception, SystemExit) as error:
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
         return _Raised(error)
 
 

@@ -61,6 +61,9 @@ def failure(tool: str, error: BaseException) -> ToolError:
     """What the caller is told. A `ToolError` of the tool's own is passed on as it is: its words were chosen."""
     if isinstance(error, ToolError):
         return error
+    if not isinstance(error, Exception | SystemExit):
+        # Raised past every handler, as an interruption is: it says nothing about what was done until then.
+        return ToolTimeout(f"{tool} was broken off, and it is not known whether it happened: {brief(error)}")
     if _leaves_outcome_open(error):
         return ToolTimeout(f"{tool} was cut off, and it is not known whether it happened: {brief(error)}")
     return ToolError(f"{tool} failed: {brief(error)}")

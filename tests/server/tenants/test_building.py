@@ -42,6 +42,9 @@ def by_type(where: "ToolContext", extra: int = 1):
 def broken(context):
     raise RuntimeError(f"the token is {context.secrets['token']}")
 
+def leaves(context):
+    raise SystemExit(3)
+
 def returns_nothing(context):
     return None
 
@@ -81,6 +84,13 @@ async def test_a_factory_that_fails_is_told_without_what_it_said(module, context
     with pytest.raises(ConfigError, match="could not make its tools: RuntimeError in made_") as refused:
         await python_tools(f"{module(CODE)}:broken", context)
     assert "t0ken" not in str(refused.value)
+
+
+async def test_code_of_a_tenant_that_wants_to_end_the_process_is_refused(module, context):
+    with pytest.raises(ConfigError, match="could not make its tools: SystemExit in made_"):
+        await python_tools(f"{module(CODE)}:leaves", context)
+    with pytest.raises(ConfigError, match=r"cannot be imported: SystemExit in made_\d+\.py:2"):
+        await python_tools(module("import sys\nsys.exit(3)\n") + ":tools", context)
 
 
 async def test_a_factory_that_makes_nothing_is_refused(module, context):

@@ -111,7 +111,7 @@ async def python_tools(name: str, context: ToolContext) -> Sequence[Tool]:
         return _tools(await made if isinstance(made, Awaitable) else made, name)
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Only the kind of error: its text may hold what the factory was given.
         raise ConfigError(
             f"{name} could not make its tools: {type(error).__name__} in {_where(error)}.",
@@ -135,7 +135,7 @@ def import_object(name: str) -> Any:
             f"There is no Python module '{module}'{what}.",
             fix="Run this in the folder that the module is in, install it, or set PYTHONPATH.",
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"The Python module '{module}' cannot be imported: {type(error).__name__} in {_where(error)}.",
             fix=f"Try it: python -c 'import {module}'",
