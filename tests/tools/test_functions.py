@@ -46,6 +46,11 @@ class Receipt:
     sizes: frozenset[Size]
 
 
+@dataclass
+class Row:
+    name: str = "something"
+
+
 def properties(made: FunctionTool[..., Any]) -> dict[str, Any]:
     return json.loads(json.dumps(made.spec.parameters))["properties"]
 
@@ -421,6 +426,33 @@ async def test_a_result_that_is_no_json_is_an_error_and_for_a_change_an_unknown_
     assert not isinstance(failed.value, ToolTimeout)
     with pytest.raises(ToolTimeout, match="JSON cannot carry"):
         await change.call({}, "k")
+
+
+async def test_a_result_that_is_longer_than_any_over_http_is_not_read() -> None:
+    """The change has been made, here as well."""
+
+    @tool(effect="read")
+    def look(length: int) -> str:
+        return "x" * length
+
+    @tool(effect="write")
+    def change(length: int) -> str:
+        return "x" * length
+
+    for made in (look, change):
+        assert len(await made.call({"length": 1_999_998}, "k")) == 1_999_998  # and two quotation marks
+    with pytest.raises(ToolError, match="returned more than 2 MB") as failed:
+        await look.call({"length": 1_999_999}, "k")
+    assert not isinstance(failed.value, ToolTimeout)
+    with pytest.raises(ToolTimeout, match="returned more than 2 MB"):
+        await change.call({"length": 50_000_000}, "k")
+
+    @tool(effect="read")
+    def rows() -> list[Row]:
+        return [Row()] * 200_000
+
+    with pytest.raises(ToolError, match="returned more than 2 MB"):
+        await rows.call({}, "k")
 
 
 # --- failures --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from datetime import timedelta
 from circumspect.errors import ApproverRefused
 from circumspect.journal import ExecutionEvent, Journal, NoticeEvent, RemarkEvent
 from circumspect.ports import Clock, Ids, Store, Tools
+from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.running import run
 from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, PersonDecision, ToolSpec
@@ -20,6 +21,8 @@ from circumspect.wording import compact
 
 LEASE_MARGIN = timedelta(seconds=15)
 """A call's lease outlives its timeout by this much, so that nobody takes over what may still be running."""
+LONGEST_SHOWN = 100_000
+"""Characters of a result that a model is shown. Whatever is compared with it is compared with all of it."""
 
 
 async def act(
@@ -92,7 +95,12 @@ def _name_decider(incoming: Incoming) -> str:
 
 def describe_result(ended: Execution) -> str:
     """What the model hears about a call that ran."""
-    return compact(ended.result) if ended.state == "succeeded" else f"ERROR: {ended.error}"
+    if ended.state != "succeeded":
+        return f"ERROR: {ended.error}"
+    text = compact(ended.result)
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return prompt("long_result").render(shown=text[:LONGEST_SHOWN], length=f"{len(text):,}", most=f"{LONGEST_SHOWN:,}")
 
 
 def _make_execution(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:

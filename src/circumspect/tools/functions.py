@@ -28,6 +28,8 @@ __all__ = ["FunctionTool", "IdempotencyKey", "tool"]
 
 GRACE = 1.0
 """Seconds that a function has to clean up after its time is over."""
+MAX_BYTES = 2_000_000
+"""The longest result, as JSON. It is stored and may be shown to a model; what comes over HTTP may be no longer."""
 FREE_THREAD_SECONDS = 5.0
 """How long a plain function waits for a thread; half of its time if that is less, so that it has time to run."""
 
@@ -107,15 +109,45 @@ class FunctionTool(Generic[P, R]):
         import orjson
         from pydantic_core import to_jsonable_python
 
+        name = self._ready.name
+        too_long = f"{name} returned more than {MAX_BYTES / 1e6:g} MB, which is not read: ask for less at once."
+        if _is_surely_longer(result, MAX_BYTES):
+            raise self._to_unreadable(too_long, fix="Let the tool return a part, a page or a summary.")
         try:
-            plain: Json = orjson.loads(orjson.dumps(to_jsonable_python(result, fallback=_mapping)))
+            packed = orjson.dumps(to_jsonable_python(result, fallback=_mapping))
         except Exception as error:
-            problem = f"{self._ready.name} returned a {type(result).__name__} that JSON cannot carry ({brief(error)})."
-            fix = "Return a dict, a list, text, a number, a dataclass or a pydantic model."
-            # The function has run. To report a mere failure would tell everyone that nothing happened.
-            kind = ToolError if self._ready.effect == "read" else ToolTimeout
-            raise kind(problem, fix=fix) from error
+            raise self._to_unreadable(
+                f"{name} returned a {type(result).__name__} that JSON cannot carry ({brief(error)}).",
+                fix="Return a dict, a list, text, a number, a dataclass or a pydantic model.",
+            ) from error
+        if len(packed) > MAX_BYTES:
+            raise self._to_unreadable(too_long, fix="Let the tool return a part, a page or a summary.")
+        plain: Json = orjson.loads(packed)
         return plain
+
+    def _to_unreadable(self, problem: str, fix: str) -> ToolError:
+        """The function has run. To report a mere failure would tell everyone that nothing happened."""
+        kind = ToolError if self._ready.effect == "read" else ToolTimeout
+        return kind(problem, fix=fix)
+
+
+def _is_surely_longer(value: Any, most: int) -> bool:
+    """Whether the JSON of it must have more bytes than that. Found out before any is made: making it holds up everyone,
+    for seconds where a list has a million entries."""
+    found, left = 0, [value]
+    while left:
+        one = left.pop()
+        kind, inside = type(one), ()
+        if kind is dict:
+            found, inside = found + len('"":0,') * len(one), one.values()
+        elif kind is list or kind is tuple:
+            found, inside = found + len("0,") * len(one), one
+        elif kind is str or kind is bytes:
+            found += len(one)
+        if found > most:
+            return True
+        left += inside
+    return False
 
 
 def _mapping(value: object) -> object:
