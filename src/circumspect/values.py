@@ -883,6 +883,8 @@ class TurnResult:
     """The journal, for debug views; never part of `to_json`."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the client is to run now."""
+    lost: bool = False
+    """What the turn came to is written down nowhere and nothing was changed: the message has to be sent again."""
 
     def to_json(self) -> TurnJson:
         return {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults.back_end import BackEnd
 from tests.faults.nursery import Nursery
 from tests.faults.site import Site
 from tests.stores import postgres_server
@@ -29,6 +30,13 @@ def postgres() -> Iterator[postgres_server.Server]:
             yield server
     except postgres_server.NoPostgres as reason:
         pytest.skip(f"NOT TESTED ON POSTGRESQL: {reason}")
+
+
+@pytest.fixture
+def back_end() -> Iterator[BackEnd]:
+    made = BackEnd()
+    yield made
+    made.close()
 
 
 @pytest.fixture(params=BOTH)

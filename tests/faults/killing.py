@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.faults.site import Findings, Said, Site
+from tests.faults.findings import Findings
+from tests.faults.history import Said
+from tests.faults.site import Site
 
-LEASES = 25.0
-"""Moving the clock by this much ends the leases of the dead: 20 s for a conversation, 17 s for a call."""
+CONVERSATION_LEASE = 25.0
+"""Moving the clock by this much ends the lease of a dead worker's conversation, which is 20 s."""
+LEASES = 80.0
+"""Moving it by this much ends that of its call as well, which is 75 s."""
 MOST = 200
 
 
@@ -24,10 +29,14 @@ class Kills:
     findings: Findings = field(default_factory=Findings)
 
 
+_orders = itertools.count(12345)
+
+
 def asked_and_said_yes(tenant: str, name: str) -> tuple[Said, Said]:
+    order = str(next(_orders))
     return (
-        Said(tenant, name, "cancel order 12345", f"{name}-1"),
-        Said(tenant, name, "yes", f"{name}-2"),
+        Said(tenant, name, f"cancel order {order}", f"{name}-1", order),
+        Said(tenant, name, "yes", f"{name}-2", order, agrees=True),
     )
 
 
@@ -43,11 +52,13 @@ def killed_everywhere(site: Site, tenant: str, *, message: int) -> Kills:
         talks.append((tenant, name, list(said)))
         for one in said[:message]:
             assert site.insist(one)["outcome"] == "asked"
-        answer = site.send(said[message], worker := site.workers[-1], kill=True)
-        if answer is None or site.died(worker, 0.2):
+        told = site.send(said[message], worker := site.workers[-1], kill=True)
+        if not told.status or site.died(worker, 0.2):
             assert site.died(worker), "the worker lives and did not answer"
             trails[name] = (site.folder / "trail").read_text("utf-8").splitlines()
             kills.points.append(trails[name][-1])
+            site.move_clock(CONVERSATION_LEASE)
+            site.send(said[message], site.start())
             site.move_clock(LEASES)
         result = site.insist(said[message])
         kills.outcomes[result["outcome"]] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -66,9 +67,10 @@ class Model:
                 return JSONResponse({"error": {"message": "oops"}}, 500)
         if "PROCEED" in asked:
             return _said('{"decision": "PROCEED", "reasoning": "", "message": ""}')
-        if "12345" in asked and "assessment" in asked:
-            return _said("", _assessed("cancel_order", {"order_id": "12345"}))
-        return _said("Order 12345 is cancelled.")
+        named = re.findall(r"order (\d{5})", asked)
+        if named and "assessment" in asked:
+            return _said("", _assessed("cancel_order", {"order_id": named[-1]}))
+        return _said("It is cancelled.")
 
 
 def _assessed(tool: str | None, params: Any) -> str:

@@ -1,9 +1,9 @@
-"""A place where things go wrong: a database, a tenant for each recovery class, workers that die, and a patient client.
+"""A place where things go wrong: a database, tenants, workers that die, and a patient client.
 
 site = Site(nursery, folder, database)
 worker = site.start()
 site.insist(said)            # until it is answered, by whichever worker lives
-site.looked_over(talks)      # what the database and the effects say afterwards
+site.looked_over(talks)      # what the database, the effects and everybody's answers say afterwards
 """
 
 from __future__ import annotations
@@ -14,35 +14,27 @@ import os
 import re
 import signal
 import time
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import yaml
+from tests.faults.back_end import Effect
+from tests.faults.checker import Report
+from tests.faults.findings import Findings, Talk, check_history, find_everything
+from tests.faults.history import History, Said, Told, make_request
 from tests.faults.nursery import Nursery
-from tests.faults.tools import FOLDER, effects
+from tests.faults.shops import TIMEOUT, make_marking_tenants
+from tests.faults.tools import FOLDER, read_effects
+from tests.faults.worker import SPEED
 from tests.patience import PATIENCE, wait_until
 
-from circumspect.stores import SqlStore
-from circumspect.values import ConversationId, TenantId
-
-RECOVERIES = ("keyed", "lookup", "blind")
-AGAIN = (409, 429, 503)
+AGAIN = (0, 409, 429, 503)
+"""Answers after which a client sends its message again; 0 is none at all."""
 _LISTENS = re.compile(r"listens on (http://\S+)")
-
-
-@dataclass(frozen=True)
-class Said:
-    """One message with its key: sent as often as it takes."""
-
-    tenant: str
-    conversation: str
-    text: str
-    key: str
 
 
 @dataclass
@@ -50,31 +42,6 @@ class Worker:
     pid: int
     url: str
     log: Path
-
-
-@dataclass
-class Findings:
-    """What is true after everything has calmed down."""
-
-    talks: int = 0
-    calls: int = 0
-    effects: int = 0
-    twice: list[str] = field(default_factory=list)
-    unconfirmed: list[str] = field(default_factory=list)
-    said_twice: list[str] = field(default_factory=list)
-    unsaid: list[str] = field(default_factory=list)
-    half_done: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-    untrue: list[str] = field(default_factory=list)
-    states: Counter[str] = field(default_factory=Counter)
-    doubts: dict[str, int] = field(default_factory=dict)
-    """Conversations with a call whose outcome nobody knows, and how often its effect happened."""
-
-    @property
-    def faults(self) -> dict[str, list[str]]:
-        """Everything that must not be; empty when all is well."""
-        names = ("twice", "unconfirmed", "said_twice", "unsaid", "half_done", "untold", "untrue")
-        return {name: found for name in names if (found := getattr(self, name))}
 
 
 class Site:
@@ -85,45 +52,51 @@ class Site:
         database: str,
         *,
         model: str = "offline",
-        timeout: float = 1.0,
+        timeout: float = TIMEOUT,
         work: float = 0.0,
+        speed: float = 1.0,
+        tenants: Mapping[str, Mapping[str, Any]] | None = None,
+        effects: Callable[[], list[Effect]] | None = None,
         **environment: str,
     ) -> None:
+        """`tenants` are files of other tenants than those with marks; `effects` is then the other side's book."""
         self.nursery, self.folder, self.database, self.model = nursery, folder, database, model
-        self.options = {"timeout": timeout, "work": work}
         self.environment = {
             FOLDER: str(folder),
+            SPEED: str(speed),
             "CIRCUMSPECT_DATABASE": database,
             "CIRCUMSPECT_SECRET_KEY": "a secret key for tests only which is long enough",
             "CIRCUMSPECT_RATE_PER_MINUTE": "1000000",
+            "CIRCUMSPECT_ALLOW_ADDRESSES": "127.0.0.1",
             "CIRCUMSPECT_MODEL": model,
             **environment,
         }
+        self.history, self.effects = History(), effects or (lambda: read_effects(folder))
         self.workers: list[Worker] = []
         self.keys: dict[str, str] = {}
+        self.managers: dict[str, str] = {}
+        """Keys that may approve."""
         self.moved = 0.0
         self.started = 0
         self.http = httpx.Client(timeout=PATIENCE, trust_env=False)
-        self.threads = ThreadPoolExecutor(8)
+        self.threads = ThreadPoolExecutor(16)
         (folder / "effects").mkdir(exist_ok=True)
-        self._furnish()
+        self._furnish(tenants or make_marking_tenants(timeout / speed, work))
 
-    def _furnish(self) -> None:
+    def _furnish(self, tenants: Mapping[str, Mapping[str, Any]]) -> None:
         paths = []
-        for recovery in RECOVERIES:
-            path = self.folder / f"{recovery}.yaml"
-            tools = {
-                "python": "tests.faults.tools:for_tenant",
-                "options": {**self.options, "recovery": recovery},
-            }
-            rules = {"version": 1, "tools": {"cancel_order": {"effect": "destructive", "confirm": "always"}}}
-            tenant = {"version": 1, "id": recovery, "business": {"name": "Shop"}, "tools": [tools], "policy": rules}
-            path.write_text(yaml.safe_dump(tenant), "utf-8")
+        for name, tenant in tenants.items():
+            path = self.folder / f"{name}.yaml"
+            path.write_text(yaml.safe_dump(dict(tenant)), "utf-8")
             paths.append(str(path))
         self._run("apply", *paths)
-        for recovery in RECOVERIES:
-            made = self._run("keys", "create", "--tenant", recovery, "--scope", "chat", "--json")
-            self.keys[recovery] = json.loads(made.strip().splitlines()[-1])["key"]
+        for name in tenants:
+            self.keys[name] = self._make_key(name, "chat")
+            self.managers[name] = self._make_key(name, "manage")
+
+    def _make_key(self, tenant: str, scope: str) -> str:
+        made = self._run("keys", "create", "--tenant", tenant, "--scope", scope, "--json")
+        return str(json.loads(made.strip().splitlines()[-1])["key"])
 
     def _run(self, *arguments: str) -> str:
         log = self.folder / f"command-{len(list(self.folder.glob('command-*')))}.log"
@@ -196,22 +169,31 @@ class Site:
             assert time.monotonic() < until, answer and answer.text
             time.sleep(0.05)
 
-    def send(self, said: Said, worker: Worker, *, kill: bool = False) -> httpx.Response | None:
-        """Once. None when the worker did not live to answer."""
-        headers = {"Idempotency-Key": said.key} | ({"X-Kill": "new"} if kill else {})
-        path = f"/v1/conversations/{said.conversation}/messages"
-        return self._post(worker.url, said.tenant, path, {"content": said.text}, headers)
+    def send(self, said: Said, worker: Worker, *, kill: bool = False) -> Told:
+        """Once. The status is 0 when the worker did not live to answer."""
+        path, headers, body = make_request(said)
+        headers |= {"X-Kill": "new"} if kill else {}
+        return self._exchange(said, f"{worker.url}{path}", self.keys[said.tenant], body, headers)
 
-    def _post(
-        self, url: str, tenant: str, path: str, body: Any, headers: dict[str, str] | None = None
-    ) -> httpx.Response | None:
-        told = {"Authorization": f"Bearer {self.keys[tenant]}", **(headers or {})}
+    def _exchange(self, said: Said, url: str, key: str, body: Any, headers: Mapping[str, str]) -> Told:
+        sent, status, content, later = self.history.begin(said), 0, b"", ""
+        told = {"Authorization": f"Bearer {key}", **headers}
         try:
-            return self.http.post(f"{url}{path}", json=body, headers=told)
+            with self.http.stream("POST", url, json=body, headers=told) as answer:
+                for piece in answer.iter_raw():
+                    content += piece
+                status, later = answer.status_code, answer.headers.get("Retry-After", "")
+        except httpx.TransportError:
+            pass
+        return self.history.note(said, sent, status, content.decode(errors="replace"), later)
+
+    def _post(self, url: str, tenant: str, path: str, body: Any) -> httpx.Response | None:
+        try:
+            return self.http.post(f"{url}{path}", json=body, headers={"Authorization": f"Bearer {self.keys[tenant]}"})
         except httpx.TransportError:
             return None
 
-    def begun(self, said: Said, worker: Worker) -> Future[httpx.Response | None]:
+    def begun(self, said: Said, worker: Worker) -> Future[Told]:
         """Sent, and nobody waits for it here."""
         return self.threads.submit(self.send, said, worker)
 
@@ -220,58 +202,37 @@ class Site:
         until = time.monotonic() + PATIENCE
         while True:
             worker = self.workers[-1] if self.workers else self.start()
-            answer = self.send(said, worker)
-            if answer is not None and answer.status_code == 200:
-                return dict(answer.json())
-            assert answer is None or answer.status_code in AGAIN, answer.text
-            if answer is None:
+            told = self.approve(said, worker) if said.door == "approvals" else self.send(said, worker)
+            if told.final:
+                return dict(told.body)
+            assert told.status in AGAIN or said.door != "messages", told
+            if not told.status:
                 self.died(worker)
-            assert time.monotonic() < until, f"never answered: {said} {answer and answer.text}"
+            assert time.monotonic() < until, f"never answered: {told}"
             time.sleep(0.05)
+
+    def approve(self, said: Said, worker: Worker) -> Told:
+        """A colleague looks at what waits for them, and approves the call that the message is about."""
+        headers = {"Authorization": f"Bearer {self.managers[said.tenant]}"}
+        shown = self.http.get(f"{worker.url}/v1/approvals", params={"state": "all"}, headers=headers).json()["items"]
+        found = next(one for one in shown if one["arguments"]["order_id"] == said.order)
+        url = f"{worker.url}/v1/approvals/{found['id']}/approve"
+        return self._exchange(said, url, self.managers[said.tenant], {"hash": found["hash"]}, {})
 
     # --- afterwards -------------------------------------------------------------------------------------------------
 
-    def looked_over(self, talks: Iterable[tuple[str, str, list[Said]]]) -> Findings:
-        """Hold the database against what happened. A talk is a tenant, a conversation and what was said in it."""
-        return asyncio.run(self._looked_over(list(talks)))
+    def looked_over(self, talks: Iterable[Talk]) -> Findings:
+        """Ask for every answer once more, then hold the database and all answers against what happened."""
+        self.ask_again()
+        return asyncio.run(find_everything(self.database, list(talks), self.effects(), self.history))
 
-    async def _looked_over(self, talks: list[tuple[str, str, list[Said]]]) -> Findings:
-        store = await SqlStore.open(self.database)
-        try:
-            done, findings, known = effects(self.folder), Findings(talks=len(talks)), set()
-            told = {row.execution for row in await store.escalations(limit=10_000)}
-            for tenant, conversation, said in talks:
-                where = TenantId(tenant), ConversationId(conversation)
-                messages = [row for row in await store.messages(*where) if row.role == "user"]
-                expected, found = Counter(one.text for one in said), Counter(row.content for row in messages)
-                findings.said_twice += [f"{conversation}: {text}" for text in found - expected]
-                findings.unsaid += [f"{conversation}: {text}" for text in expected - found]
-                intents = {one.id: one for one in await store.intents(*where)}
-                for call in await store.executions(*where):
-                    known.add(call.key)
-                    findings.calls += 1
-                    findings.states[call.state] += 1
-                    intent = intents.get(call.intent) if call.intent else None
-                    yes = intent and any(
-                        row.content == "yes" and row.seq > (intent.question_seq or 0) for row in messages
-                    )
-                    if intent is None or intent.state != "consumed" or intent.call.hash != call.call.hash or not yes:
-                        findings.unconfirmed.append(f"{conversation}: {call.id}")
-                    if call.state == "started":
-                        findings.half_done.append(f"{conversation}: {call.id}")
-                    if call.state == "indeterminate":
-                        findings.doubts[conversation] = done[call.key]
-                    if call.state == "indeterminate" and call.id not in told:
-                        findings.untold.append(f"{conversation}: {call.id}")
-                    if (call.state == "succeeded" and not done[call.key]) or (
-                        call.state == "failed" and done[call.key]
-                    ):
-                        findings.untrue.append(f"{conversation}: {call.id} {call.state}")
-                used = Counter(call.intent for call in await store.executions(*where))
-                findings.twice += [f"{conversation}: {intent}" for intent, times in used.items() if times > 1]
-            findings.effects = sum(done.values())
-            findings.twice += [key for key, times in done.items() if times > 1]
-            findings.unconfirmed += [key for key in done if key not in known]
-            return findings
-        finally:
-            await store.close()
+    def check(self) -> Report:
+        """The same, of what was told only."""
+        self.ask_again()
+        return asyncio.run(check_history(self.database, self.effects(), self.history))
+
+    def ask_again(self) -> None:
+        """The same key gets the same answer."""
+        for said in list(self.history.sent):
+            if self.workers and said.door != "approvals" and not said.keyless:
+                self.send(said, self.workers[-1])

@@ -1,7 +1,7 @@
 """A tool that leaves a mark which outlives the worker, as a payment would; of each recovery class.
 
 The mark is a file whose name is the call's key. A keyed tool finds its own mark and does nothing; the others do as they
-are told and count how often. A file `hold-before` or `hold-after` holds the next call there until `inside` is gone.
+are told, and each time adds a line. A file `hold-before` or `hold-after` holds the next call there until `inside` is gone.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections import Counter
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.faults.back_end import Effect
 from tests.faults.points import point
 
 from circumspect import IdempotencyKey, tool
@@ -33,7 +34,7 @@ def for_tenant(context: Any) -> list[Any]:
         await held("before")
         await asyncio.sleep(random.uniform(0, work))
         if recovery != "keyed" or found(key, {}) is None:
-            mark(key)
+            mark(key, recovery, order_id)
         point("in the tool, after its effect")
         await held("after")
         await asyncio.sleep(random.uniform(0, work))
@@ -46,9 +47,9 @@ def folder() -> Path:
     return Path(os.environ[FOLDER])
 
 
-def mark(key: str) -> None:
+def mark(key: str, tenant: str, order: str) -> None:
     file = os.open(folder() / "effects" / key, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    os.write(file, b"done\n")
+    os.write(file, f"{tenant} {order} {time.monotonic()}\n".encode())
     os.close(file)
 
 
@@ -66,6 +67,10 @@ async def held(where: str) -> None:
         await asyncio.sleep(0.01)
 
 
-def effects(place: Path) -> Counter[str]:
-    """How often each key had its effect."""
-    return Counter({path.name: path.read_text().count("done") or 1 for path in (place / "effects").iterdir()})
+def read_effects(place: Path) -> list[Effect]:
+    found = []
+    for path in (place / "effects").iterdir():
+        for line in path.read_text().splitlines():
+            tenant, order, at = line.split()
+            found.append(Effect(tenant, order, path.name, float(at)))
+    return found

@@ -1,8 +1,9 @@
 """`circumspect serve` with what a fault needs: points to die at, a clock that can be moved (the worker's and the
 database's), leases that end sooner.
 
-The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_LEASE (seconds).
-Everything else is the command itself.
+The environment says which: FAULTS_FOLDER (where the clock's offset is read and marks are made), FAULTS_SPEED (by how much
+every lease is shorter: all of them, so that they keep their proportions), FAULTS_UNDONE (a mended behaviour that is to be
+broken again, see `undone.py`). Everything else is the command itself.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.faults import points
+from tests.faults import points, undone
 from tests.faults.tools import FOLDER
+
+SPEED = "FAULTS_SPEED"
 
 
 class MovedClock:
@@ -56,11 +59,13 @@ def main(arguments: list[str]) -> None:
         defaults: Any = remembering.__init__.__kwdefaults__
         defaults[name] = -1.0
     access.USED_SECONDS = -1e9
-    if seconds := float(os.environ.get("FAULTS_LEASE", 0)):
-        claim.LEASE_SECONDS = seconds
-        act.LEASE_MARGIN = timedelta(seconds=seconds)
-        sweep.LEASE_SECONDS = 2 * seconds
-        background.SWEEP_SECONDS = seconds / 2
+    speed = float(os.environ.get(SPEED, 1))
+    claim.LEASE_SECONDS /= speed
+    claim.PATIENCE_SECONDS /= speed
+    act.LEASE_MARGIN /= speed
+    sweep.LEASE_SECONDS /= speed
+    background.SWEEP_SECONDS /= speed
+    undone.install(os.environ.get(undone.UNDONE, ""))
     from circumspect.cli import main as command
 
     sys.argv = ["circumspect", *arguments]

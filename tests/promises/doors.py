@@ -21,7 +21,6 @@ from circumspect.cli import chat
 from circumspect.errors import CircumspectError
 from circumspect.server.end_users import END_USER_TOKEN
 from circumspect.server.gateway import ASKED, Gateway
-from circumspect.server.running_turns import is_lost
 from circumspect.values import ConversationId, Mode, TenantId, TurnResult
 
 
@@ -438,7 +437,7 @@ async def _show_result(coming: Awaitable[TurnResult]) -> Shown:
         result = await coming
     except CircumspectError as problem:
         return Shown(str(problem), refused=True)
-    if is_lost(result):
+    if result.lost:
         return Shown(result.reply, refused=True)
     asked = result.pending
     return Shown(result.reply, asked.id if asked else None, bool(asked and asked.kind == "approval"), result.turn)

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from circumspect.errors import CircumspectError
 from circumspect.pipeline import run_turn
 from circumspect.ports import Listener
-from circumspect.reasons import ReasonCode
 from circumspect.server import telemetry
 from circumspect.server.experiment_turns import Experimenting
 from circumspect.server.metrics import Metrics
@@ -133,8 +132,3 @@ def _words(connection: sa.Connection, turn: TurnId) -> str | None:
     query = sa.select(messages.c.content).join_from(turns, messages, first).where(turns.c.id == turn)
     found: str | None = connection.execute(query).scalar_one_or_none()
     return found
-
-
-def is_lost(result: TurnResult) -> bool:
-    """The conversation could not be opened: nothing was stored and nothing ran, so the message has to come again."""
-    return result.outcome == "failed" and ReasonCode.STORE_FAILED in result.reason_codes and not result.entries

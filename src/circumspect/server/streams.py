@@ -17,7 +17,7 @@ from starlette.responses import StreamingResponse
 
 from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
-from circumspect.server.running_turns import Turns, is_lost
+from circumspect.server.running_turns import Turns
 from circumspect.setup import TurnSetup
 from circumspect.stores.codec import dumps
 from circumspect.values import EntryKind, Incoming, JournalEntry, Json, TurnResult
@@ -66,7 +66,7 @@ class Stream:
         elif error is not None:
             log.error("turn failed", exc_info=error)
             self._fail("internal", "Something of ours failed.", "Send it again with the same Idempotency-Key.")
-        elif is_lost(task.result()):
+        elif task.result().lost:
             self._queue.put_nowait(("error", describe_lost_turn(task.result())))
         else:
             result = task.result()
@@ -117,7 +117,7 @@ def describe_lost_turn(result: TurnResult) -> dict[str, Json]:
     """What is said when the database could not be had: the words for the user are there all the same."""
     return {
         "code": "not_stored",
-        "problem": "The message could not be stored; nothing ran.",
+        "problem": "The message could not be stored, or what came of it.",
         "fix": "Send it again in a moment, with the same Idempotency-Key.",
         "reply": result.reply,
     }

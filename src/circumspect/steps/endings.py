@@ -379,7 +379,9 @@ def without_store(incoming: Incoming, language: Language, mode: Mode, problem: S
     text = catalogue.say(language, "busy" if isinstance(problem, ConversationBusy) else "failed-store")
     log.error("no turn without a store", extra={"turn": incoming.turn, "problem": problem.code})
     reasons = (ReasonCode.STORE_FAILED,)
-    return TurnResult(incoming.turn, incoming.conversation, "failed", text, reasons, None, Usage(mode), language)
+    return TurnResult(
+        incoming.turn, incoming.conversation, "failed", text, reasons, None, Usage(mode), language, lost=True
+    )
 
 
 def with_notices(reply: Reply, settled: Sequence[Execution], desk: ReplyContext) -> Reply:

@@ -1,7 +1,8 @@
 """record: a Reply and the journal -> TurnResult, stored in one transaction that also gives the conversation back.
 
 A store that is gone never costs the user the answer. But a question that is not stored is not asked, because a yes
-would be bound to an older one, and nobody hears of a colleague who was never told: such a turn failed.
+would be bound to an older one, and nobody hears of a colleague who was never told: such a turn failed, and its message
+has to be sent again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from circumspect.errors import StoreError
 from circumspect.journal import Journal, NoticeEvent
@@ -56,6 +58,8 @@ async def record(
             promises = reply.intent or reply.escalation or reply.dropped
             said = fail() if promises else reply
             result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
+            changed = any(one.effect != "read" for one in notes.ran)
+            result = replace(result, lost=bool(promises) and not changed)
     log.info(
         "turn",
         extra={

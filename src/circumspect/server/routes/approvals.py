@@ -31,7 +31,6 @@ from circumspect.server.responses import (
     resource,
     to_response,
 )
-from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.approvals import ApprovalShown, DecisionGiven, DecisionShown, Edit
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.stores import approvals
@@ -131,7 +130,7 @@ async def _decide(
     )
     add_log_context(turn=incoming.turn)
     result = await services.turns.take(incoming, setup)
-    if is_lost(result):
+    if result.lost:
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
     _require_approver(result)
     await services.store.tx(people.settle_approvals, intent.tenant, intent.conversation, who.name, services.clock.now())

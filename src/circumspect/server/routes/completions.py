@@ -38,7 +38,6 @@ from circumspect.server.openai_format import (
 from circumspect.server.problems import HttpProblem, body_of, response_to
 from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import KEY, describe_route, encode_json, resource, to_response
-from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import ID
 from circumspect.server.streams import HEADERS, describe_lost_turn, drain
 from circumspect.setup import TurnSetup
@@ -139,7 +138,7 @@ async def create_chat_completion(
     add_log_context(tenant=who.tenant, turn=incoming.turn)
 
     async def after(result: TurnResult) -> None:
-        if result.turn == incoming.turn and not is_lost(result):
+        if result.turn == incoming.turn and not result.lost:
             said = (*talk.earlier, *talk.newest, make_reply_message(result))
             await client_chats.remember(services, sender, said, result)
 
@@ -150,7 +149,7 @@ async def create_chat_completion(
         task.add_done_callback(chunks.end)
         return StreamingResponse(chunks.events(), media_type="text/event-stream", headers=HEADERS)
     result = await services.turns.take(incoming, setup, after)
-    if is_lost(result):
+    if result.lost:
         return to_response(with_error(describe_lost_turn(result), 503), 503, headers={"Retry-After": "2"})
     return to_response(completion(result, given.model, created))
 
@@ -234,7 +233,7 @@ class Chunks:
                 log.error("turn failed", exc_info=error)
             broken = CircumspectError("The turn was broken off.", fix="Send it again with the same Idempotency-Key.")
             self._wrong(body_of(error if isinstance(error, CircumspectError) else broken))
-        elif is_lost(result := task.result()):
+        elif (result := task.result()).lost:
             self._wrong(describe_lost_turn(result))
         else:
             self._finish(result)

@@ -41,7 +41,6 @@ from circumspect.server.responses import (
     resource,
     to_response,
 )
-from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import AnswerPage
 from circumspect.server.schemas.conversations import (
     EXAMPLE_TURN,
@@ -233,7 +232,7 @@ async def answer_turn(request: Request, incoming: Incoming, setup: TurnSetup) ->
 
 def to_turn_response(result: TurnResult, describe: Callable[[TurnResult], object] = TurnResult.to_json) -> Response:
     """What the turn came to; a problem when it could not be stored."""
-    if is_lost(result):
+    if result.lost:
         return to_response(describe_lost_turn(result), 503, headers={"Retry-After": "2"})
     return to_response(describe(result))
 

@@ -28,7 +28,6 @@ from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import IdPath, to_response
 from circumspect.server.routes import feedback
 from circumspect.server.routes.confirmations import decision
-from circumspect.server.running_turns import is_lost
 from circumspect.server.schemas.bodies import NO_NUL, PlainText, RequestBody, ResourceId
 from circumspect.server.schemas.confirmations import ConfirmationGiven
 from circumspect.server.schemas.feedback import FeedbackGiven
@@ -174,7 +173,7 @@ class EndUserStream(Stream):
 
     def end(self, task: asyncio.Task[TurnResult]) -> None:
         failure = None if task.cancelled() else task.exception()
-        if failure is None and not task.cancelled() and not is_lost(task.result()):
+        if failure is None and not task.cancelled() and not task.result().lost:
             super().end(task)
             return
         if failure is not None and not isinstance(failure, CircumspectError):
