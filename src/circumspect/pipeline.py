@@ -265,7 +265,7 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             if not wish or not wish.is_read:
                 claimed = await turn.find_false_claim(drafted.reply, gathered)
                 if not claimed:
-                    return endings.answer(drafted, denied, notes.ran, desk)
+                    return turn.mark_doubt(endings.answer(drafted, denied, notes.ran, desk), drafted)
                 if not redrafts:
                     return endings.correct_claim(claimed, await turn.list_earlier_calls(), notes.ran, desk)
                 redrafts, gathered = redrafts - 1, with_correction(gathered, claimed)
@@ -524,6 +524,13 @@ class _Turn:
     ) -> UntrueSentence | None:
         store, guide = self.setup.ports.store, self.setup.guide
         return await find_false_claim(reply, gathered, self.screened, self.tools, self.notes, store, guide, handed)
+
+    def mark_doubt(self, answer: Reply, drafted: Draft) -> Reply:
+        """With a sentence that says so, where the model is not sure of its answer."""
+        if not endings.is_doubtful(answer, drafted, self.desk):
+            return answer
+        self.notes.write(NoticeEvent("the model is not sure of its answer"), ReasonCode.LOW_CONFIDENCE)
+        return endings.mark_doubt(answer, self.desk)
 
     async def list_earlier_calls(self) -> list[Execution]:
         """What earlier turns of the conversation ran."""

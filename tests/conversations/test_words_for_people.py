@@ -3,6 +3,7 @@
 import pytest
 
 from circumspect.models.scripted import says
+from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES
 from circumspect.wording import ask_for
 
@@ -118,3 +119,40 @@ async def test_such_a_name_is_not_said_aloud_either(shop):
     turn = await chat.user("hi", listener=Listener())
     assert turn.reply == "Hello there. I can use cancel an order for you. Shall I?"
     assert "".join(heard) == "Hello there."
+
+
+UNSURE = "I am not quite sure of this."
+
+
+async def test_an_answer_that_the_model_is_not_sure_of_says_so(shop):
+    chat = shop(replies=[says("We close at seven on Fridays.", confidence=4)])
+    turn = await chat.user("When do you close on Fridays?").is_answered("We close at seven", UNSURE)
+    assert ReasonCode.LOW_CONFIDENCE in turn.reason_codes
+    assert any("not sure of its answer" in one.content for one in turn.entries)
+
+
+@pytest.mark.parametrize(
+    ("words", "confidence"),
+    [
+        ("We close at seven on Fridays.", 6),
+        ("I am sorry, I do not know that.", 2),
+        ("Do you mean this Friday?", 2),
+        ("К сожалению, я этого не знаю.", 2),
+    ],
+)
+async def test_an_answer_that_is_sure_or_a_question_or_says_so_itself_is_left_alone(shop, words, confidence):
+    chat = shop("shop-ru" if words.startswith("К") else "shop", replies=[says(words, confidence=confidence)] * 2)
+    question = "Когда вы закрываетесь?" if words.startswith("К") else "When do you close on Fridays?"
+    turn = await chat.user(question).is_answered()
+    assert turn.reply == words
+    assert ReasonCode.LOW_CONFIDENCE not in turn.reason_codes
+
+
+async def test_a_change_that_the_model_is_not_sure_of_is_asked_about(shop):
+    visit = {
+        "date": "2026-04-02", "time": "10:00", "service": "boot fitting", "name": "Anna", "phone": "0501234567"
+    }  # fmt: skip
+    words = "Book boot fitting on 2026-04-02 at 10:00 for Anna, 0501234567"
+    unsure = says("", tool="book_appointment", params=visit, confidence=5)
+    turn = await shop(replies=[unsure, FINE]).user(words).is_asked_to_confirm(time="10:00")
+    assert ReasonCode.LOW_CONFIDENCE in turn.reason_codes

@@ -362,6 +362,8 @@ class AssessmentWords:
     """How sure, where a word stands for the number."""
     medium: Lines
     low: Lines
+    doubt: Lines
+    """Patterns by which a reply itself says that it is not sure, or does not know."""
 
 
 @dataclass(frozen=True, slots=True)

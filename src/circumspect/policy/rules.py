@@ -17,7 +17,8 @@ from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, Verdict
 
-_SURE_ENOUGH = 0.6
+SURE_ENOUGH = 0.6
+"""Below this, a change is confirmed and an answer is marked."""
 
 
 @rule(ReasonCode.TOOL_NOT_FOUND)
@@ -172,7 +173,7 @@ def a_change_is_not_guessed(facts: Facts) -> Verdict:
         return Allow()
     if facts.policy and facts.policy.confirm == "never":
         return Allow()
-    return Confirm() if facts.assessment.confidence < _SURE_ENOUGH else Allow()
+    return Confirm() if facts.assessment.confidence < SURE_ENOUGH else Allow()
 
 
 def _in_standard_only_where_named(one: Rule) -> Rule:

@@ -16,11 +16,13 @@ from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
 from circumspect.language.detection import is_in_another
+from circumspect.language.doubts import admits_doubt
 from circumspect.language.folding import fold
 from circumspect.language.written_values import find_word
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.rules import SURE_ENOUGH
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.understood import RetrievalResult, Understood
 from circumspect.ports import Clock, Ids
@@ -113,6 +115,22 @@ def answer(drafted: Draft, denied: Enforced | None, ran: Sequence[Execution], de
     if not drafted.reply:
         return Reply("asked", desk.say("ask-missing-unnamed"))
     return Reply("answered", drafted.reply)
+
+
+def is_doubtful(reply: Reply, drafted: Draft, desk: ReplyContext) -> bool:
+    """An answer that the model is not sure of, and that does not say so itself. Questions and courtesies are none."""
+    assessed = drafted.assessment
+    if reply.outcome != "answered" or reply.text != drafted.reply or assessed is None:
+        return False
+    if not assessed.readable or ReasonCode.ASSESSMENT_MISSING in assessed.reasons:
+        return False
+    if assessed.confidence >= SURE_ENOUGH or "?" in reply.text or admits_doubt(reply.text):
+        return False
+    return small_talk(desk.screened.incoming.text, desk.language) is None
+
+
+def mark_doubt(reply: Reply, desk: ReplyContext) -> Reply:
+    return replace(reply, text=f"{reply.text}\n\n{desk.say('not-quite-sure')}")
 
 
 def hold(enforced: Enforced, desk: ReplyContext) -> Reply:

@@ -58,6 +58,7 @@ said-before = Das habe ich schon gesagt; vielleicht habe ich Sie nicht verstande
 confirm-clearly = Bevor ich das tue, brauche ich ein klares Ja oder Nein.
 question-unanswered = Das kann ich nicht sicher beantworten, und ich habe nichts geändert. Soll eine Kollegin oder ein Kollege antworten?
 you-are-welcome = Gern geschehen. Ich bin hier, falls noch etwas ist.
+not-quite-sure = Ganz sicher bin ich mir dabei nicht.
 escalated = Das gebe ich lieber an einen Menschen aus unserem Team weiter, der sich hier bei Ihnen meldet. Es wurde nichts geändert.
 escalated-after-action = Den Rest habe ich an einen Menschen aus unserem Team weitergegeben, der sich hier bei Ihnen meldet.
 

@@ -57,6 +57,7 @@ said-before = I have said this before, so perhaps I have not understood you. Ple
 confirm-clearly = I need a clear yes or no before I do this.
 question-unanswered = I cannot answer that with certainty, and I have not changed anything. Would you like a colleague to answer it?
 you-are-welcome = You are welcome. I am here if you need anything else.
+not-quite-sure = I am not quite sure of this.
 escalated = I would rather hand this over to a colleague, who will get back to you here. Nothing has been changed.
 escalated-after-action = I have handed the rest over to a colleague, who will get back to you here.
 
