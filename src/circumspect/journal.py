@@ -47,6 +47,8 @@ class Journal:
         self.calls: list[ModelUsage] = []
         self.reasons: dict[ReasonCode, None] = {}
         self.ran: list[Execution] = []
+        self.unwritten: list[Execution] = []
+        """Calls whose end could not be stored when they ended."""
         self.withdrawn: IntentId | None = None
         """A question that waited and that nobody can say yes to any more, however the turn ends."""
         self.critiques = 0

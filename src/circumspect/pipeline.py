@@ -14,7 +14,6 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from circumspect.errors import ModelError, StoreError
 from circumspect.journal import Journal, NoticeEvent, RemarkEvent
@@ -533,10 +532,15 @@ class _Turn:
         return endings.mark_doubt(answer, self.desk)
 
     async def list_earlier_calls(self) -> list[Execution]:
-        """What earlier turns of the conversation ran."""
-        return [one for one in await self.list_calls() if one.turn != self.incoming.turn]
+        """What earlier turns of the conversation ran, or an attempt at this one that was broken off."""
+        ran = {one.id for one in self.notes.ran}
+        return [one for one in await self.list_calls() if one.id not in ran]
+
+    def report_store_failure(self) -> Reply:
+        failed = endings.report_failure(self.desk, "failed-store", self.notes.ran)
+        return endings.with_notices(failed, self.earlier, self.desk)
 
     async def record(self, reply: Reply) -> TurnResult:
         ports, multiplier, mode = self.setup.ports, self.setup.tenant.plan.multiplier, self.profile.mode
-        fail = partial(endings.report_failure, self.desk, "failed-store", self.notes.ran)
-        return await record(reply, fail, self.screened, mode, multiplier, self.notes, ports.store, ports.clock)
+        fail, notes = self.report_store_failure, self.notes
+        return await record(reply, fail, self.screened, mode, multiplier, notes, ports.store, ports.clock)

@@ -98,6 +98,8 @@ class Closing:
     """The turn was broken off: the same key may run it again."""
     executions: tuple[Execution, ...] = ()
     """Calls that only read: they need no write-ahead, so they are written down here."""
+    unwritten: tuple[Execution, ...] = ()
+    """Calls whose end could not be stored when they ended."""
     multiplier: float = 1.0
 
 

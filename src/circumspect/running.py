@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from circumspect.errors import ToolError, ToolTimeout
+from circumspect.errors import CallUnderWay, ToolError, ToolTimeout
 from circumspect.ports import Clock, Ids, Tools
 from circumspect.reasons import ReasonCode
 from circumspect.values import Execution, ExecutionId, ExecutionState, Incoming, Json, ToolCall
@@ -84,9 +84,21 @@ async def recover(started: Execution, tools: Tools, clock: Clock, timeout: float
     return unknown(started, clock)
 
 
+def call_under_way() -> CallUnderWay:
+    return CallUnderWay(
+        "This message was sent before, and a call that it led to has not ended yet.",
+        fix="Send it again later with the same key: then it is told what became of the call.",
+    )
+
+
 def unknown(started: Execution, clock: Clock) -> Execution:
     """Started, and nobody can tell how it ended. It is not repeated, and a person is told."""
     return _mark_ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
+
+
+def mark_not_made(started: Execution, clock: Clock) -> Execution:
+    """Written down or not, and never made."""
+    return _mark_ended(started, clock, "failed", ReasonCode.STORE_FAILED, error="It was not made.")
 
 
 def _mark_succeeded(started: Execution, result: Json, clock: Clock) -> Execution:

@@ -7,18 +7,21 @@ the first row are one transaction. A call that only reads is written down when t
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from circumspect.errors import ApproverRefused
+from circumspect.errors import ApproverRefused, StoreError
 from circumspect.journal import ExecutionEvent, Journal, NoticeEvent, RemarkEvent
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.running import run
+from circumspect.running import mark_not_made, run
 from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, PersonDecision, ToolSpec
 from circumspect.wording import compact
 
+SETTLING_ROUNDS, SETTLING_SECONDS = 15, 5.0
+"""How long whoever took a call over may take to find out about it."""
 LEASE_MARGIN = timedelta(seconds=15)
 """A call's lease outlives its timeout by this much, so that nobody takes over what may still be running."""
 LONGEST_SHOWN = 100_000
@@ -48,6 +51,10 @@ async def act(
         except ApproverRefused as refused:
             notes.write(NoticeEvent(refused.problem), ReasonCode.APPROVER_REFUSED)
             return None
+        except StoreError:
+            # It may have been written down all the same, and then nobody else is to make it.
+            notes.unwritten.append(mark_not_made(started, clock))
+            raise
         if not begun:
             notes.write(RemarkEvent(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
@@ -55,7 +62,23 @@ async def act(
     write_down(ended, notes)
     if ended.effect != "read":
         # After it was noted: the user hears what happened even when it cannot be stored.
-        await store.finish_call(ended)
+        try:
+            finished = await store.finish_call(ended)
+        except StoreError:
+            notes.unwritten.append(ended)
+            raise
+        if not finished and ended.state != "succeeded":
+            ended = notes.ran[-1] = await _read_settled(ended, store)
+    return ended
+
+
+async def _read_settled(ended: Execution, store: Store) -> Execution:
+    """Somebody else took the call for abandoned: what comes of that is what is known."""
+    for _ in range(SETTLING_ROUNDS):
+        ledger = await store.executions(ended.tenant, ended.conversation)
+        if settled := next((one for one in ledger if one.id == ended.id and one.state != "started"), None):
+            return settled
+        await asyncio.sleep(SETTLING_SECONDS)
     return ended
 
 

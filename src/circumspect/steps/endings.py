@@ -384,8 +384,10 @@ def correct_claim(
 
 
 def report_failure(desk: ReplyContext, key: str, ran: Sequence[Execution] = ()) -> Reply:
-    """The model, the store or we failed. If something was changed before that, the user hears of it."""
-    if changed := _changes(ran):
+    """The model, the store or we failed. If something was changed before that, or may have been by an attempt at this
+    turn that was broken off, the user hears of it."""
+    incoming, open_ones = desk.screened.incoming, desk.screened.opened.unsettled
+    if changed := _changes(ran) or [one for one in open_ones if one.turn == incoming.turn]:
         return report_execution(changed[-1], "", desk)
     wanted = desk.profile.escalate_failures and key == "failed-model"
     escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None

@@ -16,6 +16,7 @@ from circumspect.errors import StoreError
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
+from circumspect.running import call_under_way
 from circumspect.values import Mode, Reply, Screened, TurnResult
 
 log = logging.getLogger("circumspect.turn")
@@ -47,12 +48,16 @@ async def record(
         escalation=reply.escalation,
         interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons,
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
+        unwritten=tuple(notes.unwritten),
         multiplier=multiplier,
     )
     try:
         await store.close_turn(closing)
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
+        if any(one.state != "succeeded" for one in notes.unwritten):
+            # Whoever finds the call open may make it after all, so nothing that could be said of it now would last.
+            raise call_under_way() from problem
         notes.write(NoticeEvent("not recorded"), ReasonCode.STORE_FAILED)
         if not await _is_asked_all_the_same(reply, screened, store):
             promises = reply.intent or reply.escalation or reply.dropped

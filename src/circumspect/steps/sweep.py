@@ -11,9 +11,8 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from circumspect.errors import CallUnderWay
 from circumspect.ports import Clock, Ids, Store, Tools
-from circumspect.running import recover, unknown
+from circumspect.running import call_under_way, recover, unknown
 from circumspect.values import Execution, Incoming, Opened, TenantId
 
 LEASE_SECONDS = 75.0
@@ -60,10 +59,7 @@ async def catch_up(
     soon = clock.now() + CLOCKS_DIFFER
     if any(one.state == "started" and one.turn == incoming.turn and one.started_at <= soon for one in current):
         await store.give_back(incoming, opened.token)
-        raise CallUnderWay(
-            "This message was sent before, and a call that it led to has not ended yet.",
-            fix="Send it again later with the same key: then it is told what became of the call.",
-        )
+        raise call_under_way()
     # One that failed by itself was spoken of in its own turn; of this one a person found out since.
     news = tuple(one for one in current if one.id in known or one.state in ("succeeded", "failed"))
     return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news

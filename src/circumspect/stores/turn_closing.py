@@ -17,7 +17,7 @@ from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
 from circumspect.stores import action_log, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
-from circumspect.stores.ledger import escalate, execution_row, lease_lost
+from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
 from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision
@@ -158,6 +158,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         _log(connection, closing, incoming.errand)
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
+    for one in closing.unwritten:
+        finish_call(connection, one)
     if calls and not closing.interrupted:
         run(connection, _REPORT, {**turn, "opened": epoch(incoming.at)})
         run(connection, _ANY_CALLS, turn)
