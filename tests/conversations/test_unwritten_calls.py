@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.database_clock import database_follows
 
 from circumspect import Agent, IdempotencyKey, tool
 from circumspect.clock import FixedClock, RandomIds
@@ -12,7 +13,6 @@ from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, calls
 from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
-from circumspect.server.running_turns import is_lost
 from circumspect.steps.sweep import sweep
 
 NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
@@ -41,7 +41,9 @@ class Office:
 
 @pytest.fixture
 def clock():
-    return FixedClock(NOON)
+    fixed = FixedClock(NOON)
+    with database_follows(fixed):
+        yield fixed
 
 
 @pytest.fixture
@@ -145,7 +147,7 @@ async def test_a_failure_that_was_stored_is_an_answer(shop, monkeypatch):
     assert ReasonCode.STORE_FAILED in told.reason_codes
     again = await shop.turn(WISH, key="k")
     assert again.reply == told.reply
-    assert not is_lost(again)
+    assert not again.lost
 
 
 async def leave_call_open(shop, office, monkeypatch, key):

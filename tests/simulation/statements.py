@@ -1,0 +1,70 @@
+"""What a reply says of a call: that it was done, that it was not, or that a colleague knows of it.
+
+Read with the words of our own catalogue, so that whoever changes these changes what is looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from circumspect.language import catalogue
+
+StatementKind = Literal["done", "not done", "colleague"]
+
+_KEYS: dict[StatementKind, tuple[str, ...]] = {
+    "done": ("done", "done-before", "interrupted-notice/state-succeeded", "told-notice/state-succeeded"),
+    "not done": (
+        "dropped", "tool-failed", "tool-refused", "interrupted-notice/state-failed", "approval-denied",
+        "approval-needed", "escalated", "claim-replaced", "failed-store", "nothing-to-confirm", "question-unanswered",
+    ),
+    "colleague": (
+        "outcome-unknown", "interrupted-notice/state-unknown", "not-verified", "under-way", "escalated",
+        "escalated-after-action", "approval-needed", "handed-over", "colleague-told",
+    ),
+}  # fmt: skip
+_BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_MODELS_OWN = r"Order \d+ (?:is|has been) (?:cancelled|refunded|annotated)\."
+_ORDER = re.compile(r"\d{5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    kind: StatementKind
+    order: str
+    text: str
+
+
+def read_statements(text: str, about: str) -> list[Statement]:
+    """What names no order is about the one that the user spoke of."""
+    found = [
+        Statement(kind, order[0] if (order := _ORDER.search(hit[0])) else about, hit[0])
+        for kind in _KEYS
+        for hit in _pattern(kind).finditer(text)
+    ]
+    done = {one.order for one in found if one.kind == "done"}
+    open_ones = {one.order for one in found if one.kind == "colleague" and one.order in one.text}
+    return [one for one in found if not _is_outdone(one, done, done | open_ones)]
+
+
+def _is_outdone(one: Statement, done: set[str], spoken_of: set[str]) -> bool:
+    """What was refused first and done later was both; that nothing can be done now denies nothing of what was."""
+    if one.kind != "not done":
+        return False
+    return (one.order in done and one.order in one.text) or (
+        one.order in spoken_of and one.text == _say("failed-store")
+    )
+
+
+@cache
+def _pattern(kind: StatementKind) -> re.Pattern[str]:
+    patterns = [".*?".join(map(re.escape, _say(key).split(_BLANK))) for key in _KEYS[kind]]
+    return re.compile("|".join([*patterns, *([_MODELS_OWN] if kind == "done" else [])]))
+
+
+def _say(key: str) -> str:
+    key, _, state = key.partition("/")
+    values = {"action": _BLANK, "problem": _BLANK, "state": catalogue.say("en", state) if state else ""}
+    return catalogue.say("en", key, **values)
