@@ -39,7 +39,7 @@ async def take_turns(store: SqlStore) -> None:
     yes = incoming("yes", conversation=here, key="k1", at=later(5))
     claim = await opened(store, yes)
     call = execution(yes, intent=waits.id)
-    await store.renew(yes, claim.token, later(50))
+    await store.renew(yes, claim.token, 50)
     assert await store.begin_call(call, claim.token)
     await store.finish_call(call)
     await store.recent_executions(TENANT, ["cancel_order"], later(-60))
@@ -52,8 +52,8 @@ async def take_turns(store: SqlStore) -> None:
     answer = result(yes, "A colleague looks at it.", outcome="escalated", pending=approval)
     await store.close_turn(closing(yes, claim.token, answer, escalation=escalation))
     await opened(store, yes)
-    await store.claim_expired("sweeper", later(9), 60, 10)
-    await store.claim_outbox("courier", later(9), 60, 10)
+    await store.claim_expired("sweeper", 60, 10)
+    await store.claim_outbox("courier", 60, 10)
     await store.messages(TENANT, here)
 
 
