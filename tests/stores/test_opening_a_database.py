@@ -97,7 +97,7 @@ async def test_sqlite_is_set_up_to_survive_a_power_cut(tmp_path: Path):
         return {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
 
     assert await store.tx(settings) == {
-        "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30000
+        "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10000
     }  # fmt: skip
     await store.close()
 

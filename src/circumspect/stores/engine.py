@@ -17,14 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from circumspect.errors import ConfigError, StoreError
+from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
 from circumspect.stores.worker_threads import Threads
 
 SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8
 CONNECT_SECONDS = 10
-BUSY_MILLISECONDS = 30_000
-SCRUB_MILLISECONDS = 500
+SCRUB_SECONDS = 0.5
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Database:
         driver: Any = self._kept.connection.driver_connection
         try:
             # Whoever reads for long must not keep all others from writing: the next time will do.
-            driver.execute(f"PRAGMA busy_timeout = {SCRUB_MILLISECONDS}")
+            bounds.wait_for_lock(driver, SCRUB_SECONDS)
             ((busy, _, _),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return not busy
         except Exception as error:
@@ -77,7 +77,7 @@ class Database:
                 raise ours from error
             raise
         finally:
-            driver.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+            bounds.wait_for_lock(driver, bounds.SECONDS)
 
     def close(self) -> None:
         self.threads.close()
@@ -143,6 +143,7 @@ def _sqlite(url: sa.URL) -> Database:
         json_deserializer=loads,
         hide_parameters=True,
     )
+    bounds.bound_sqlite(engine)
     sa.event.listen(engine, "connect", _prepare_sqlite)
     sa.event.listen(engine, "begin", _begin_immediate)
     return Database(engine, 1, "in memory" if memory else path)
@@ -151,7 +152,6 @@ def _sqlite(url: sa.URL) -> Database:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None
     for pragma in (
-        f"busy_timeout = {BUSY_MILLISECONDS}",
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
@@ -185,6 +185,7 @@ def _postgres(url: sa.URL) -> Database:
         raise ConfigError(
             "The PostgreSQL driver is not installed.", fix="pip install 'circumspect[postgres]'"
         ) from error
+    bounds.bound_postgres(engine)
     return Database(engine, POSTGRES_THREADS, name)
 
 
@@ -232,6 +233,7 @@ _POSTGRES = {
     "42501": ("does not permit this", "Grant the user CREATE on the schema, and read and write on its tables."),
     "25006": ("is read-only", "Connect to the primary server."),
     "53": ("has no room for this", "Free disk space, or allow more connections."),
+    "57014": (f"did not answer within {bounds.SECONDS:g} seconds", "Try again when it has less to do, or fewer locks."),
     "57": ("is shutting down or starting up", "Try again in a moment."),
 }
 _SQLITE = {
@@ -239,7 +241,11 @@ _SQLITE = {
     "not a database": ("is not a SQLite database", "Choose another path, or move the file away."),
     "unable to open": ("cannot be opened", "Check that the path is a file in a folder that you may write to."),
     "full": ("has no room left on its disk", "Free some space; nothing was written halfway."),
-    "locked": ("was held by another process for 30 seconds", "End the process that holds it, and try again."),
+    "locked": (
+        f"was held by another process for {bounds.SECONDS:g} seconds",
+        "End the process that holds it, and try again.",
+    ),
+    "interrupted": (f"did not answer within {bounds.SECONDS:g} seconds", "Try again when it has less to do."),
     "malformed": ("is damaged", "Restore a backup, or recover it with `sqlite3 FILE .recover`."),
     "disk I/O": ("cannot be read or written on its disk", "Check the disk; use a local one, not a network share."),
 }

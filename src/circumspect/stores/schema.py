@@ -19,6 +19,7 @@ import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
 import circumspect.stores.review_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
+from circumspect.stores.bounds import connect_patiently
 from circumspect.stores.engine import Database, explain_error
 
 FIRST, HEAD = "0006", "0006"
@@ -32,7 +33,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def prepare(database: Database, migrate: bool) -> None:
     """The database has our schema when this returns."""
     try:
-        with database.engine.connect() as connection:
+        with connect_patiently(database.engine) as connection:
             _prepare(connection, database.name, migrate)
     except Exception as error:
         if ours := explain_error(error, database.name):

@@ -7,6 +7,7 @@ as ours that is a tenth of their time (docs/decisions/0003-storage.md).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -14,9 +15,10 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from circumspect.errors import StoreError
+from circumspect.stores import bounds
 
 T = TypeVar("T")
-QueuedWork = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
+QueuedWork = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any], float]
 
 
 class Threads:
@@ -29,12 +31,13 @@ class Threads:
             thread.start()
 
     def run(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Work that was begun is carried through, even if nobody waits for it any more."""
+        """Work that was begun is carried through, even if nobody waits for it any more; work that would have to wait
+        too long to be begun is not."""
         if self._closed:
             raise StoreError("The store was closed.", fix="Open it again, or close it later.")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put((loop, future, work))
+        self._queue.put((loop, future, work, time.monotonic() + bounds.SECONDS))
         return future
 
     def close(self) -> None:
@@ -47,11 +50,13 @@ class Threads:
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
-            loop, future, work = job
+            loop, future, work, latest = job
             if future.cancelled():
                 continue
             result, error = None, None
             try:
+                if time.monotonic() > latest:
+                    raise _too_late()
                 result = work()
             except BaseException as raised:
                 error = raised
@@ -59,6 +64,13 @@ class Threads:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(_settle, future, result, error)
             del job, loop, future, work, result, error
+
+
+def _too_late() -> StoreError:
+    return StoreError(
+        f"The database was busy with others for {bounds.SECONDS:g} seconds.",
+        fix="Nothing was written: try again in a moment.",
+    )
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from circumspect.server.services import Services
+from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
 from circumspect.stores.engine import explain_error
 
@@ -51,10 +52,10 @@ def _reader(database: str) -> sa.Engine | None:
     engine = sa.create_engine(
         url, poolclass=NullPool, json_serializer=dumps, json_deserializer=loads, hide_parameters=True
     )
+    bounds.bound_sqlite(engine)
     sa.event.listen(engine, "connect", _prepare)
     return engine
 
 
 def _prepare(connection: Any, _record: object) -> None:
-    for pragma in ("busy_timeout = 30000", "query_only = ON"):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
+    connection.execute("PRAGMA query_only = ON").fetchall()

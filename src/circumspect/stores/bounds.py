@@ -1,0 +1,77 @@
+"""How long a database may keep a transaction waiting: no statement and no lock takes longer than `SECONDS`.
+
+Whoever waits is a user in the middle of a conversation, and behind them everybody who needs a connection; an error that
+says "send it again" is worth more to them than an answer after minutes. PostgreSQL ends such a statement itself,
+whatever it waits for; a database URL that names `statement_timeout` in its `options` has its own way. SQLite
+ends its wait for the lock, and asks us now and then whether a statement may go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+SECONDS = 10.0
+PATIENT_SECONDS = 3600.0
+_PATIENT = "patient"
+_STEPS = 100_000
+"""Of SQLite's machine, between two questions whether it may go on: about a millisecond."""
+
+
+def bound_sqlite(engine: sa.Engine) -> None:
+    end = float("inf")
+
+    def start(connection: sa.Connection, *_: object) -> None:
+        nonlocal end
+        end = float("inf") if _is_patient(connection) else time.monotonic() + SECONDS
+
+    def bound(connection: Any, _record: object) -> None:
+        wait_for_lock(connection, SECONDS)
+        connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+
+    sa.event.listen(engine, "connect", bound)
+    sa.event.listen(engine, "begin", start)
+    sa.event.listen(engine, "before_cursor_execute", start)
+
+
+def wait_for_lock(connection: Any, seconds: float) -> None:
+    """On a connection of SQLite's driver."""
+    connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}").fetchall()
+
+
+def bound_postgres(engine: sa.Engine) -> None:
+    def bound(connection: Any, _record: object) -> None:
+        connection.execute(f"SET statement_timeout = {SECONDS * 1000:.0f}")
+        connection.commit()
+
+    def begin(connection: sa.Connection) -> None:
+        if _is_patient(connection):
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+
+    if "statement_timeout" not in str(engine.url.query.get("options", "")):
+        sa.event.listen(engine, "connect", bound)
+    sa.event.listen(engine, "begin", begin)
+
+
+@contextmanager
+def connect_patiently(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A connection for what takes as long as it takes: an upgrade, or waiting for another process to finish it."""
+    with engine.connect() as connection:
+        connection.execution_options(**{_PATIENT: True})
+        driver: Any = connection.connection.driver_connection
+        sqlite = connection.dialect.name == "sqlite"
+        if sqlite:
+            wait_for_lock(driver, PATIENT_SECONDS)
+        try:
+            yield connection
+        finally:
+            if sqlite:  # the same connection goes on to serve
+                wait_for_lock(driver, SECONDS)
+
+
+def _is_patient(connection: sa.Connection) -> bool:
+    return bool(connection.get_execution_options().get(_PATIENT))
