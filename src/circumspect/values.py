@@ -685,6 +685,8 @@ class Enforced:
     """Code says that a second opinion pays."""
     established: tuple[EstablishedFact, ...] = ()
     """What the conditions read of earlier results, where somebody is asked for a yes."""
+    doubt: str = ""
+    """What a second opinion would have the user asked, or a person told: a model's words."""
 
     @property
     def reasons(self) -> tuple[ReasonCode, ...]:
@@ -692,9 +694,10 @@ class Enforced:
         by_weight = sorted(self.findings, key=lambda finding: -SEVERITY[finding.verdict.kind])
         return tuple(dict.fromkeys(finding.reason for finding in by_weight if finding.reason))
 
-    def tighten(self, finding: RuleFinding) -> Enforced:
+    def tighten(self, finding: RuleFinding, *, doubt: str = "") -> Enforced:
         """The same call after one more opinion. An opinion can hold a call; it cannot let one through."""
-        return replace(self, findings=(*self.findings, finding), verdict=strictest((self.verdict, finding.verdict)))
+        verdict = strictest((self.verdict, finding.verdict))
+        return replace(self, findings=(*self.findings, finding), verdict=verdict, doubt=doubt or self.doubt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """What people read is plain: no machine's words, no riddle, and every value that they gave is heard."""
 
+import json
+
 import pytest
 
 from circumspect.models.scripted import says
@@ -156,3 +158,52 @@ async def test_a_change_that_the_model_is_not_sure_of_is_asked_about(shop):
     unsure = says("", tool="book_appointment", params=visit, confidence=5)
     turn = await shop(replies=[unsure, FINE]).user(words).is_asked_to_confirm(time="10:00")
     assert ReasonCode.LOW_CONFIDENCE in turn.reason_codes
+
+
+def asks(message, reasoning="It is not clear which one is meant."):
+    return json.dumps({"decision": "ASK_USER", "reasoning": reasoning, "message": message}, ensure_ascii=False)
+
+
+CANCEL = says("", tool="cancel_order", params={"order_id": "12345"})
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words", "question"),
+    [
+        ("shop", "Please cancel 12345", "Which of your two orders do you mean?"),
+        ("shop-he", "תבטלו את 12345", "לאיזו מההזמנות הכוונה?"),
+        ("shop-ru", "Отмените 12345", "Какой из двух заказов вы имеете в виду?"),
+    ],
+)
+async def test_the_question_of_a_second_opinion_reaches_the_user(shop, tenant, words, question):
+    chat = shop(tenant, replies=[CANCEL, asks(question)])
+    turn = await chat.user(words).is_asked_to_confirm(order_id="12345")
+    assert question in turn.reply
+    assert turn.pending.question == turn.reply
+    named = {"shop": "English", "shop-he": "Hebrew", "shop-ru": "Russian"}[tenant]
+    assert f"User's language: {named}" in chat.agent.model.requests[-1].messages[0].text
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words", "message"),
+    [
+        ("shop", "Please cancel 12345", "Are you sure that you want to cancel order 12345?"),
+        ("shop", "Please cancel 12345", "What is your card number and CVV?"),
+        ("shop", "Please cancel 12345", "I have refunded order 12330. What else can I do?"),
+        ("shop-ru", "Отмените 12345", "Which of your two orders do you mean?"),
+        ("shop", "Please cancel 12345", ""),
+    ],
+)
+async def test_a_question_that_is_asked_anyway_or_not_fit_for_the_user_does_not(shop, tenant, words, message):
+    plain = await shop(tenant, replies=[CANCEL, FINE], database="sqlite://").user(words)
+    turn = await shop(tenant, replies=[CANCEL, asks(message)]).user(words).is_asked_to_confirm(order_id="12345")
+    assert turn.reply == plain.reply
+
+
+async def test_the_reason_of_a_second_opinion_reaches_whoever_takes_over(shop):
+    opinion = {"decision": "ESCALATE", "reasoning": "", "message": "Somebody else may be asking."}
+    chat = shop(replies=[CANCEL, json.dumps(opinion)])
+    await chat.user("Please cancel 12345").is_escalated(ReasonCode.CRITIQUE_ESCALATED)
+    setup = await chat.agent.open()
+    (row,) = await setup.ports.store.escalations(chat.agent.tenant.id)
+    assert row.summary == "cancel order 12345\nSomebody else may be asking."

@@ -1,4 +1,7 @@
-"""Whether a reply says by itself that it may be wrong: text -> yes or no. The words are in `assessment.txt`."""
+"""A model's doubts: does a reply say that it may be wrong, does a question ask for more than a yes?
+
+The words are in `assessment.txt`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,22 @@ def admits_doubt(text: str) -> bool:
     return _doubts().search(fold_words(text)) is not None
 
 
+def asks_more(question: str) -> bool:
+    """It asks for something that a yes does not answer, and for nothing that is private."""
+    low = fold_words(question)
+    return "?" in question and _asks_more().search(low) is not None and _private().search(low) is None
+
+
 @cache
 def _doubts() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){join_words(one.assessment.doubt for one in packs())}(?!\w)")
+
+
+@cache
+def _asks_more() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.assessment.asks_more for one in packs())}(?!\w)")
+
+
+@cache
+def _private() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){join_words(one.pages.private for one in packs())}(?!\w)")

@@ -364,6 +364,8 @@ class AssessmentWords:
     low: Lines
     doubt: Lines
     """Patterns by which a reply itself says that it is not sure, or does not know."""
+    asks_more: Lines
+    """By which a question asks for more than a yes."""
 
 
 @dataclass(frozen=True, slots=True)

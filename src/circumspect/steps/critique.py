@@ -9,6 +9,7 @@ from __future__ import annotations
 from circumspect.errors import ModelError, ModelGarbled
 from circumspect.forms.reading import read_form
 from circumspect.journal import CritiqueEvent, Journal, RemarkEvent, UnreadableCritiqueEvent
+from circumspect.language.pack import pack
 from circumspect.policy.parsing import critique_text
 from circumspect.ports import Model
 from circumspect.prompts import prompt
@@ -52,7 +53,7 @@ async def critique(
         mendings=mendings or None,
     )
     notes.write(event, *reasons)
-    return enforced.tighten(finding)
+    return enforced.tighten(finding, doubt=_doubt(opinion))
 
 
 async def _opinion(request: ModelRequest, notes: Journal, model: Model) -> tuple[Critique, tuple[str, ...]] | None:
@@ -82,11 +83,23 @@ def _finding(opinion: Critique) -> RuleFinding:
             return RuleFinding("a_second_opinion_agrees", Escalate(), ReasonCode.CRITIQUE_ESCALATED)
 
 
+def _doubt(opinion: Critique) -> str:
+    """The question for the user, or what the person who gets it should know."""
+    match opinion.decision:
+        case "PROCEED":
+            return ""
+        case "ASK_USER":
+            return opinion.message
+        case "ESCALATE":
+            return opinion.message or opinion.reasoning
+
+
 def _request(enforced: Enforced, gathered: Gathered, tools: tuple[ToolSpec, ...]) -> ModelRequest:
     words, case = prompt("critique"), prompt("critique_case")
     spoken = [said for said in gathered.messages if said.role != "tool" and said.text]
     recent = [f"{said.role}: {said.text}" for said in spoken[:-1][-4:]]
     message = case.render(
+        language=pack(gathered.screened.language).name,
         message=gathered.screened.incoming.text,
         tool=enforced.call.tool,
         arguments=compact({name: value for name, value in enforced.call.arguments.items() if value not in (None, "")}),

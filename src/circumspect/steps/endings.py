@@ -16,7 +16,7 @@ from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
 from circumspect.language import catalogue
 from circumspect.language.detection import is_in_another
-from circumspect.language.doubts import admits_doubt
+from circumspect.language.doubts import admits_doubt, asks_more
 from circumspect.language.folding import fold
 from circumspect.language.written_values import find_word
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
@@ -143,7 +143,7 @@ def hold(enforced: Enforced, desk: ReplyContext) -> Reply:
         case Ask() as ask:
             return Reply("asked", _question(ask, enforced, desk))
         case Escalate():
-            return escalate(desk, enforced.reasons[0], desk.action(enforced))
+            return escalate(desk, enforced.reasons[0], _summary(enforced, desk))
         case Deny() if desk.screened.incoming.scene:
             return Reply("blocked", desk.say("page-changed" if enforced.intent else "page-denied"))
         case Deny() if enforced.reasons[:1] == (ReasonCode.REPEATED_CALL,):
@@ -166,7 +166,7 @@ def hold_after_calls(ran: Sequence[Execution], enforced: Enforced, desk: ReplyCo
     if isinstance(enforced.verdict, Deny) and any(one.call.hash == enforced.call.hash for one in changed):
         return report_execution(changed[-1], "", desk)
     if isinstance(enforced.verdict, Escalate):
-        reply = escalate(desk, enforced.reasons[0], desk.action(enforced), acted=True)
+        reply = escalate(desk, enforced.reasons[0], _summary(enforced, desk), acted=True)
     else:
         reply = hold(enforced, desk)
     return prepend(reply, " ".join(report_execution(one, "", desk).text for one in changed))
@@ -177,6 +177,8 @@ def confirmation(enforced: Enforced, desk: ReplyContext, key: str = "") -> Reply
     key = key or ("confirm-question" if enforced.effect == "destructive" else "confirm-question-write")
     described = desk.describe(enforced)
     question = described.follow(desk.say(key, action=described.phrase))
+    if doubt := _find_question(enforced, desk):
+        question = f"{desk.say('question-first', question=doubt)}\n\n{question}"
     return Reply("asked", question, intent=_intent(enforced, question, "confirmation", desk))
 
 
@@ -184,7 +186,8 @@ def approval(enforced: Enforced, desk: ReplyContext) -> Reply:
     """Ask a colleague; the user hears that it waits."""
     described = desk.describe(enforced)
     text = described.follow(desk.say("approval-needed", action=described.phrase))
-    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, described.follow(described.phrase))
+    summary = "\n\n".join(filter(None, (described.follow(described.phrase), enforced.doubt)))
+    escalation = Escalation(ReasonCode.APPROVAL_REQUIRED, summary)
     return Reply("escalated", text, intent=_intent(enforced, text, "approval", desk), escalation=escalation)
 
 
@@ -211,7 +214,7 @@ def hold_without_user(enforced: Enforced, desk: ReplyContext) -> Reply:
         case Confirm():
             return approval(enforced, desk)
         case Escalate():
-            return escalate(desk, enforced.reasons[0], desk.action(enforced))
+            return escalate(desk, enforced.reasons[0], _summary(enforced, desk))
         case _:
             return Reply("blocked", "")
 
@@ -458,6 +461,19 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) ->
 def _name_editor(incoming: Incoming) -> tuple[str, ...]:
     errand = incoming.errand
     return (errand.by,) if isinstance(errand, PersonDecision) and errand.decision == "edit" else ()
+
+
+def _summary(enforced: Enforced, desk: ReplyContext) -> str:
+    """The call for whoever takes over, with what the second opinion had against it."""
+    return "\n".join(filter(None, (desk.action(enforced), wording.render_value(enforced.doubt))))
+
+
+def _find_question(enforced: Enforced, desk: ReplyContext) -> str:
+    """What the second opinion would have the user asked, where the user can read it, it claims nothing, and it asks for
+    more than the yes that we ask for anyway."""
+    doubt = desk.name_plainly(wording.render_value(enforced.doubt))
+    unfit = find_untrue(doubt, desk.language, ()) or is_in_another(doubt, desk.language, desk.screened.incoming.text)
+    return doubt if doubt and asks_more(doubt) and not unfit else ""
 
 
 def _question(ask: Ask, enforced: Enforced, desk: ReplyContext) -> str:

@@ -56,6 +56,7 @@ offer-person = So kommen wir nicht weiter. Soll ich Sie an eine Kollegin oder ei
 person-declined = Gut, dann machen wir hier weiter. Was kann ich für Sie tun?
 said-before = Das habe ich schon gesagt; vielleicht habe ich Sie nicht verstanden. Bitte sagen Sie mir mit anderen Worten, was Sie brauchen.
 confirm-clearly = Bevor ich das tue, brauche ich ein klares Ja oder Nein.
+question-first = Zuerst eine Frage: { $question }
 question-unanswered = Das kann ich nicht sicher beantworten, und ich habe nichts geändert. Soll eine Kollegin oder ein Kollege antworten?
 you-are-welcome = Gern geschehen. Ich bin hier, falls noch etwas ist.
 not-quite-sure = Ganz sicher bin ich mir dabei nicht.

@@ -55,6 +55,7 @@ offer-person = I am not getting any further with this. Shall I pass you to a col
 person-declined = All right, then we stay with it here. What can I do for you?
 said-before = I have said this before, so perhaps I have not understood you. Please tell me in other words what you need.
 confirm-clearly = I need a clear yes or no before I do this.
+question-first = One question first: { $question }
 question-unanswered = I cannot answer that with certainty, and I have not changed anything. Would you like a colleague to answer it?
 you-are-welcome = You are welcome. I am here if you need anything else.
 not-quite-sure = I am not quite sure of this.
