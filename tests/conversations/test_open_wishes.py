@@ -237,3 +237,26 @@ async def test_a_model_that_looks_up_the_same_again_and_has_no_words_is_not_quot
     chat = shop(replies=[look, look, look, ""])
     turn = await chat.user("Where is my order 99999?").is_asked("colleague")
     assert "done already" not in turn.reply
+
+
+async def test_two_numbers_in_the_answer_are_two_wishes(shop):
+    chat = shop(replies=[says("Which one?"), says("Which one?"), *[says("Well.")] * 9])
+    await chat.user("I want to cancel my orders").is_asked("Which order do you mean?")
+    await chat.user("12345 and 12346").is_asked_to_confirm(order_id="12345")
+    turn = await chat.user("yes").runs("cancel_order", order_id="12345")
+    assert "12346" in turn.reply
+
+
+async def test_what_it_should_be_done_to_is_what_was_being_asked_about(shop):
+    chat = shop(replies=[says("Well.")] * 9)
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    instead = chat.user("Actually don't cancel. Just send it to 6 Arlozorov Street, Ramat Gan.")
+    await instead.is_asked_to_confirm(order_id="12345", address="6 Arlozorov Street, Ramat Gan")
+
+
+@pytest.mark.parametrize("words", ["yes, do the needful", "yes you moron"])
+async def test_a_yes_with_words_that_nobody_knows_is_asked_again_and_lost_by_neither_side(shop, words):
+    chat = shop(replies=[says("Well.")] * 9)
+    await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
+    await chat.user(words).is_asked_to_confirm(order_id="12345")
+    await chat.user("yes").runs("cancel_order", order_id="12345")

@@ -30,6 +30,23 @@ WISHES = [
     ("можно отменить заказ 12345?", "away"),
     ("Можно получить возврат за заказ 12330?", "refund"),
     ("Kann ich die Bestellung 12345 stornieren?", "away"),
+    ("Would it be a problem to call off #12344?", "away"),
+    ("order 12344 is to be cancelled TODAY", "away"),
+    ("I want out of order 12348", "away"),
+    ("hi pls cansel my oder 12348", "away"),
+    ("Can we scrap order no. 12348?", "away"),
+    ("Any chance of getting the money for #12330 returned to my card?", "refund"),
+    ("Order 12331. Give me every cent back!", "refund"),
+    ("Please have 12345 delivered to 27 Ben Gurion Blvd, Netanya", "send"),
+    ("А можно как-нибудь отказаться от 12345?", "away"),
+    ("от 12345 отказываюсь", "away"),
+    ("здраствуйте, атмените пж заказ 12345", "away"),
+    ("Хотелось бы компенсацию за заказ 12331", "refund"),
+    ("12345 везите не домой, а на бульвар Бен-Гурион, д. 27", "send"),
+    ("הזמנה 12348. לא רוצה אותה.", "away"),
+    ("12348 לביטול", "away"),
+    ("הזמנה 12331, שהכסף יחזור אליי עד השקל האחרון!", "refund"),
+    ("אפשר שהחבילה תגיע לדרך הים 11 חיפה?", "send"),
 ]
 
 NO_WISHES = [
@@ -57,6 +74,10 @@ NO_WISHES = [
     ("Is it possible to get a refund after 40 days?", "asked"),
     ("מה צריך כדי לבטל את הזמנה 12345?", "asked"),
     ("Что нужно, чтобы отменить заказ 12345?", "asked"),
+    ("I am not going to cancel order 12345", "denied"),
+    ("You promised to refund order 12330", "reported"),
+    ("Why was the money for 12330 not returned?", "asked"),
+    ("Когда вернут деньги за заказ 12330?", "asked"),
 ]
 
 
@@ -97,6 +118,16 @@ def test_each_of_two_wishes_has_its_own_clause():
 )
 def test_a_polite_request_is_no_question(text, question):
     assert is_question(text) is question
+
+
+def test_what_stands_on_lines_of_its_own_belongs_to_the_colon_before_it():
+    (mention,) = find_mentions("Новый адрес по заказу 12346:\nТель-Авив\nул. Дизенгоф, 112\nкв. 9")
+    assert find_place(mention.clause) == "Тель-Авив ул. Дизенгоф, 112 кв. 9"
+
+
+@pytest.mark.parametrize("word", ["cancer", "border", "chance"])
+def test_a_word_of_its_own_is_not_taken_for_a_slip(word):
+    assert not find_mentions(f"There is a {word} in order 12345")
 
 
 @pytest.mark.parametrize(

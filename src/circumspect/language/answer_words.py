@@ -57,7 +57,7 @@ def _parts(
             at += 1
             continue
         length, kind, name = table.longest(said, at)
-        value = _longest_value(said, at, values)
+        value = _longest_value(said, at, values, glued=bool(table.joined))
         if value > max(length, 1) or (value and kind in ("", "filler", "act", "thing", "want")):
             length, kind, name = value, "value", " ".join(map(read_value, said[at : at + value]))
         if not kind and said[at] in repeated:
@@ -78,20 +78,28 @@ def _find_words_before(said: list[str], values: Collection[AnswerPhrase]) -> Ite
                 yield word
 
 
-def _longest_value(said: list[str], at: int, values: Collection[AnswerPhrase]) -> int:
-    """How many words from here on are exactly one of the values."""
+def _longest_value(said: list[str], at: int, values: Collection[AnswerPhrase], *, glued: bool = False) -> int:
+    """How many words from here on are exactly one of the values. Where small words are glued to the next one, "to" may
+    stand before a value of several words."""
     best = 0
     for value in values:
         place, matched = at, 0
         while matched < len(value) and place < len(said):
             if said[place] != BREAK:
-                if read_value(said[place]) != value[matched]:
+                if read_value(said[place]) != value[matched] and not (
+                    glued and matched == 0 and len(value) > 1 and _is_glued(said[place], value[0])
+                ):
                     break
                 matched += 1
             place += 1
         if matched == len(value):
             best = max(best, place - at)
     return best
+
+
+def _is_glued(word: str, first: str) -> bool:
+    """One letter stands before the word, of those languages that have but one case. The next may be doubled then."""
+    return word[1:] in (first, first[:1] + first) and first.isalpha() and first.upper() == first
 
 
 def read_value(word: str) -> str:

@@ -124,6 +124,8 @@ class WantedWords:
     """Right before a verb, these deny it."""
     not_this: Lines
     """Before a value, these say that it is not the one: not, instead of."""
+    stays: Lines
+    """After a value, these say the same: stays as it is."""
     lead: Lines
     """What may stand before a verb that is still at the head of its clause."""
     joins: Lines
@@ -134,6 +136,10 @@ class WantedWords:
     """At the end of a clause with an address, and no part of it."""
     person: Lines
     """Asks for a person."""
+    misspelt: Lines
+    """Words that are mended where one letter of them is wrong."""
+    real_words: Lines
+    """Words that are one letter apart from one of those, and meant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,13 @@ from circumspect.language.answer_words import (
 )
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import packs
-from circumspect.language.phrases import BREAK
+from circumspect.language.phrases import BREAK, words
 from circumspect.values import Language
 
 _CODE = re.compile(r"(?:[A-Za-z]+-?)?\d[\w-]*(?:[.,:/]\d\w*)*", re.ASCII)
 _CHANGES_NOTHING = frozenset((BREAK, "filler", "value", "doubt", "yes", "ok", "go", "sign"))
 _MAY_CORRECT = frozenset((BREAK, "filler", "value", "doubt", "yes", "ok", "go", "no", "nope", "not", "halt"))
+_TURNS = frozenset(("blocker", "no", "nope", "not", "halt", "keep", "correction", "doubt", "unsure", "only", "want"))
 _MAY_CORRECT |= {"correction", "act", "thing", "want"}
 
 
@@ -46,6 +47,18 @@ def leaves_open(text: str, language: Language, values: Collection[str]) -> bool:
         return True
     parts = _read_parts(text, language, values)
     return parts is not None and all(kind in _CHANGES_NOTHING for kind, _ in parts[0])
+
+
+def begins_with_yes(text: str, language: Language, values: Collection[str]) -> bool:
+    """A yes, and then words that we do not know, though no new value and nothing that could turn it."""
+    if is_question(text) or find_new_values(text, values):
+        return False
+    said = [word for word in words(fold_words(text)) if word != BREAK]
+    for table in find_tables(language):
+        kinds = [table.longest(said, at)[1] for at in range(len(said))]
+        if kinds and kinds[0] == "yes":
+            return _TURNS.isdisjoint(kinds)
+    return False
 
 
 def corrects(text: str, language: Language, values: Collection[str], new: str) -> bool:

@@ -16,7 +16,8 @@ from functools import cache, lru_cache
 from typing import Literal, get_args
 
 from circumspect.language.folding import APOSTROPHES, DASHES
-from circumspect.language.pack import WantedWords, join_words, packs
+from circumspect.language.misspellings import mend_spelling
+from circumspect.language.pack import Lines, WantedWords, join_words, packs
 from circumspect.language.sentences import split_sentences
 
 WantedAct = Literal["away", "refund", "change", "send", "book", "exchange"]
@@ -24,6 +25,9 @@ ACTS: tuple[WantedAct, ...] = get_args(WantedAct)
 Mood = Literal["wish", "asked", "supposed", "reported", "denied", "unclear"]
 _LONGEST = 4000
 _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHES, "-"), "\u00a0": " ", "\u05be": "-"})
+_COLON = re.compile(r":[ \t]*\n\s*")
+_LISTED = re.compile(r"(?<=: )\S[^\n:?!]*(?:\n[^\n:?!]+)+")
+_NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
 _VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
 _RECORD = re.compile(r"\d{3}|\w@\w")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
@@ -49,10 +53,12 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     """Every act that the message speaks of, in its order."""
     found: list[Mention] = []
     reported = False
-    for sentence in split_sentences(text[:_LONGEST], "requested"):
+    for sentence in _split(text[:_LONGEST]):
         low = even_out(sentence)
+        if not (hits := _find_verbs(low)):
+            low = mend_spelling(low)
+            hits = _find_verbs(low)
         told = _words("reported").search(low)
-        hits = _find_verbs(low)
         starts = _cut_into_clauses(low, hits)
         for hit, start, end in zip(hits, starts, [*starts[1:], len(low)], strict=False):
             first = 0 if hit is hits[0] else start
@@ -115,7 +121,7 @@ def find_place(clause: str) -> str:
     if len(low) != len(clause):
         clause = low
     for hit in reversed([*_to().finditer(low)]):
-        place = _tail().sub("", clause[hit.end() :]).strip(" ,.;:!-–")
+        place = _tail().sub("", clause[hit.end() :]).strip(" ,.;:!?-–")
         if len(place) >= 8 and len(place.split()) >= 2 and re.search(r"\d", place):
             return place
     return ""
@@ -124,6 +130,13 @@ def find_place(clause: str) -> str:
 def even_out(text: str) -> str:
     """Lower case, one kind of dash and apostrophe, and every sign in its place."""
     return text.translate(_SIGNS).lower()
+
+
+def _split(text: str) -> list[str]:
+    """The sentences. What stands on lines of its own after a colon belongs to it, and a number to its "no."."""
+    text = _LISTED.sub(lambda hit: hit[0].replace("\n", " "), _COLON.sub(": ", text))
+    text = _NUMBERED.sub(r"\1 ", text)
+    return split_sentences(text, "requested")
 
 
 # --- verbs and clauses ------------------------------------------------------------------------------------------------
@@ -195,14 +208,19 @@ def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
         return "unclear"
     if hit.kind == "command" or _words("please").search(after) or _is_head(before):
         return "wish"
-    return "unclear"
+    # Whoever names the record and what is done to such records wants it done; they are asked before it is.
+    return "wish" if hit.kind == "verb" and _names_record(low[start:end]) else "unclear"
 
 
 def _asks_leave(before: str, clause: str) -> bool:
     """ "Can I cancel order 12345?" asks for it; "how can I …", "can I still …" and "can I cancel orders?" do not."""
-    if not _words("leave").search(before) or not _RECORD.search(clause) or _words("depends").search(clause):
+    if not _words("leave").search(before) or not _names_record(clause) or _words("depends").search(clause):
         return False
     return not _words("asks").search(_words("leave").sub(" ", before))
+
+
+def _names_record(clause: str) -> bool:
+    return bool(_RECORD.search(clause) or find_place(clause))
 
 
 def _begins_as_question(low: str) -> bool:
@@ -245,8 +263,20 @@ def _words(heading: str) -> re.Pattern[str]:
 def _verbs() -> Mapping[tuple[Literal["verb", "command", "noun"], WantedAct], re.Pattern[str]]:
     kinds: tuple[Literal["command", "verb", "noun"], ...] = ("command", "verb", "noun")
     return {
-        (kind, act): _whole(join_words(getattr(one, kind)[act] for one in _spoken())) for kind in kinds for act in ACTS
+        (kind, act): _whole(join_words(map(_in_both_orders, (getattr(one, kind)[act] for one in _spoken()))))
+        for kind in kinds
+        for act in ACTS
     }
+
+
+def _in_both_orders(lines: Lines) -> Lines:
+    """ "money & back" is found as "money … back" and as "back … money", with a few words between them."""
+    found = []
+    for line in lines:
+        one, both, other = line.partition(" & ")
+        pairs = ((one, other), (other, one)) if both else ()
+        found += [rf"(?:{first})(?!\w)(?:,? [^\s.;!?]+){{0,6}},? (?:{then})" for first, then in pairs] or [line]
+    return tuple(found)
 
 
 @cache
@@ -269,7 +299,9 @@ def _denied() -> re.Pattern[str]:
 def _denied_values() -> re.Pattern[str]:
     words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
     between, denied = join_words(words), join_words(one.not_this for one in _spoken())
-    return re.compile(rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?:{_VALUE.pattern})", re.IGNORECASE)
+    before = rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?:{_VALUE.pattern})"
+    after = rf"(?<!\w)(?:{_VALUE.pattern})\s+(?:{join_words(one.stays for one in _spoken())})(?!\w)"
+    return re.compile(f"{before}|{after}", re.IGNORECASE)
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from circumspect.language.answer_words import AnswerTable, UnknownWord, find_parts, find_tables, is_question
 from circumspect.language.phrases import BREAK
@@ -77,7 +76,7 @@ def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) ->
     turned = open_ended = wanting = late = False
     acts, went = 0, False
     last = before = ""
-    for (kind, name), (following, _) in pairwise((*parts, (BREAK, ""), (BREAK, ""))):
+    for (kind, name), following in zip((*parts, (BREAK, "")), _find_following(parts), strict=True):
         match kind:
             case "only" if following == "value" and sum(map(_has_digits, values)) == 1:
                 pass  # "yes, only 12345": there is no other number that it could leave out
@@ -121,6 +120,15 @@ def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) ->
                 return None
         last, before = name, kind
     return None if last in table.dangling else heard
+
+
+def _find_following(parts: list[tuple[str, str]]) -> list[str]:
+    """For each part, and for the end, the kind of the next one that says something."""
+    following, found = BREAK, [BREAK]
+    for kind, _ in reversed(parts):
+        found.append(following)
+        following = following if kind == "filler" else kind
+    return found[::-1]
 
 
 def _about(heard: _Heard, values: Collection[str], table: AnswerTable) -> bool:

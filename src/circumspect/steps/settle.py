@@ -14,7 +14,7 @@ from typing import Literal
 
 from circumspect.corrected_calls import correct_call, list_words
 from circumspect.journal import IntentEvent, Journal
-from circumspect.language.second_thoughts import leaves_open
+from circumspect.language.second_thoughts import begins_with_yes, leaves_open
 from circumspect.policy.policy_file import Policy
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
@@ -97,6 +97,8 @@ def _settle_words(intent: Intent, screened: Screened, now: datetime) -> tuple[Se
         return "ordinary", None
     if intent.expires_at > now and propose_correction(intent, screened):
         return "correct", ReasonCode.PENDING_INTENT_WITHDRAWN
+    if begins_with_yes(incoming.text, screened.language, list_words(intent.call)):
+        return "ask_again", ReasonCode.PENDING_INTENT_MISMATCH
     if leaves_open(incoming.text, screened.language, list_words(intent.call)):
         return "ordinary", None
     return "withdraw", ReasonCode.PENDING_INTENT_WITHDRAWN

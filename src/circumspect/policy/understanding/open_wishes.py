@@ -20,6 +20,7 @@ from circumspect.language.wanted import (
     Mention,
     WantedAct,
     adds_to,
+    even_out,
     find_mentions,
     find_things,
     is_question,
@@ -79,7 +80,7 @@ def is_only_asked(tool: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
     mentions = find_mentions(text)
     if not is_question(text) or any(one.mood in ("wish", "unclear") for one in mentions):
         return False
-    if any(_values_of(one, tools) for one in mentions if one.mood == "asked"):
+    if any(_values_of(one, text, tools) for one in mentions if one.mood == "asked"):
         return False
     return any(talks_of(text, act) for act in _acts_of(tool))
 
@@ -88,9 +89,9 @@ def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
     """What one message asks for, of the tools that change something."""
     found: list[Wish] = []
     for mention in find_mentions(text):
-        if mention.mood == "wish" and (spec := _choose(mention, tools)):
+        if mention.mood == "wish" and (spec := _choose(mention, text, tools)):
             found += _wishes_of(mention, spec)
-    return tuple(_fill_from_rest(one, text, found, tools[one.tool]) for one in found)
+    return tuple(filled for one in found for filled in _fill_from_rest(one, text, found, tools[one.tool]))
 
 
 def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
@@ -110,15 +111,16 @@ def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish
 # --- one message ------------------------------------------------------------------------------------------------------
 
 
-def _choose(mention: Mention, tools: Mapping[str, ToolSpec]) -> ToolSpec | None:
+def _choose(mention: Mention, text: str, tools: Mapping[str, ToolSpec]) -> ToolSpec | None:
     """The one tool that the words ask for; None where several fit as well, or none does."""
-    scored = sorted(((_score(mention, spec), name) for name, spec in tools.items()), reverse=True)
+    scored = sorted(((_score(mention, text, spec), name) for name, spec in tools.items()), reverse=True)
     if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
         return None
     return tools[scored[0][1]]
 
 
-def _score(mention: Mention, spec: ToolSpec) -> int:
+def _score(mention: Mention, text: str, spec: ToolSpec) -> int:
+    """What the clause of the act says counts before what stands elsewhere in the message."""
     words, acts = words_of(spec.name), _acts_of(spec.name)
     named = find_things(" ".join(words))
     beside = find_things(" ".join(word for name in spec.properties for word in words_of(name)))
@@ -126,11 +128,13 @@ def _score(mention: Mention, spec: ToolSpec) -> int:
         acts.add("send")
     if mention.act not in acts or mention.things - named - beside:
         return 0
-    given = _find_given(mention, spec)
-    if mention.act in ("change", "send") and not (mention.things & named or "address" in given):
+    given, around = _find_given(mention, spec), find_things(even_out(text))
+    if mention.act in ("change", "send") and not ((mention.things | around) & named or "address" in given):
         return 0
     spelled = any(mention.verb.startswith(word[:5]) for word in words if word in _ACTS)
-    return 2 * bool(mention.things & named) + bool(given) + spelled + (1 if not named and mention.things else 0)
+    here = 2 * bool(mention.things & named) + bool(given) + spelled + (1 if not named and mention.things else 0)
+    elsewhere = bool(around & named) + any(find_values(spec, leave_out_denied(text), "").values())
+    return 1 + 4 * here + elsewhere
 
 
 def _acts_of(tool: str) -> set[WantedAct]:
@@ -142,23 +146,28 @@ def _find_given(mention: Mention, spec: ToolSpec) -> Mapping[str, Sequence[str]]
     return {name: found for name, found in find_values(spec, clause, rest).items() if found}
 
 
-def _values_of(mention: Mention, tools: Mapping[str, ToolSpec]) -> Mapping[str, Sequence[str]]:
-    spec = _choose(mention, tools)
+def _values_of(mention: Mention, text: str, tools: Mapping[str, ToolSpec]) -> Mapping[str, Sequence[str]]:
+    spec = _choose(mention, text, tools)
     return _find_given(mention, spec) if spec else {}
 
 
 def _wishes_of(mention: Mention, spec: ToolSpec) -> list[Wish]:
-    """One for each value of a list: "cancel 12345 and 12346" are two."""
     given = _find_given(mention, spec)
+    known = frozenset(given) | find_readable(spec)
+    read = _accounts_for_numbers(leave_out_denied(mention.clause), given) and spec.required <= known
+    wish = Wish(spec.name, {}, mention.clause.strip(), read)
+    return _spread(wish, given)
+
+
+def _spread(wish: Wish, given: Mapping[str, Sequence[str]]) -> list[Wish]:
+    """One for each value of a list: "cancel 12345 and 12346" are two."""
     single = {name: found[0] for name, found in given.items() if len(found) == 1}
     several = {name: found for name, found in given.items() if len(found) > 1}
-    read = len(several) <= 1 and _accounts_for_numbers(leave_out_denied(mention.clause), given)
-    read = read and spec.required <= (single.keys() | find_readable(spec))
-    wish = Wish(spec.name, single, mention.clause.strip(), read)
+    wish = replace(wish, arguments={**wish.arguments, **single}, is_read=wish.is_read and len(several) <= 1)
     if not several:
         return [wish]
     name, values = next(iter(several.items()))
-    return [replace(wish, arguments={**single, name: value}) for value in values]
+    return [replace(wish, arguments={**wish.arguments, name: value}) for value in values]
 
 
 def _accounts_for_numbers(clause: str, given: Mapping[str, Sequence[str]]) -> bool:
@@ -167,23 +176,23 @@ def _accounts_for_numbers(clause: str, given: Mapping[str, Sequence[str]]) -> bo
     return not re.search(r"\d", clause)
 
 
-def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec) -> Wish:
-    """A value that stands in another sentence: "Order 12330 was broken. I want a refund." """
+def _fill_from_rest(wish: Wish, text: str, found: Sequence[Wish], spec: ToolSpec) -> list[Wish]:
+    """Values that stand in another sentence: "Order 12330 was broken. I want a refund." """
     taken = {value for one in found for value in one.arguments.values()}
     missing = [name for name in spec.required if name not in wish.arguments]
     more = {
-        name: values[0]
+        name: values
         for name, values in find_values(spec, leave_out_denied(text), "").items()
-        if name in missing and len(values) == 1 and values[0] not in taken
+        if name in missing and values and taken.isdisjoint(values)
     }
-    return replace(wish, arguments={**wish.arguments, **more}) if more else wish
+    return _spread(wish, more)
 
 
 # --- a conversation ---------------------------------------------------------------------------------------------------
 
 
 def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, ToolSpec]) -> list[Wish]:
-    new = read_wishes(event.text, tools)
+    new = [_carry_over(one, wishes, asked, tools) for one in read_wishes(event.text, tools)]
     wishes = _drop_denied(wishes, event.text, tools)
     if new:
         wishes = _supersede(wishes, new, asked, adds=adds_to(event.text))
@@ -202,12 +211,32 @@ def _hear(wishes: list[Wish], event: Utterance, asked: str, tools: Mapping[str, 
         return _put(wishes, at_hand, replace(wish, touched=event.index))
     answers = "?" not in event.text and len(event.text.split()) <= _SHORT
     told = leave_out_denied(event.text)
+    if answers and (listed := _read_list(wish, told, tools[wish.tool])):
+        first, *rest = (replace(one, touched=event.index) for one in listed)
+        return [*_put(wishes, at_hand, first), *rest]
     given = read_answer(tools[wish.tool], told, wish.arguments, replaces=about_it) if answers else None
     if not given:
         # Asked about it, the user said something else: it is no longer certain that they want it.
         withdrawn = about_it and wish.arguments and not leaves_open(event.text, LANGUAGES[0], values)
         return _put(wishes, at_hand, replace(wish, state="dropped")) if withdrawn else wishes
     return _put(wishes, at_hand, replace(wish, arguments={**wish.arguments, **given}, touched=event.index))
+
+
+def _read_list(wish: Wish, told: str, spec: ToolSpec) -> list[Wish]:
+    """The answer names several of what was asked for: "12344 and 12345"."""
+    found = find_values(spec, told, "")
+    several = {name: values for name, values in found.items() if len(values) > 1 and name not in wish.arguments}
+    return _spread(wish, several) if len(several) == 1 else []
+
+
+def _carry_over(wish: Wish, wishes: Sequence[Wish], asked: str, tools: Mapping[str, ToolSpec]) -> Wish:
+    """ "Don't cancel it, send it to …": what it should be done to is what was being asked about."""
+    at = _find_at_hand(wishes, asked)
+    if at is None or wishes[at].tool == wish.tool or not _is_about(wishes[at], asked):
+        return wish
+    spec, said = tools[wish.tool], wishes[at].arguments
+    same = {name: said[name] for name in spec.required if name in said and name not in wish.arguments}
+    return replace(wish, arguments={**same, **wish.arguments})
 
 
 def _find_at_hand(wishes: Sequence[Wish], asked: str) -> int | None:
@@ -254,7 +283,7 @@ def _supersede(wishes: list[Wish], new: Sequence[Wish], asked: str, *, adds: boo
 
 
 def _drop_denied(wishes: list[Wish], text: str, tools: Mapping[str, ToolSpec]) -> list[Wish]:
-    denied = {spec.name for one in find_mentions(text) if one.mood == "denied" and (spec := _choose(one, tools))}
+    denied = {spec.name for one in find_mentions(text) if one.mood == "denied" and (spec := _choose(one, text, tools))}
     return [replace(one, state="dropped") if one.tool in denied and one.state == "open" else one for one in wishes]
 
 

@@ -18,6 +18,8 @@ _ID = re.compile(r"(?<![\w@.])[A-Za-z]{0,4}-?\d{3,}[\w-]*(?![\w@])")
 _ID_NAME = re.compile(r"(?:_|\b)(?:id|number|no|code|ref|reference)$")
 _ANCHORS = re.compile(r"^\^|\$$")
 _LONGEST_PATTERN = 80
+_GLUED = re.compile(r"(?<!\w)([^\W\dA-Za-z_]{1,2})-(?=\d)")
+"""An "and" or "to" that is written together with the number after it."""
 
 
 def find_values(spec: ToolSpec, text: str, after_verb: str) -> Mapping[str, Sequence[str]]:
@@ -54,7 +56,7 @@ def read_answer(spec: ToolSpec, text: str, given: JsonObject, *, replaces: bool)
 
 
 def _find(name: str, schema: JsonObject, text: str) -> list[str]:
-    pattern = _pattern(name, schema)
+    pattern, text = _pattern(name, schema), _GLUED.sub(r"\1 ", text)
     hits = [*pattern.finditer(text)] if pattern else []
     values = list(dict.fromkeys(hit.group() for hit in hits))
     if len(values) < 2:
