@@ -109,6 +109,27 @@ def test_a_turn_that_takes_too_long_is_broken_off_and_may_come_again(model: tupl
         assert [one["role"] for one in said] == ["user", "assistant"]
 
 
+def test_time_that_a_server_waited_for_requests_is_time_that_their_turns_had(
+    model: tuple[SlowModel, str], tmp_path
+) -> None:
+    slow, name = model
+    with House(f"sqlite:///{tmp_path}/h.db", model=name, drain_seconds=10 * PATIENCE) as house:
+        client = house.key()
+        talk = house.conversation(client)
+        slow.close()
+        with client.stream(
+            "POST",
+            f"/v1/conversations/{talk}/messages",
+            json={"content": "hello"},
+            headers={"Accept": "text/event-stream"},
+        ):
+            wait_until(lambda: slow.asked == 1)
+        house.app.state.services.turns.note_wait(10 * PATIENCE)
+        house.running.stop()
+        house.running.thread.join(PATIENCE)
+        assert not house.running.thread.is_alive()
+
+
 def test_conversations_wait_for_the_model_side_by_side(model: tuple[SlowModel, str], tmp_path) -> None:
     slow, name = model
     with House(f"sqlite:///{tmp_path}/h.db", model=name) as house:

@@ -10,6 +10,7 @@ name, text that is no Unicode and numbers that are none are refused where the st
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -96,7 +97,9 @@ class RequestLog:
 
         try:
             await self.app(scope, receive, send_with_id)
-        except Exception:
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
             log.exception("request failed")
             if status:
                 raise

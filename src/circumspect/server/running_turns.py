@@ -38,7 +38,7 @@ class Turns:
     def __init__(self, metrics: Metrics, store: SqlStore, experimenting: Experimenting | None = None) -> None:
         self._metrics, self._store, self._experimenting = metrics, store, experimenting
         self._tasks: set[asyncio.Task[TurnResult]] = set()
-        self._late = False
+        self._waited = 0.0
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -60,16 +60,16 @@ class Turns:
         self, incoming: Incoming, setup: TurnSetup, after: Callable[[TurnResult], Awaitable[None]] | None = None
     ) -> TurnResult:
         """The result, when somebody waits for it. Being cancelled ends the waiting, not the turn."""
-        try:
-            return await asyncio.shield(self.start(incoming, setup, after=after))
-        except asyncio.CancelledError:
-            self._late = True  # only a server that has waited long enough for its requests cancels them
-            raise
+        return await asyncio.shield(self.start(incoming, setup, after=after))
+
+    def note_wait(self, seconds: float) -> None:
+        """So long the server that stops has waited for its requests, and thereby for their turns."""
+        self._waited = seconds
 
     async def drain(self, seconds: float) -> int:
         """Wait for all of them, then break off the rest and wait for their record. How many were broken off."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=0 if self._late else seconds)
+            await asyncio.wait(self._tasks, timeout=max(0.0, seconds - self._waited))
         rest = list(self._tasks)
         for task in rest:
             task.cancel()

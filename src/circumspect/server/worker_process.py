@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from multiprocessing import Pipe, parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from types import FrameType
 
 from fastapi import FastAPI
@@ -33,38 +34,39 @@ def end_in_time(app: FastAPI, drain_seconds: float) -> None:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         # Only the main thread may handle signals; a server in any other is somebody's own to end.
-        if threading.current_thread() is threading.main_thread():
-            _watch_over(drain_seconds + CLOSING_SECONDS)
+        here = threading.current_thread() is threading.main_thread()
+        watch = _Watch(drain_seconds + CLOSING_SECONDS) if here else None
         async with inner(app):
             yield
+            if watch and watch.asked_at:
+                app.state.services.turns.note_wait(time.monotonic() - watch.asked_at)
 
     app.router.lifespan_context = lifespan
 
 
-def _watch_over(seconds: float) -> None:
-    asked, asks = Pipe(duplex=False)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        _tell_of(number, asks)
-    threading.Thread(target=_end_after, args=(asked, seconds), name="circumspect-end", daemon=True).start()
+class _Watch:
+    """Notices when the process is asked to stop, or is left alone, and ends it that many seconds later."""
 
+    def __init__(self, seconds: float) -> None:
+        self.asked_at: float | None = None
+        self._seconds = seconds
+        self._asked, self._ask = Pipe(duplex=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, partial(self._handle, signal.getsignal(number)))
+        threading.Thread(target=self._end_in_time, name="circumspect-end", daemon=True).start()
 
-def _tell_of(number: int, asks: Connection) -> None:
-    """Besides what the server does about the signal. A handler may interrupt anything, so it starts no thread."""
-    served = signal.getsignal(number)
+    def _handle(self, servers: object, number: int, frame: FrameType | None) -> None:
+        """Before what the server does about it. This may interrupt anything, so it starts no thread."""
+        self.asked_at = self.asked_at or time.monotonic()
+        self._ask.send_bytes(b"stop")
+        if callable(servers):
+            servers(number, frame)
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        asks.send_bytes(b"stop")
-        if callable(served):
-            served(number, frame)
-
-    signal.signal(number, handle)
-
-
-def _end_after(asked: Connection, seconds: float) -> None:
-    parent = parent_process()
-    if asked not in wait([asked] if parent is None else [asked, parent.sentinel]):
-        log.warning("the process that started this one is gone")
-        os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(seconds)
-    log.warning("stopped with work under way")
-    os._exit(0)
+    def _end_in_time(self) -> None:
+        parent = parent_process()
+        if self._asked not in wait([self._asked] if parent is None else [self._asked, parent.sentinel]):
+            log.warning("the process that started this one is gone")
+            os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(self._seconds)
+        log.warning("stopped with work under way")
+        os._exit(0)
