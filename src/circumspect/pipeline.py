@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from circumspect.errors import ModelError, StoreError
+from circumspect.errors import LeaseLost, ModelError, StoreError
 from circumspect.journal import Journal, NoticeEvent, RemarkEvent
 from circumspect.language.wanted import asks_for_person
 from circumspect.language.yes_no import classify
@@ -42,12 +43,13 @@ from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
 from circumspect.steps.retrieve import retrieve, search_documents
 from circumspect.steps.screen import screen
-from circumspect.steps.settle import Settled, apply_edit, find_done_before, propose_correction, settle
+from circumspect.steps.settle import Settled, apply_edit, propose_correction, settle
 from circumspect.steps.sweep import catch_up
 from circumspect.steps.understand import add_understanding, read_earlier_sources, understand
 from circumspect.steps.verify import verify
 from circumspect.values import (
     SEVERITY,
+    Abandoned,
     Allow,
     Ask,
     ClientResults,
@@ -76,29 +78,40 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | None = None) -> TurnResult:
+    try:
+        try:
+            return await _take_turn(incoming, setup, listener)
+        except LeaseLost:
+            # This worker was held up until another one took the turn over: it asks for the answer as any sender does.
+            again = replace(incoming, again=True, at=setup.ports.clock.now())
+            return await _take_turn(again, setup, None)
+    except StoreError as problem:
+        mode = setup.tenant.mode_of(incoming.conversation)
+        return endings.without_store(incoming, setup.tenant.language, mode, problem)
+
+
+async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | None) -> TurnResult:
     tenant, ports, notes = setup.tenant, setup.ports, Journal(listener.entry if listener else None)
     mode = tenant.mode_of(incoming.conversation)
-    try:
-        async with claim(incoming, mode, setup.profiles[mode].history, ports.store, ports.clock, ports.ids) as opened:
-            if opened.answered:
-                return opened.answered
-            profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
-            opened, news = await catch_up(opened, incoming, ports.tools, ports.store, ports.clock, ports.ids)
-            if setup.guide:
-                setup.guide.note_results(incoming, notes)
-            screened = screen(incoming, opened, tenant.language, profile, notes)
-            voice = Voice(listener.text, find_odd_names(setup.tools)) if listener and not news else None
-            turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
-            try:
-                reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
-                reply = voice.end_with(reply) if voice else reply
-            except asyncio.CancelledError:
-                notes.write(NoticeEvent("interrupted"), ReasonCode.TURN_INTERRUPTED)
+    async with claim(incoming, mode, setup.profiles[mode].history, ports.store, ports.clock, ports.ids) as opened:
+        if opened.answered:
+            return opened.answered
+        profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
+        opened, news = await catch_up(opened, incoming, ports.tools, ports.store, ports.clock, ports.ids)
+        if setup.guide:
+            setup.guide.note_results(incoming, notes)
+        screened = screen(incoming, opened, tenant.language, profile, notes)
+        voice = Voice(listener.text, find_odd_names(setup.tools)) if listener and not news else None
+        turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
+        try:
+            reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
+            reply = voice.end_with(reply) if voice else reply
+        except asyncio.CancelledError:
+            notes.write(NoticeEvent("interrupted"), ReasonCode.TURN_INTERRUPTED)
+            with suppress(LeaseLost):
                 await asyncio.shield(turn.record(Reply("failed", "")))
-                raise
-            return await turn.record(reply)
-    except StoreError as problem:
-        return endings.without_store(incoming, tenant.language, mode, problem)
+            raise
+        return await turn.record(reply)
 
 
 async def _reply_whatever_breaks(turn: _Turn) -> Reply:
@@ -121,9 +134,12 @@ async def _reply_whatever_breaks(turn: _Turn) -> Reply:
 
 
 async def _reply(turn: _Turn) -> Reply:
-    """A person has the conversation or should, nothing can be read, a call from outside, a yes or no, or an ordinary
-    message."""
-    errand = turn.incoming.errand
+    """A turn that was broken off, a person who has the conversation or should, nothing to read, a call from outside, a
+    yes or no, or an ordinary message."""
+    errand, before = turn.incoming.errand, turn.screened.opened.before
+    if before or isinstance(errand, Abandoned):
+        turn.note_interruption()
+        return endings.report_interrupted(before, turn.desk)
     if turn.screened.opened.paused_by and not isinstance(errand, PersonDecision):
         turn.notes.write(NoticeEvent(turn.screened.opened.paused_by), ReasonCode.WITH_A_PERSON)
         return endings.with_a_person(turn.desk)
@@ -161,9 +177,6 @@ async def _settle(turn: _Turn) -> Reply | None:
     if decision in ("ordinary", "withdraw"):
         return None
     if decision == "nothing" or intent is None:
-        before = find_done_before(await turn.list_calls(), turn.incoming.turn)
-        if before:
-            return endings.report_execution(before, "", desk)
         # Said once, where something was settled before; otherwise the yes answers what the model said.
         return endings.nothing_pending(desk) if errand or await turn.is_settled(intent) else None
     if decision == "drop":
@@ -348,6 +361,13 @@ class _Turn:
     async def list_calls(self) -> Sequence[Execution]:
         """What the ledger has of this conversation."""
         return await self.setup.ports.store.executions(self.incoming.tenant, self.incoming.conversation)
+
+    def note_interruption(self) -> None:
+        """What was known when the turn was taken up again."""
+        if isinstance(self.incoming.errand, Abandoned):
+            self.notes.write(NoticeEvent("nobody sent it again"), ReasonCode.TURN_INTERRUPTED)
+        for one in self.screened.opened.before:
+            self.notes.write(NoticeEvent(f"{one.call.tool}: {one.state}"), *filter(None, [one.reason]))
 
     @property
     def last_said(self) -> str:

@@ -96,11 +96,19 @@ class Closing:
     escalation: Escalation | None = None
     interrupted: bool = False
     """The turn was broken off: the same key may run it again."""
+    silent: bool = False
+    """The conversation has gone on since: the answer is kept with the turn and said to nobody, and what its calls came
+    to is told by whoever speaks next."""
     executions: tuple[Execution, ...] = ()
     """Calls that only read: they need no write-ahead, so they are written down here."""
     unwritten: tuple[Execution, ...] = ()
     """Calls whose end could not be stored when they ended."""
     multiplier: float = 1.0
+
+    @property
+    def speaks(self) -> bool:
+        """There are words for the user to see."""
+        return bool(self.result.reply) and not self.silent
 
 
 @dataclass(frozen=True, slots=True)

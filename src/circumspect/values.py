@@ -224,7 +224,12 @@ class Scene(Protocol):
     def to_json(self) -> JsonObject: ...
 
 
-Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults"
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """A turn that was broken off and that nobody sends again: it is ended with what is known."""
+
+
+Errand: TypeAlias = "PersonDecision | OutsideCall | ClientResults | Abandoned"
 
 ANONYMOUS = "user"
 """Who speaks where nobody says who it is: one unnamed person for each conversation."""
@@ -267,6 +272,8 @@ class Incoming:
     """What a signed token says about that person beside who they are; nothing that a message claims is ever here."""
     errand: Errand | None = None
     """Set when this is no message."""
+    again: bool = False
+    """The turn was begun before, and is taken up again by its id. One that is not there any more was deleted since."""
     answers: IntentId | None = None
     """The question that these words answer, where the client says so."""
     seen: TurnId | None = None
@@ -398,6 +405,10 @@ class Opened:
     whatever was asked meanwhile, its sender had not read."""
     answered: TurnResult | None = None
     """Set when this very turn (by the client's key) was answered before."""
+    before: tuple[Execution, ...] = ()
+    """What this very turn changed, or may have changed, before it was broken off."""
+    overtaken: bool = False
+    """It was broken off, and another one was begun since."""
 
 
 YesNo = Literal["confirm", "deny", "other"]

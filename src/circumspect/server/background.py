@@ -1,5 +1,5 @@
-"""What a worker does while nobody asks: settle calls whose worker died, carry notifications, write down what turns
-under experiments came to and stop arms that do harm, forget what is old.
+"""What a worker does while nobody asks: settle calls and end turns whose worker died, carry notifications, write down
+what turns under experiments came to and stop arms that do harm, forget what is old.
 
 Every worker does all of it; leases in the store keep them from doing anything twice. A round that fails is logged and
 the next one comes all the same.
@@ -18,16 +18,20 @@ from time import perf_counter
 
 from circumspect.errors import CircumspectError
 from circumspect.lab.trials.conducting import climb, guard
+from circumspect.language.detection import detect
+from circumspect.pipeline import run_turn
 from circumspect.server.delivery import Courier
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.stores import privacy
 from circumspect.server.sweeping import Sweeper
-from circumspect.stores import reviews
-from circumspect.values import TenantId
+from circumspect.stores import reviews, unfinished_turns
+from circumspect.values import Abandoned, Incoming, TenantId
 
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
+FINISH_SECONDS = 5.0
+FINISHED_AT_ONCE = 50
 DELIVER_SECONDS = 1.0
 EXPOSE_SECONDS = 1.0
 GUARD_SECONDS = 10.0
@@ -46,6 +50,7 @@ async def in_background(services: Services) -> AsyncIterator[None]:
     async with courier, Sweeper(services) as sweeper:
         rounds = [
             asyncio.create_task(_forever(SWEEP_SECONDS, sweeper.start_due)),
+            asyncio.create_task(_forever(FINISH_SECONDS, lambda: finish_turns(services))),
             asyncio.create_task(_forever(DELIVER_SECONDS, lambda: _until_idle(courier))),
             asyncio.create_task(_forever(EXPOSE_SECONDS, lambda: write_exposures(services))),
             asyncio.create_task(_forever(GUARD_SECONDS, lambda: _sparingly(lambda: look_at_arms(services)))),
@@ -72,6 +77,29 @@ async def _forever(seconds: float, work: Callable[[], Awaitable[object]]) -> Non
         except Exception:
             log.exception("background round failed")
         await asyncio.sleep(seconds)
+
+
+async def finish_turns(services: Services) -> int:
+    """Turns that a worker left behind and nobody sent again, each ended with what is known. How many there were."""
+    finished = 0
+    for tenant in await services.store.tx(unfinished_turns.tenants_with_unfinished):
+        try:
+            setup = await services.directory.setup(tenant)
+        except CircumspectError as problem:
+            log.warning("turns cannot be ended", extra={"tenant": tenant, "problem": problem.code})
+            continue
+        left = await services.store.tx(unfinished_turns.list_unfinished, tenant, FINISHED_AT_ONCE)
+        for one in left:
+            language = detect(one.words, one.language, setup.tenant.language) if one.words else one.language
+            incoming = Incoming(
+                tenant, one.conversation, one.turn, "", services.clock.now(), language=language, person=one.person,
+                errand=Abandoned(), again=True,
+            )  # fmt: skip
+            await run_turn(incoming, setup)
+        finished += len(left)
+    if finished:
+        log.warning("turns of dead workers ended", extra={"problem": str(finished)})
+    return finished
 
 
 async def take_up_evaluations(services: Services) -> int:

@@ -351,6 +351,20 @@ def report_execution(ended: Execution, phrased: str, desk: ReplyContext) -> Repl
             return Reply("escalated", text)
 
 
+def report_interrupted(before: Sequence[Execution], desk: ReplyContext) -> Reply:
+    """The turn was broken off after it had run these calls, and is not run again: what became of them is its answer."""
+    if not before:
+        return Reply("failed", desk.say("failed-internal"))
+    ran = [one for one in before if one.state != "delegated"]
+    replies = [report_execution(one, "", desk) for one in ran]
+    text = " ".join(dict.fromkeys(one.text for one in replies))
+    if handed := [one for one in before if one.state == "delegated"]:
+        return hand_to_client(handed, text)
+    # What somebody has to look after counts more than what is done, and that more than what was refused.
+    worst = min(replies, key=lambda one: ("escalated", "acted", "failed").index(one.outcome))
+    return replace(worst, text=text, escalation=next((one.escalation for one in replies if one.escalation), None))
+
+
 def find_reading(enforced: Enforced, ran: Sequence[Execution]) -> Execution | None:
     """What this turn has already looked up, where the model can only think of looking it up again."""
     if enforced.reasons[:1] != (ReasonCode.REPEATED_CALL,) or _changes(ran):

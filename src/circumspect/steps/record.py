@@ -2,7 +2,7 @@
 
 A store that is gone never costs the user the answer. But a question that is not stored is not asked, because a yes
 would be bound to an older one, and nobody hears of a colleague who was never told: such a turn failed, and its message
-has to be sent again.
+has to be sent again. A worker whose conversation was taken over says nothing at all: whoever took it over answers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from circumspect.errors import StoreError
+from circumspect.errors import LeaseLost, StoreError
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
 from circumspect.running import call_under_way
-from circumspect.values import Mode, Reply, Screened, TurnResult
+from circumspect.values import Abandoned, Mode, Reply, Screened, TurnResult
 
 log = logging.getLogger("circumspect.turn")
 
@@ -32,27 +32,30 @@ async def record(
     store: Store,
     clock: Clock,
 ) -> TurnResult:
-    """`fail` makes the reply for when what this one promises could not be written down."""
-    incoming = screened.incoming
+    """`fail` makes the reply for when what this one promises could not be written down. Raises `LeaseLost`."""
+    incoming, opened, abandoned = screened.incoming, screened.opened, isinstance(screened.incoming.errand, Abandoned)
     if reply.escalation:
         notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
     result = _result(reply, screened, mode, notes)
     closing = Closing(
         incoming=incoming,
-        token=screened.opened.token,
+        token=opened.token,
         language=screened.language,
         result=result,
         entries=result.entries,
         at=clock.now(),
         denied=reply.dropped or notes.withdrawn,
         escalation=reply.escalation,
-        interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons,
+        interrupted=ReasonCode.TURN_INTERRUPTED in notes.reasons and not abandoned,
+        silent=abandoned and (opened.overtaken or bool(opened.paused_by)),
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
         unwritten=tuple(notes.unwritten),
         multiplier=multiplier,
     )
     try:
         await store.close_turn(closing)
+    except LeaseLost:
+        raise
     except StoreError as problem:
         log.error("turn not recorded", extra={"turn": incoming.turn, "problem": problem.code})
         if any(one.state != "succeeded" for one in notes.unwritten):

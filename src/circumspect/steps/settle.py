@@ -7,7 +7,7 @@ no withdraw the question, unless they change nothing about it: nobody can say ye
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -20,14 +20,12 @@ from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Assessment,
     Draft,
-    Execution,
     Intent,
     Message,
     PersonDecision,
     Screened,
     ToolCall,
     ToolSpec,
-    TurnId,
 )
 
 Settled = Literal["run", "ask_again", "nothing", "drop", "edit", "correct", "withdraw", "ordinary"]
@@ -55,12 +53,6 @@ def apply_edit(intent: Intent, decided: PersonDecision) -> Intent:
     """The intent as a colleague would have it; nothing is bound to it before the rules have seen it."""
     call = ToolCall(intent.call.tool, decided.arguments)
     return replace(intent, call=call, hash=call.hash)
-
-
-def find_done_before(earlier: Sequence[Execution], turn: TurnId) -> Execution | None:
-    """What an earlier attempt at this very turn did before it was broken off: the same yes, sent again."""
-    own = [one for one in earlier if one.turn == turn and one.effect != "read"]
-    return own[-1] if own else None
 
 
 def _decide(

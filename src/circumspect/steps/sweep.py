@@ -60,6 +60,9 @@ async def catch_up(
     if any(one.state == "started" and one.turn == incoming.turn and one.started_at <= soon for one in current):
         await store.give_back(incoming, opened.token)
         raise call_under_way()
-    # One that failed by itself was spoken of in its own turn; of this one a person found out since.
-    news = tuple(one for one in current if one.id in known or one.state in ("succeeded", "failed"))
-    return replace(opened, unsettled=tuple(one for one in current if one.state in ("started", "indeterminate"))), news
+    # One that failed by itself was spoken of in its own turn; of this one a person found out since. What this very turn
+    # did before it was broken off is its answer, and no news.
+    told = (one for one in current if one.id in known or one.state in ("succeeded", "failed"))
+    news = tuple(one for one in told if one.turn != incoming.turn)
+    left = tuple(one for one in current if one.state in ("started", "indeterminate"))
+    return replace(opened, unsettled=left, before=tuple(known.get(one.id, one) for one in opened.before)), news

@@ -55,6 +55,7 @@ KEYED = "client_key IS NOT NULL"
 REASONED = "reason_code IS NOT NULL"
 KNOWN = "person IS NOT NULL"
 THREADED = "thread IS NOT NULL"
+UNFINISHED = "status <> 'done'"
 
 plans = sa.Table(
     "plans",
@@ -216,6 +217,7 @@ turns = sa.Table(
     _partial("uq_turns_client_key", "tenant", "client_key", "conversation", where=KEYED, unique=True),
     sa.Index("ix_turns_tenant_conversation", "tenant", "conversation"),
     sa.Index("ix_turns_tenant_started_at", "tenant", "started_at"),
+    _partial("ix_turns_unfinished", "started_at", where=UNFINISHED),
 )
 
 messages = sa.Table(

@@ -129,7 +129,7 @@ def give_back(connection: sa.Connection, incoming: Incoming, token: str) -> None
 
 def close_turn(connection: sa.Connection, closing: Closing) -> None:
     incoming, result = closing.incoming, closing.result
-    written = len(closing.entries) + bool(result.reply)
+    written = len(closing.entries) + closing.speaks
     turn: SqlValues = {
         "tenant": incoming.tenant,
         "conversation": incoming.conversation,
@@ -160,7 +160,7 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
     for one in closing.unwritten:
         finish_call(connection, one)
-    if calls and not closing.interrupted:
+    if calls and not closing.interrupted and not closing.silent:
         run(connection, _REPORT, {**turn, "opened": epoch(incoming.at)})
         run(connection, _ANY_CALLS, turn)
     if closing.escalation:
@@ -220,7 +220,7 @@ def _build_message_rows(closing: Closing, seq: int) -> Iterator[SqlValues]:
     for entry in closing.entries:
         yield _row(seq, "internal", entry.kind, entry.content, entry.reason, entry.meta)
         seq += 1
-    if result.reply:
+    if closing.speaks:
         codes = tuple(str(code) for code in result.reason_codes)
         said = ReplyEvent(result.reply, outcome=result.outcome, reason_codes=codes)
         yield _row(seq, "assistant", said.kind, said.content, result.reason_codes[0] if codes else None, said.to_json())

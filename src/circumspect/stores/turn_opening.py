@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.errors import ConversationBusy, NotYourConversation
+from circumspect.errors import ConversationBusy, NotYourConversation, StoreError
 from circumspect.journal import UserMessageEvent
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
@@ -19,7 +19,18 @@ from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
 from circumspect.stores.told_outcomes import has_happened
-from circumspect.values import ANONYMOUS, ClientResults, Incoming, Message, Mode, Opened, PersonDecision, TurnResult
+from circumspect.values import (
+    ANONYMOUS,
+    Abandoned,
+    ClientResults,
+    Execution,
+    Incoming,
+    Message,
+    Mode,
+    Opened,
+    PersonDecision,
+    TurnResult,
+)
 
 SKEW_SECONDS = 600.0
 """A lease that ends later than ours would by so much was taken before the clock was set back: nobody holds it."""
@@ -71,11 +82,15 @@ _RUN_AGAIN = (
     """),
 )
 
-_BY_KEY = sa.select(turns.c.id, turns.c.status, turns.c.first_seq, turns.c.result).where(
-    turns.c.tenant == sa.bindparam("tenant"),
-    turns.c.conversation == sa.bindparam("conversation"),
-    turns.c.client_key == sa.bindparam("key"),
+_SAME = sa.select(turns.c.id, turns.c.status, turns.c.first_seq, turns.c.result).where(
+    turns.c.tenant == sa.bindparam("tenant"), turns.c.conversation == sa.bindparam("conversation")
 )
+_BY_KEY = _SAME.where(turns.c.client_key == sa.bindparam("key"))
+_BY_ID = _SAME.where(turns.c.id == sa.bindparam("turn"))
+
+_OVERTAKEN = sql("""
+    SELECT 1 FROM turns WHERE tenant = :tenant AND conversation = :conversation AND first_seq > :own LIMIT 1
+""")
 
 _INTENT = sa.select(intents).where(
     intents.c.id == sa.bindparam("intent"),
@@ -89,6 +104,17 @@ _LOOKED_AT = (
         tool_executions.c.tenant == sa.bindparam("tenant"),
         tool_executions.c.conversation == sa.bindparam("conversation"),
         sa.text(LOOKED_AT),
+    )
+    .order_by(tool_executions.c.started_at)
+)
+
+_OWN_CALLS = (
+    sa.select(tool_executions)
+    .where(
+        tool_executions.c.tenant == sa.bindparam("tenant"),
+        tool_executions.c.conversation == sa.bindparam("conversation"),
+        tool_executions.c.turn == sa.bindparam("turn"),
+        tool_executions.c.effect != "read",
     )
     .order_by(tool_executions.c.started_at)
 )
@@ -124,7 +150,7 @@ def open_turn(
     claimed = run(connection, _CLAIM, claim).fetchone()
     _require_owner(connection, incoming, turn, claimed)
     # Asked only now: while we waited for the row, another worker may have answered this very key.
-    earlier: Any = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
+    earlier = _find_earlier(connection, incoming, turn)
     if earlier is not None and earlier.status == "done":
         connection.rollback()
         return _open_answered(codec.result(earlier.result), token)
@@ -154,8 +180,9 @@ def open_turn(
         "meta": None if said is None else dumps(said.to_json()),
         "earlier": None if earlier is None else earlier.id,
     }
-    for statement in _BEGIN if earlier is None else _RUN_AGAIN:
-        run(connection, statement, values)
+    if not isinstance(incoming.errand, Abandoned):
+        for statement in _BEGIN if earlier is None else _RUN_AGAIN:
+            run(connection, statement, values)
     if earlier is not None or claimed_turn != incoming.turn:
         run(connection, _TAKE_OVER, {**turn, "next_seq": next_seq})
     errand = incoming.errand
@@ -179,7 +206,23 @@ def open_turn(
         person=person,
         # A message that is sent again was written when it first came, whatever was asked since.
         waited=asked is not None and asked.question_seq > own,
+        before=_list_own_calls(connection, turn) if earlier is not None else (),
+        overtaken=earlier is not None and run(connection, _OVERTAKEN, values).fetchone() is not None,
     )
+
+
+def _list_own_calls(connection: sa.Connection, turn: SqlValues) -> tuple[Execution, ...]:
+    return tuple(codec.execution(row) for row in connection.execute(_OWN_CALLS, turn))
+
+
+def _find_earlier(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> Any:
+    """The row of this very turn, where it was begun before."""
+    found = connection.execute(_BY_KEY, {**turn, "key": incoming.key}).one_or_none() if incoming.key else None
+    if found is None and incoming.again:
+        found = connection.execute(_BY_ID, turn).one_or_none()
+        if found is None:
+            raise StoreError("The turn is not there any more.", fix="Nothing was written: it was deleted.")
+    return found
 
 
 def _require_owner(connection: sa.Connection, incoming: Incoming, turn: SqlValues, claimed: Any) -> None:
