@@ -30,6 +30,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.steps import endings
 from circumspect.steps.act import act, describe_result
+from circumspect.steps.appraise import appraise
 from circumspect.steps.claim import claim
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
@@ -52,6 +53,7 @@ from circumspect.values import (
     Abandoned,
     Allow,
     Ask,
+    Assessment,
     ClientResults,
     Confirm,
     Deny,
@@ -492,10 +494,21 @@ class _Turn:
     async def rule_on(
         self, call: ToolCall, drafted: Draft | None, confirmed: Intent | None = None
     ) -> tuple[Enforced, Facts]:
-        return await rule_on(
+        enforced, facts = await rule_on(
             call, drafted, self.screened, self.profile, self.tools, self.notes, self.setup,
             confirmed=confirmed, earlier=self.earlier,
         )  # fmt: skip
+        ports, notes = self.setup.ports, self.notes
+        asked = appraise(enforced, facts, self.incoming, self.permits, notes, ports.tools, ports.clock, ports.ids)
+        return await asked, facts
+
+    async def permits(self, look: ToolCall) -> bool:
+        """The rules would let a model make this call. Nothing of it is written down: nobody proposed it."""
+        drafted = Draft("", (look,), Assessment(1.0, tool_call=look.tool, tool_params=look.arguments, by_user=True))
+        enforced, _ = await rule_on(
+            look, drafted, self.screened, self.profile, self.tools, Journal(), self.setup, earlier=self.earlier
+        )
+        return isinstance(enforced.verdict, Allow)
 
     def wants_too_much(self, drafted: Draft) -> bool:
         tenant, policy = self.incoming.tenant, self.setup.policy

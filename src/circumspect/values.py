@@ -698,6 +698,8 @@ class Enforced:
     """What the conditions read of earlier results, where somebody is asked for a yes."""
     doubt: str = ""
     """What a second opinion would have the user asked, or a person told: a model's words."""
+    wholes: Mapping[str, str] = field(default_factory=dict)
+    """What parameters that the call leaves open come to, as people read it."""
 
     @property
     def reasons(self) -> tuple[ReasonCode, ...]:
@@ -709,6 +711,10 @@ class Enforced:
         """The same call after one more opinion. An opinion can hold a call; it cannot let one through."""
         verdict = strictest((self.verdict, finding.verdict))
         return replace(self, findings=(*self.findings, finding), verdict=verdict, doubt=doubt or self.doubt)
+
+    def with_whole(self, parameter: str, amount: str) -> Enforced:
+        """The same call, with what a parameter that it leaves open comes to."""
+        return replace(self, wholes={**self.wholes, parameter: amount})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import orjson
 
@@ -56,9 +57,14 @@ class Description:
 
 
 def describe_call(
-    call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None
+    call: ToolCall,
+    spec: ToolSpec | None,
+    language: Language,
+    phrase: Mapping[str, str] | None = None,
+    wholes: Mapping[str, str] | None = None,
 ) -> Description:
-    """The call with every argument whole: "cancel order 12345 (reason: “too late”)"."""
+    """The call with every argument whole: "cancel order 12345 (reason: “too late”)". `wholes` are what parameters
+    that it leaves open come to."""
     long: list[str] = []
 
     def show(name: str, value: Json, marks: Marks | None) -> str:
@@ -69,8 +75,22 @@ def describe_call(
         long.append(f"[{len(long) + 1}] {label(name, language)}:\n{quote_block(text, language)}")
         return f"[{len(long)}]"
 
-    said = _fill(call, spec, language, phrase, show)
+    said = _fill(call, spec, language, phrase, show, _describe_open(call, spec, language, wholes or {}))
     return Description(said, tuple(long))
+
+
+def _describe_open(
+    call: ToolCall, spec: ToolSpec | None, language: Language, wholes: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Parameters that the call leaves open, and what that means: a sum, or all there is."""
+    known = {name: catalogue.say(language, "whole-amount-of", sum=amount) for name, amount in wholes.items()}
+    optional = spec.properties.keys() - spec.required if spec else ()
+    open_sums = {
+        name: catalogue.say(language, "whole-amount")
+        for name in sorted(optional)
+        if call.arguments.get(name) is None and _name_in_catalogue(name) == "amount"
+    }
+    return {**open_sums, **known}
 
 
 def action(call: ToolCall, spec: ToolSpec | None, language: Language, phrase: Mapping[str, str] | None = None) -> str:
@@ -90,9 +110,11 @@ def _fill(
     language: Language,
     phrase: Mapping[str, str] | None,
     show: Callable[[str, Json, Marks | None], str],
+    left_open: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The phrase of the call with its values in place; arguments that it does not name stand after it."""
-    given = call.arguments
+    """The phrase of the call with its values in place; arguments that it does not name stand after it, and what those
+    that are `left_open` mean."""
+    given = {name: value for name, value in call.arguments.items() if name not in left_open}
 
     def fill(hit: re.Match[str]) -> str:
         opening, name, closing = hit.groups()
@@ -112,6 +134,7 @@ def _fill(
         for name, value in given.items()
         if name not in named and name not in unspoken and not _is_left_open(name, value, spec)
     ]
+    rest += [f"{label(name, language)}: {words}" for name, words in left_open.items()]
     return _PLACEHOLDER.sub(fill, template) + (f" ({', '.join(rest)})" if rest else "")
 
 
@@ -154,9 +177,13 @@ def label(parameter: str, language: Language) -> str:
 
 def ask_for(parameter: str, language: Language) -> str:
     """A whole question for one value: "Which order do you mean?"; empty where the catalogue has none."""
-    name = _humanise(parameter).replace(" ", "-")
-    key = f"which-{next((known for known, others in _OTHER_NAMES.items() if name in others), name)}"
+    key = f"which-{_name_in_catalogue(parameter)}"
     return catalogue.say(language, key) if catalogue.has(language, key) else ""
+
+
+def _name_in_catalogue(parameter: str) -> str:
+    name = _humanise(parameter).replace(" ", "-")
+    return next((known for known, others in _OTHER_NAMES.items() if name in others), name)
 
 
 def find_odd_names(tools: Mapping[str, ToolSpec]) -> re.Pattern[str]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from circumspect.models.scripted import says
+from circumspect.policy.load import load
 from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES
 from circumspect.wording import ask_for
@@ -207,3 +208,65 @@ async def test_the_reason_of_a_second_opinion_reaches_whoever_takes_over(shop):
     setup = await chat.agent.open()
     (row,) = await setup.ports.store.escalations(chat.agent.tenant.id)
     assert row.summary == "cancel order 12345\nSomebody else may be asking."
+
+
+REFUND = says("", tool="refund", params={"order_id": "12330"})
+
+
+@pytest.mark.parametrize(
+    ("tenant", "words", "amount"),
+    [
+        ("shop", "Refund order 12330", "the whole amount, 1006.00 ILS"),
+        ("shop-he", "אני רוצה החזר על הזמנה 12330", "1006.00 ILS"),
+        ("shop-ru", "Верните деньги за заказ 12330", "1006.00 ILS"),
+    ],
+)
+async def test_a_refund_is_confirmed_by_its_sum(shop, tenant, words, amount):
+    chat = shop(tenant)
+    turn = await chat.user(words).is_asked_to_confirm(order_id="12330")
+    assert amount in turn.reply
+    assert turn.pending.question == turn.reply
+    assert await chat.executions() == []
+
+
+async def test_what_was_paid_back_before_is_not_in_the_sum(shop):
+    chat = shop()
+    await chat.user("Refund 6 shekels of order 12330").is_asked_to_confirm(order_id="12330", amount=6)
+    await chat.user("yes").runs("refund")
+    turn = await chat.user("Now refund the rest of order 12330").is_asked_to_confirm(order_id="12330")
+    assert "1000.00 ILS" in turn.reply
+
+
+@pytest.mark.parametrize("policy", ["", "confirm: four_eyes, "])
+async def test_where_nobody_can_tell_the_sum_it_is_the_whole_amount(shop, policy):
+    rules = load(f"version: 1\ntools:\n  refund: {{{policy}effect: destructive}}\n")
+    turn = await shop(replies=[REFUND, FINE], policy=rules).user("Refund order 12330")
+    assert "(amount: the whole amount)" in turn.reply
+
+
+async def test_a_colleague_who_approves_a_refund_reads_its_sum_too(shop):
+    look = "{param: amount, call: get_order_status, args: {order_id: args.order_id}, value: string(result.total)}"
+    rules = load(f"version: 1\ntools:\n  refund: {{effect: destructive, confirm: four_eyes, whole: {look}}}\n")
+    chat = shop(replies=[REFUND, FINE], policy=rules)
+    turn = await chat.user("Refund order 12330")
+    assert "the whole amount, 1006" in turn.pending.question
+
+
+async def test_a_tool_that_cannot_tell_the_sum_holds_nobody_up(shop):
+    chat = shop(replies=[says("", tool="refund", params={"order_id": "77777"}), FINE])
+    turn = await chat.user("Refund order 77777").is_asked_to_confirm(order_id="77777")
+    assert "(amount: the whole amount)" in turn.reply
+
+
+async def test_the_sum_is_not_told_to_whoever_may_not_look_it_up(shop):
+    look = "{param: amount, call: get_order_status, args: {order_id: args.order_id}, value: string(result.total)}"
+    rules = load(f"""
+version: 1
+tools:
+  get_order_status: {{effect: read, requires: [list_orders]}}
+  list_orders: {{effect: read}}
+  refund: {{effect: destructive, whole: {look}}}
+""")
+    turn = await shop(replies=[REFUND, FINE], policy=rules).user("Refund order 12330").is_asked_to_confirm()
+    assert "(amount: the whole amount)" in turn.reply
+    assert ReasonCode.REQUIREMENT_NOT_MET not in turn.reason_codes

@@ -88,8 +88,8 @@ class ReplyContext:
 
     def describe(self, enforced: Enforced) -> wording.Description:
         """The call with all that a yes is for."""
-        call = enforced.call
-        return wording.describe_call(call, self.tools.get(call.tool), self.language, self.phrases(call.tool))
+        call, spec = enforced.call, self.tools.get(enforced.call.tool)
+        return wording.describe_call(call, spec, self.language, self.phrases(call.tool), enforced.wholes)
 
     def title(self, tool: str) -> str:
         return wording.title(tool, self.tools.get(tool), self.language, self.phrases(tool))

@@ -74,6 +74,7 @@ def shop_tools(backend: Backend, language: Language) -> list[FunctionTool[..., A
         when = order.delivered_on or order.cancelled_on or order.due_on
         return {
             **_summary(order),
+            "refunded": order.refunded / 100,
             "payment": order.payment,
             "tracking": order.tracking,
             "due_on": str(order.due_on) if order.status in ("processing", "shipped") else None,

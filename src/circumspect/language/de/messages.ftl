@@ -7,6 +7,8 @@ confirm-again-expired = Ihre Antwort kam, als die Frage schon abgelaufen war, de
 confirm-again-mismatch = Ich möchte sicher sein, worauf sich Ihr Ja bezog – soll ich Folgendes tun: { $action }? Bitte antworten Sie mit Ja oder Nein.
 nothing-to-confirm = Im Moment wartet nichts auf Ihre Bestätigung. Was möchten Sie tun?
 dropped = In Ordnung, das mache ich nicht: { $action }. Es wurde nichts geändert.
+whole-amount = der ganze Betrag
+whole-amount-of = der ganze Betrag, { $sum }
 
 ask-missing = Ich möchte Folgendes für Sie tun: { $action }. Dafür brauche ich noch: { $fields }. Können Sie mir das bitte nennen?
 ask-missing-unnamed = Dafür brauche ich noch einige Angaben. Können Sie mir bitte mehr dazu sagen?

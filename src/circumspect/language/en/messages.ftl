@@ -6,6 +6,8 @@ confirm-again-expired = Your answer came after the question had expired, so I wo
 confirm-again-mismatch = I want to be sure what your yes was for: shall I { $action }? Please answer yes or no.
 nothing-to-confirm = There is nothing waiting for your confirmation right now. What would you like me to do?
 dropped = All right, I will not { $action }. Nothing was changed.
+whole-amount = the whole amount
+whole-amount-of = the whole amount, { $sum }
 
 ask-missing = To { $action } I still need: { $fields }. Could you tell me, please?
 ask-missing-unnamed = I need a little more information before I can do that. Could you tell me more, please?

@@ -6,6 +6,8 @@ confirm-again-expired = תשובתך הגיעה אחרי שתוקף השאלה �
 confirm-again-mismatch = חשוב לי להיות בטוח למה התכוונת ב״כן״: { $action }? נא לענות כן או לא.
 nothing-to-confirm = אין כרגע דבר שממתין לאישורך. מה תרצו שאעשה?
 dropped = בסדר, הפעולה לא תבוצע: { $action }. שום דבר לא השתנה.
+whole-amount = כל הסכום
+whole-amount-of = כל הסכום, { $sum }
 
 ask-missing = כדי { $action } חסרים לי עדיין: { $fields }. אפשר לציין אותם, בבקשה?
 ask-missing-unnamed = חסר לי עוד קצת מידע כדי לעשות זאת. אפשר לפרט, בבקשה?

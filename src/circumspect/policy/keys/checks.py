@@ -94,7 +94,7 @@ def _hint(problem: str, scope: ConditionScope) -> str:
 def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection) -> Iterator[LintRemark]:
     first = path.steps[0] if path.steps else None
     if path.root in ("call", "result") and path.root != also:
-        only = "a requirement" if path.root == "call" else "`verify`"
+        only = "a requirement" if path.root == "call" else "`verify` and `whole`"
         yield LintRemark("error", at, f"'{path.root}' only has a meaning in {only}", "Use args or facts here.")
     if not isinstance(first, str):
         return

@@ -194,13 +194,13 @@ def is_rewritten_condition(old: Precondition | Reaction, new: Precondition | Rea
 # --- postconditions and facts ---------------------------------------------------------------------------------------
 
 
-def _lint_verifying_call(one: Verify, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+def _lint_look(one: Verify | WholeValue, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     yield from check_tool((*at, "call"), one.call, about.book)
     if about.book.effect(one.call) in ("write", "destructive"):
-        yield LintRemark("error", (*at, "call"), f"'{one.call}' changes something", "Verify with a tool that reads.")
+        yield LintRemark("error", (*at, "call"), f"'{one.call}' changes something", "Name a tool that reads.")
 
 
-def _lint_verifying_arguments(one: Verify, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+def _lint_look_arguments(one: Verify | WholeValue, at: Place, about: LintedSection) -> Iterator[LintRemark]:
     spec = about.book.spec(one.call)
     for name in one.args:
         yield from check_parameter((*at, "args", name), name, spec)
@@ -215,7 +215,7 @@ class Verify(PolicySection):
             explain=lambda one, _: f"Afterwards {one.call} is called",
             describe=stay_short,
             compare=look_at_it,
-            lint=_lint_verifying_call,
+            lint=_lint_look,
         ),
     ]
     """A read tool that shows whether the call had its effect."""
@@ -225,7 +225,7 @@ class Verify(PolicySection):
             explain=stay_short,
             describe=stay_short,
             compare=look_at_it,
-            lint=_lint_verifying_arguments,
+            lint=_lint_look_arguments,
             formula=Formula("value"),
         ),
     ] = Field(default_factory=dict)
@@ -240,6 +240,57 @@ class Verify(PolicySection):
         ),
     ]
     """What must hold of its `result`: `result.status == 'cancelled'`."""
+
+
+def _lint_whole_parameter(one: WholeValue, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+    yield from check_parameter((*at, "param"), one.param, about.spec)
+    if about.spec and one.param in about.spec.required:
+        problem = f"'{one.param}' is required, and never left open"
+        yield LintRemark("warning", (*at, "param"), problem, "Leave `whole` out.")
+
+
+class WholeValue(PolicySection):
+    param: Annotated[
+        str,
+        ClauseKey(
+            explain=lambda one, _: f"Where no {one.param} is given, the question says what the whole is",
+            describe=stay_short,
+            compare=call_it_harmless,
+            lint=_lint_whole_parameter,
+        ),
+    ]
+    """The parameter that means everything there is where it is left open."""
+    call: Annotated[
+        str,
+        ClauseKey(
+            explain=lambda one, _: f" ({one.call} is called for it).",
+            describe=stay_short,
+            compare=call_it_harmless,
+            lint=_lint_look,
+        ),
+    ]
+    """A read tool that tells how much that is."""
+    args: Annotated[
+        Mapping[str, Expression],
+        ClauseKey(
+            explain=stay_short,
+            describe=stay_short,
+            compare=call_it_harmless,
+            lint=_lint_look_arguments,
+            formula=Formula("value"),
+        ),
+    ] = Field(default_factory=dict)
+    """Its arguments, each an expression over the proposed call: `{order_id: args.order_id}`."""
+    value: Annotated[
+        Expression,
+        ClauseKey(
+            explain=stay_short,
+            describe=stay_short,
+            compare=call_it_harmless,
+            formula=Formula("value", also="result"),
+        ),
+    ]
+    """What people read, of its `result`: `'%.2f %s'.format([result.total, result.currency])`."""
 
 
 def _lint_fact_key(one: FactSource, at: Place, about: LintedSection) -> Iterator[LintRemark]:

@@ -23,6 +23,7 @@ from circumspect.policy.keys.clauses import (
     Reaction,
     Requirement,
     Verify,
+    WholeValue,
     is_rewritten_condition,
 )
 from circumspect.policy.keys.findings import LintRemark, Place
@@ -297,6 +298,19 @@ def _check_verification(verify: Verify | None, at: Place, about: LintedSection) 
         yield LintRemark("error", at, "a read has no effect to verify", "Leave `verify` out.")
 
 
+def _explain_whole(whole: WholeValue | None, call: ExplainedCall) -> Iterator[str]:
+    if whole:
+        yield explain_clause(whole, call.tool)
+
+
+def _compare_wholes(change: KeyChange) -> Iterator[PolicyDifference]:
+    yield change.tell("says otherwise what the whole of an open value is")
+
+
+def _lint_whole(whole: WholeValue | None, at: Place, about: LintedSection) -> Iterator[LintRemark]:
+    return lint_clause(whole, at, about) if whole else iter(())
+
+
 def _as_requirement(value: Any) -> Any:
     return {"call": (value,)} if isinstance(value, str) else value
 
@@ -437,6 +451,17 @@ class ToolPolicy(PolicySection):
         ),
     ] = None
     """How to see afterwards that it happened."""
+    whole: Annotated[
+        WholeValue | None,
+        PolicyKey(
+            explain=_explain_whole,
+            compare=_compare_wholes,
+            lint=_lint_whole,
+            governs=False,
+            moment=Moment.CONSENT,
+        ),
+    ] = None
+    """What a value that is left open comes to, so that whoever is asked for a yes reads it: the sum of a refund."""
 
     @cached_property
     def scope(self) -> ConditionScope:
