@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from circumspect import Agent, tool
-from circumspect.errors import NotYourConversation, StoreError
+from circumspect.errors import CallUnderWay, NotYourConversation, StoreError
 from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.policy.load import load
@@ -85,7 +85,8 @@ async def test_a_lost_yes_that_is_sent_again_is_none_to_a_newer_question(make, c
         with monkeypatch.context() as dead:
             dead.setattr(store, "begin_call", gone)
             dead.setattr(store, "close_turn", gone)
-            await agent.turn("yes", key="yes-1")
+            with pytest.raises(CallUnderWay):
+                await agent.turn("yes", key="yes-1")
         await store.give_back(Incoming("shop", "default", "", "", datetime.now(UTC)), await _find_token(store))
         assert (await agent.turn("cancel order 902")).outcome == "asked"
 

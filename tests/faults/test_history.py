@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -121,10 +121,9 @@ def test_a_call_for_a_colleague_that_cannot_be_stored_is_not_said_to_be_passed_o
         site.start()
         site.converse(shop.name, "c1")
         wish = Said(shop.name, "c1", "cancel order 12345", "k1", "12345")
-        disk = fill_disk(site)
-        with while_the_model_thinks(site, model, wish):
-            disk.__enter__()
-        disk.__exit__(None, None, None)
+        with ExitStack() as stack, while_the_model_thinks(site, model, wish):
+            stack.enter_context(fill_disk(site))
+        site.move_clock(CONVERSATION_LEASE)
         if way:
             faults = site.check().faults
             assert any("stored nowhere" in one for one in faults["untrue"]), faults

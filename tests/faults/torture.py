@@ -182,9 +182,10 @@ class Crowd:
         """Another worker takes over, and then this one goes on, for a while beside the others."""
         frozen = self.pick()
         self.site.workers.remove(frozen)
+        # Before the other is stopped: that may happen while it holds SQLite's lock, which nobody else gets then.
+        await asyncio.to_thread(self.site.start)
         os.kill(frozen.pid, signal.SIGSTOP)
         self.made.faults["stopped beyond a lease"] += 1
-        await asyncio.to_thread(self.site.start)
         await asyncio.sleep(seconds)
         os.kill(frozen.pid, signal.SIGCONT)
         self.site.workers.append(frozen)

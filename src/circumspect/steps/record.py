@@ -67,7 +67,8 @@ async def record(
             said = fail() if promises else reply
             result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
             changed = any(one.effect != "read" for one in notes.ran)
-            result = replace(result, lost=bool(promises) and not changed)
+            # A failure that is stored nowhere is no answer either: the same key is going to get another one.
+            result = replace(result, lost=bool(promises or said.outcome == "failed") and not changed)
     log.info(
         "turn",
         extra={
