@@ -23,9 +23,13 @@ from circumspect.server.apply_tenant import apply_file
 from circumspect.server.background import forget_old, take_up_evaluations
 from circumspect.server.config import Settings
 from circumspect.server.delivery import Courier
+from circumspect.server.metrics import read_backlog
 from circumspect.server.services import open_services
 from circumspect.server.stores import privacy
 from circumspect.stores import people, reviews
+from circumspect.stores.ledger import ATTEMPTS
+from circumspect.stores.notifications import list_notifications, redrive
+from circumspect.stores.people import NotThere
 from circumspect.values import ConversationId, Escalation, TenantId, TurnId
 
 SECRET = "a secret key for tests only which is long enough"
@@ -164,6 +168,41 @@ async def test_what_is_not_acknowledged_comes_again_under_the_same_id(desk, rece
     assert await courier.deliver_due() == 0
     assert len(receiver.came) == 5
     assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
+
+
+async def test_what_is_given_up_is_told_counted_listed_and_sent_again(desk, receiver, clock, caplog):
+    services, courier, _ = desk
+    receiver.status = 500
+    await escalate(services)
+    await rounds(courier)
+    for tried in range(1, ATTEMPTS):
+        assert len(receiver.came) == tried
+        assert "notification given up" not in caplog.text
+        clock.advance(hours=2)
+        await courier.deliver_due()
+    assert caplog.text.count("notification given up") == 1
+    clock.advance(days=30)
+    assert await courier.deliver_due() == 0
+
+    async def count_dead() -> float:
+        backlog = await services.store.tx(read_backlog, clock.now().timestamp())
+        return backlog.outbox_dead
+
+    assert await count_dead() == 1
+    (dead,) = await services.store.tx(list_notifications, (SHOP,), "dead", None, 10)
+    assert (dead.topic, dead.target, dead.attempts) == ("webhook", f"{receiver.url}/hook", ATTEMPTS)
+    assert await services.store.tx(list_notifications, ("another",), "dead", None, 10) == []
+    with pytest.raises(NotThere):
+        await services.store.tx(redrive, ("another",), dead.id)
+
+    receiver.status = 200
+    again = await services.store.tx(redrive, (SHOP,), dead.id)
+    assert (again.state, again.attempts) == ("pending", 0)
+    assert await courier.deliver_due() == 1
+    assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
+    assert await count_dead() == 0
+    with pytest.raises(NotThere):
+        await services.store.tx(redrive, (SHOP,), dead.id)
 
 
 async def test_gone_is_taken_at_its_word(desk, receiver, clock):

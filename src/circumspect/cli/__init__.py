@@ -37,9 +37,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "operators": ("operators:operators", "People who may sign in."),
     "approvals": ("approvals:approvals", "Calls that wait for a second person."),
     "escalations": ("escalations:escalations", "Conversations that wait for a person."),
+    "outbox": ("outbox:outbox", "Notifications that wait to leave, or were given up."),
     "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
     "demo-data": ("demo_data:demo_data", "Sample conversations for the console, and away with them."),
-    "db": ("db:db", "Create or update the database."),
+    "db": ("db:db", "Create or update the database; hold what a restored backup left open."),
     "doctor": ("doctor:doctor", "Every setting, what is wrong with it and how to fix it."),
 }
 

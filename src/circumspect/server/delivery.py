@@ -88,6 +88,8 @@ class Courier:
             await self._store.settle_outbox(item, delivered=delivered)
         except StoreError as problem:
             log.warning("delivery not recorded", extra={"problem": problem.code})
+        if not delivered and item.attempts + 1 >= ledger.ATTEMPTS:
+            log.error("notification given up", extra={"tenant": item.payload.get("tenant"), "problem": item.id})
 
     # --- to whom ----------------------------------------------------------------------------------------------------
 
@@ -117,9 +119,10 @@ class Courier:
         answer = await self._http.post(
             str(target["url"]), content=body, headers={"content-type": "application/json", **headers}
         )
-        if answer.status_code == 410:
-            log.warning("webhook gone", extra={"tenant": event["tenant"]})
-        return answer.is_success or answer.status_code == 410
+        if answer.is_success:
+            return True
+        log.warning("webhook refused", extra={"tenant": event["tenant"], "problem": str(answer.status_code)})
+        return answer.status_code == 410
 
     # --- e-mail -----------------------------------------------------------------------------------------------------
 

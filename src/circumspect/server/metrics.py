@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from circumspect.journal import ExecutionEvent, find_events
 from circumspect.reasons import ReasonCode
-from circumspect.stores.tables import UNREPORTED, WAITING, escalations, outbox, tool_executions
+from circumspect.stores.tables import DEAD, UNREPORTED, WAITING, escalations, outbox, tool_executions
 from circumspect.values import TurnResult
 from circumspect.web.reasoning.reasoning_events import ReasonedEvent
 
@@ -122,12 +122,16 @@ class Metrics:
 class BacklogCollector:
     """What is in the database at this moment. A collector of values that are known already."""
 
-    def __init__(self, outbox_depth: int, outbox_age: float, open_: Mapping[str, int], unknown: int) -> None:
-        self.outbox_depth, self.outbox_age, self.open, self.unknown = outbox_depth, outbox_age, open_, unknown
+    def __init__(
+        self, outbox_depth: int, outbox_age: float, outbox_dead: int, open_: Mapping[str, int], unknown: int
+    ) -> None:
+        self.outbox_depth, self.outbox_age, self.outbox_dead = outbox_depth, outbox_age, outbox_dead
+        self.open, self.unknown = open_, unknown
 
     def collect(self) -> Iterable[Metric]:
         yield _gauge("outbox_depth", "Notifications that wait to leave.", self.outbox_depth)
         yield _gauge("outbox_oldest_seconds", "Age of the oldest notification that waits.", self.outbox_age)
+        yield _gauge("outbox_dead", "Notifications that were given up.", self.outbox_dead)
         yield _gauge("calls_of_unknown_outcome", "Calls that a person has to look at.", self.unknown)
         waiting = GaugeMetricFamily("circumspect_escalations_waiting", "Escalations by state.", labels=["state"])
         for state, number in self.open.items():
@@ -144,6 +148,7 @@ def read_backlog(connection: sa.Connection, now: float) -> BacklogCollector:
     depth, oldest = connection.execute(
         sa.select(count(), sa.func.min(outbox.c.created_at)).select_from(outbox).where(sa.text(WAITING))
     ).one()
+    dead: Any = connection.execute(sa.select(count()).select_from(outbox).where(sa.text(DEAD))).scalar_one()
     unknown: Any = connection.execute(
         sa.select(count())
         .select_from(tool_executions)
@@ -158,4 +163,4 @@ def read_backlog(connection: sa.Connection, now: float) -> BacklogCollector:
             .group_by(escalations.c.state)
         )
     }
-    return BacklogCollector(depth, max(0.0, now - oldest) if oldest else 0.0, states, unknown)
+    return BacklogCollector(depth, max(0.0, now - oldest) if oldest else 0.0, dead, states, unknown)

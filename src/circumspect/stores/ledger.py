@@ -25,9 +25,10 @@ from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
 from circumspect.values import ClientResult, ConversationId, Escalation, Execution, IntentId, TenantId, TurnId
 
-ATTEMPTS = 12
-FIRST_WAIT = 5.0
-LONGEST_WAIT = 3600.0
+ATTEMPTS = 80
+"""Of a notification, before it is given up: about three days."""
+FIRST_WAIT = 5
+LONGEST_WAIT = 3600
 
 _HOLDS = sql("""
     UPDATE conversations SET calls = TRUE WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
@@ -249,13 +250,16 @@ def _claim(table: sa.Table, due: sa.Column[Any], condition: str, **values: Any) 
 _CLAIM_CALLS = _claim(tool_executions, tool_executions.c.lease_until, RUNNING)
 _CLAIM_OWN_CALLS = _claim(tool_executions, tool_executions.c.lease_until, f"{RUNNING} AND tenant = :owner")
 # An attempt counts from when it begins, and the last one begins as dead: only a delivery changes that. So an item which
-# kills whoever delivers it ends like any other that cannot be delivered.
+# kills whoever delivers it ends like any other that cannot be delivered, and as slowly: who was killed sets no wait.
+_TRIED = outbox.c.attempts
 _CLAIM_NOTES = _claim(
     outbox,
     outbox.c.next_at,
     WAITING,
-    attempts=outbox.c.attempts + 1,
-    state=sa.case((outbox.c.attempts + 1 >= ATTEMPTS, "dead"), else_="pending"),
+    attempts=_TRIED + 1,
+    state=sa.case((_TRIED + 1 >= ATTEMPTS, "dead"), else_="pending"),
+    next_at=sa.bindparam("until")
+    + sa.case((_TRIED == 0, 0), (_TRIED >= 10, LONGEST_WAIT), else_=sa.literal(FIRST_WAIT).op("<<")(_TRIED)),
 )
 
 _NOTIFY = sql("""

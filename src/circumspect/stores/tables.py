@@ -50,6 +50,7 @@ HAPPENED = "(reason_code = 'OUTCOME_TOLD' AND state = 'succeeded')"
 LOOKED_AT = f"({UNREPORTED} OR {HAPPENED})"
 """Calls that a turn has to know of."""
 WAITING = "state = 'pending'"
+DEAD = "state = 'dead'"
 DELIVERED = "state = 'delivered'"
 KEYED = "client_key IS NOT NULL"
 REASONED = "reason_code IS NOT NULL"
@@ -336,6 +337,7 @@ outbox = sa.Table(
     sa.Column("tenant", sa.Text),
     sa.Column("conversation", sa.Text),
     sa.Index("ix_outbox_tenant_conversation", "tenant", "conversation"),
+    _partial("ix_outbox_dead", "created_at", where=DEAD),
     _partial("ix_outbox_delivered", "created_at", where=DELIVERED),
     _partial("ix_outbox_waiting", "next_at", where=WAITING),
 )

@@ -131,6 +131,7 @@ CREATE TABLE outbox (
     conversation TEXT,
     CONSTRAINT pk_outbox PRIMARY KEY (id)
 );
+CREATE INDEX ix_outbox_dead ON outbox (created_at) WHERE state = 'dead';
 CREATE INDEX ix_outbox_delivered ON outbox (created_at) WHERE state = 'delivered';
 CREATE INDEX ix_outbox_tenant_conversation ON outbox (tenant, conversation);
 CREATE INDEX ix_outbox_waiting ON outbox (next_at) WHERE state = 'pending';
