@@ -99,7 +99,9 @@ async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | 
         if opened.answered:
             return opened.answered
         profile = setup.profiles[mode if tenant.adaptive_share >= 1.0 else opened.mode]
-        opened, news = await catch_up(opened, incoming, ports.tools, ports.store, ports.clock, ports.ids)
+        opened, news = await catch_up(
+            opened, incoming, ports.tools, ports.store, ports.clock, ports.ids, setup.repeat_within
+        )
         if setup.guide:
             setup.guide.note_results(incoming, notes)
         screened = screen(incoming, opened, tenant.language, profile, notes)

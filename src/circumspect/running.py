@@ -91,9 +91,9 @@ def call_under_way() -> CallUnderWay:
     )
 
 
-def unknown(started: Execution, clock: Clock) -> Execution:
+def unknown(started: Execution, clock: Clock, why: str = "The outcome is not known.") -> Execution:
     """Started, and nobody can tell how it ended. It is not repeated, and a person is told."""
-    return _mark_ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error="The outcome is not known.")
+    return _mark_ended(started, clock, "indeterminate", ReasonCode.OUTCOME_UNKNOWN, error=why)
 
 
 def mark_not_made(started: Execution, clock: Clock) -> Execution:

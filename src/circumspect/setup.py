@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from circumspect.guardian.port import Guardian
 from circumspect.policy.judge import Rule
@@ -27,6 +28,9 @@ class TurnSetup:
     searches: tuple[PassageSearch, ...] = ()
     guide: SceneGuide | None = None
     """How what is on the user's screen is dealt with, where the agent is there to act on it."""
+
+    repeat_within: timedelta = timedelta(days=1)
+    """A call that was begun, whose end nobody knows, and that may be made again: not after this long."""
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:

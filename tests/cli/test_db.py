@@ -62,3 +62,14 @@ def test_a_copy_made_by_sqlite_itself_is_a_backup(run, folder):
         "chat", "--database", "sqlite:///restored/circumspect.db", "--conversation", "c1", "--json", stdin="yes\n"
     )
     assert ran.turns[0]["outcome"] == "acted"
+
+
+def test_after_a_restore_what_was_left_open_is_held_and_said(run, folder):
+    run("chat", "--conversation", "c1", stdin="cancel order 12345\n")
+    assert run("db", "restored", stdin="n\n").code != 0
+    ran = run("db", "restored", "--yes")
+    assert ran.code == 0, ran.err
+    assert "0 calls are unknown" in ran.out
+    assert "1 questions are put again" in ran.out
+    turn = run("chat", "--conversation", "c1", "--json", stdin="yes\n").turns[0]
+    assert turn["outcome"] == "asked", "the yes was to a question of the backup"

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from circumspect import Agent, IdempotencyKey, tool
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.reasons import ReasonCode
@@ -60,6 +62,21 @@ async def test_a_tenants_interrupted_call_is_never_settled_with_another_tenants_
         assert "went through" in turn.reply
         (row,) = await store.executions("a", "c")
         assert row.state == "succeeded"
+
+
+@pytest.mark.parametrize(("hours", "made"), [(23, ["9"]), (25, [])])
+async def test_a_call_that_began_too_long_ago_is_not_made_again(tmp_path, clock, hours, made):
+    """Such as one that a restored backup left open."""
+    log = []
+    async with agent("a", [booking(log)], tmp_path, clock) as one:
+        store = await left_behind(one)
+        clock.advance(hours=hours)
+        turn = await one.turn("hi", conversation="c")
+        assert [slot for slot, _ in log] == made
+        (row,) = await store.executions("a", "c")
+        assert row.state == ("succeeded" if made else "indeterminate")
+        assert ("not known" in turn.reply) is not bool(made)
+        assert len(await store.escalations("a", "open")) == 1 - len(made)
 
 
 async def test_a_call_whose_tool_is_gone_stays_unknown_and_is_not_called_failed(tmp_path, clock):

@@ -158,6 +158,8 @@ class Settings(BaseSettings):
     """Search by meaning as well, with an embeddings model: openai:text-embedding-3-small, or openai:NAME@URL."""
     drain_seconds: float = Field(30, ge=0)
     """How long turns in flight may take to end when the server is stopped."""
+    repeat_hours: float = Field(24, ge=0)
+    """A call that a worker left open is not made again so long after it began; a person is told instead."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None
     """smtp://user:password@host:587 (STARTTLS) or smtps://…:465."""
     mail_from: str | None = Field(None, pattern=r"^[^\r\n]*[^@\s]@[^@\s]+[^\r\n]*$")

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -223,7 +224,9 @@ class Directory:
             raise
         loop = asyncio.get_running_loop()
         weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
-        setup = TurnSetup(tenant, policy, PROFILES, Ports(model, tools, self._store, self._clock, self._ids))
+        ports = Ports(model, tools, self._store, self._clock, self._ids)
+        within = timedelta(hours=self._settings.repeat_hours)
+        setup = TurnSetup(tenant, policy, PROFILES, ports, repeat_within=within)
         if settings.understanding is None:
             return setup
         from circumspect.server.tenants.understanding_settings import configure_understanding

@@ -49,10 +49,11 @@ class Sweeper:
     async def _sweep_tenant(self, tenant: TenantId) -> int:
         settled = 0
         try:
-            ports = (await self._services.directory.setup(tenant)).ports
+            setup = await self._services.directory.setup(tenant)
+            ports, within = setup.ports, setup.repeat_within
             while True:
                 async with self._places:
-                    ended = await sweep(tenant, ports.tools, ports.store, ports.clock, ports.ids)
+                    ended = await sweep(tenant, ports.tools, ports.store, ports.clock, ports.ids, repeat_within=within)
                 if not ended:
                     break
                 settled += len(ended)
