@@ -31,7 +31,7 @@ def judge(case: Mapping[str, Any]) -> tuple[UntrueSentence, ...]:
     ]  # fmt: skip
     waits = case.get("pending")
     pending = [ToolCall(waits["tool"], waits["arguments"])] if waits else []
-    return find_untrue(case["reply"], case["lang"], ran, None, pending, case.get("user", ""))
+    return find_untrue(case["reply"], case["lang"], ran, None, pending, case.get("user", ""), case.get("user", ""))
 
 
 def is_right(case: Mapping[str, Any]) -> bool:

@@ -224,10 +224,22 @@ class StatementWords:
     finished: Lines
     ended: Lines
     """Says of a deed that is named that it is finished, and nothing by itself: returned, made."""
-    happened: Lines
-    """Any other form of a verb that says that something happened to what is named. It counts only where nothing ran."""
+    anchor: Lines
+    """What ties a clause to this case and not to how things are done in general: your, now, a past tense."""
+    definite: Lines
+    """What may do so, and may not: the."""
+    own: Lines
+    """What we did ourselves, whatever it was. `{adverbs}` as in `frames`."""
+    ceased: Lines
+    """Negations that say that something has come to an end: no longer."""
+    subject: Lines
+    """Other nouns of the world that the deeds are done in: the courier, the card."""
+    aside: Lines
+    """What is said around a statement and adds nothing to it: don't worry, happy to tell you that."""
+    regret: Lines
+    """Together with a negation, these break bad news: unfortunately."""
     harmless: Lines
-    """How those of them begin that claim no deed: found, arrived."""
+    """How the verbs begin that say, see, feel or ask, and so claim no deed."""
     failed: Lines
     under_way: Lines
     managed: Lines
@@ -315,6 +327,8 @@ class ValueWords:
     """A day of a month that is not named; `(\\d{1,2})` for the number."""
     am: Lines
     pm: Lines
+    spoken_hours: Lines
+    """`9 = half past nine`: an hour of the clock in words, by the dial."""
     currency: Mapping[str, Lines]
     """By ISO code."""
     unit: Mapping[str, Lines]

@@ -44,7 +44,7 @@ async def find_false_claim(
         if guide and scene:
             claims = guide.find_unsupported_claims(reply, screened.language, ran, tools, scene)
             return [UntrueSentence(one, "not_done") for one in claims]
-        found = find_untrue(reply, screened.language, ran, tools, pending, known)
+        found = find_untrue(reply, screened.language, ran, tools, pending, known, screened.incoming.text)
         return found or [UntrueSentence(one, "source") for one in _find_unsourced(reply, gathered, known, ran)]
 
     at_hand = () if scene else recall_from_turn(screened, tools, notes).past_calls

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from circumspect.language.pack import join_words, packs
+from circumspect.language.pack import join_words, packs, split_pairs
 from circumspect.language.written_values import clocks_in, days_in
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,32}){1,4}")
@@ -46,7 +46,7 @@ def has_other_figure(clause: str, source: str) -> bool:
     """The clause names a sum, a day, a time or a house that the source, which has such values, has not. How long
     something takes and what share it is are no such figures."""
     if not any(map(str.isdigit, clause)):
-        return False
+        return _has_other_time(clause, source)
     clause = _durations().sub(" ", clause)
     return (
         _has_other_day(clause, source)
@@ -64,9 +64,23 @@ def _has_other_day(clause: str, source: str) -> bool:
 
 
 def _has_other_time(clause: str, source: str) -> bool:
-    said = _CLOCK.findall(clause)
+    said = [clocks_in(one) for one in _CLOCK.findall(clause)]
+    said += [_read_spoken_hour(hit) for hit in _spoken_hours().finditer(clause)]
     known = [clocks_in(one) for one in _CLOCK.findall(source)] if said else []
-    return bool(known) and not any(clocks_in(one) & each for one in said for each in known)
+    return bool(known) and not any(one & each for one in said for each in known)
+
+
+def _read_spoken_hour(hit: re.Match[str]) -> frozenset[tuple[int, int]]:
+    """Any minute of it: words round."""
+    hour = int((hit.lastgroup or "h0")[1:].split("_")[0])
+    return frozenset((hour % 12 + half, minute) for half in (0, 12) for minute in range(60))
+
+
+@cache
+def _spoken_hours() -> re.Pattern[str]:
+    spoken = split_pairs(line for one in packs() for line in one.values.spoken_hours)
+    named = (f"(?P<h{hour}_{place}>{words})" for place, (hour, words) in enumerate(spoken))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(named)})(?!\w)")
 
 
 def _has_other_house(clause: str, source: str) -> bool:

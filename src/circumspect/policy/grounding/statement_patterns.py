@@ -14,6 +14,7 @@ from functools import cache
 from circumspect.language.pack import LanguagePack, Lines, compile_words, join_patterns, pack, packs
 from circumspect.language.registry import Language
 
+TICK = "\u2713"
 _STOPS = r"[,;:()!?](?=\s|$)| - |\n"
 _GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
 
@@ -22,12 +23,21 @@ _GAP = re.compile(r"\(\?:( ?)(\\[Sw]\+)( ?)\)(?=\{)")
 class StatementPatterns:
     language: Language
     letters: re.Pattern[str]
+    small: re.Pattern[str]
+    """Words that tell the language from others with the same letters."""
     signs: re.Pattern[str]
     names: tuple[tuple[str, str], ...]
     """Kind and action of each sign, by the number of its group."""
     attributive: re.Pattern[str]
     objects: re.Pattern[str]
-    happened: re.Pattern[str]
+    subject: re.Pattern[str]
+    dated: re.Pattern[str]
+    anchor: re.Pattern[str]
+    definite: re.Pattern[str]
+    own: re.Pattern[str]
+    ceased: re.Pattern[str]
+    aside: re.Pattern[str]
+    regret: re.Pattern[str]
     harmless: re.Pattern[str]
     condition: re.Pattern[str]
     linking: re.Pattern[str]
@@ -94,13 +104,13 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
     add("managed", words.managed)
     add_all("do", words.do)
     add_all("deed", words.deed, before=glued)
-    add("finished", words.finished)
+    add("finished", (*words.finished, TICK))
     add("ended", words.ended)
     add("someone_else", words.someone_else, before=glued)
     add("both", words.both, before=glued)
     add("negation", words.negation)
     add("yet", words.yet)
-    happened = tuple(line.replace("{adverbs}", adverbs) for line in words.happened)
+    own = tuple(line.replace("{adverbs}", adverbs) for line in words.own)
     objects = "|".join(rf"(?P<{name}>{glued}{join_patterns(lines)})(?!\w)" for name, lines in words.object.items())
     begins = [*words.joins, *words.turns]
     if one.about.glued_and:
@@ -110,12 +120,20 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
     return StatementPatterns(
         one.code,
         one.script.letter,
+        small=compile_words((one.about.plain_words,)),
         signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})"),
         names=tuple(names),
         attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
         objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
-        happened=compile_words((happened,)),
-        harmless=re.compile(rf"(?<!\w){join_patterns(words.harmless)}"),
+        subject=re.compile(rf"(?<!\w){glued}{join_patterns(words.subject)}(?!\w)"),
+        dated=re.compile(rf"\d\W{{1,3}}{join_patterns(one.values.month_stems)}(?!\w)"),
+        anchor=compile_words((words.anchor,)),
+        definite=compile_words((words.definite,)),
+        own=compile_words((own,)),
+        ceased=compile_words((words.ceased,)),
+        aside=re.compile(rf"(?<!\w){join_patterns(words.aside)}(?!\w|\W*\?)"),
+        regret=compile_words((words.regret,)),
+        harmless=compile_words((words.harmless,)),
         condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
         linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),
         clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))"),

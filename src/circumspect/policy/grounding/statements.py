@@ -18,9 +18,14 @@ from typing import Literal
 from circumspect.language.folding import fold
 from circumspect.language.registry import Language
 from circumspect.language.sentences import split_sentences
-from circumspect.policy.grounding.statement_patterns import StatementPatterns, find_patterns
+from circumspect.policy.grounding.statement_patterns import TICK, StatementPatterns, find_patterns
 
-StatementKind = Literal["done", "changed", "not_done", "promised", "asks_secret", "other"]
+StatementKind = Literal[
+    "done", "own", "asserted", "hinted", "promised", "not_done", "bad_news", "negated", "asks_secret", "other"
+]
+"""`own`, `asserted` and `hinted` say how things stand with a verb that nobody listed: of ourselves or of something that
+has ended; of what deeds are done to; of something else. `bad_news` says that it did not work; `negated` is any other
+denial."""
 ANY = "any"
 
 
@@ -35,6 +40,8 @@ class Statement:
     action: str = ANY
     objects: frozenset[str] = frozenset()
     both: bool = False
+    touches: bool = False
+    """It speaks of what deeds are done to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +53,16 @@ class _Sign:
 
 
 _QUOTED = re.compile(r"(?<!\w)\"[^\"]{0,300}\"(?!\w)")
-_MARKS = re.compile(r"[*_`#>|\u2022\u2705\u2714\ufe0f]+")
+_MARKS = re.compile(r"[*_`#>|\u2022\ufe0f]+")
+_TICKS = re.compile(r"[\u2705\u2714\u2611\u2713]")
 _GLUED = re.compile(r"(?<=[\u0590-\u05ff])-(?=\d)")
 _LIST_ITEM = re.compile(r"^\s*(?:[-+]|\d{1,2}[.)])\s+")
+_NO_MORE = re.compile(r"(\w{2,9}) \w+(?:,| -) \1(?: \w+){1,3}\W*$")
+"""No order, no bill."""
 _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
-_NUMBER = re.compile(r"\d{4}")
+_NUMBER = re.compile(r"\d{4}|\w@\w|\d:\d\d|\d[.,]\d\d(?!\d)")
+_FIGURE = re.compile(r"[^\W\d]\W+\d|\d\W+[^\W\d]")
 _TOPIC = 4
 """A question of so many words that only names something is what the next sentence is about: "The refund? Issued."."""
 
@@ -62,14 +73,23 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     conversation's is read, and English, into which models fall."""
     spoken = find_patterns(language)
     found: list[Statement] = []
-    topic = ""
+    topic, listed = "", False
     for piece in split_sentences(reply):
+        is_item = bool(_LIST_ITEM.match(piece))
         text = _QUOTED.sub(" ", fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435"))
-        text = " ".join(_GLUED.sub(" ", _MARKS.sub(" ", text)).split())
-        here = [words for words in spoken if words.letters.search(text)]
+        # A tick says "done" of what stands behind it, unless it only decks out a list of what is possible.
+        text = _TICKS.sub(" " if listed else f"; {TICK} ", text)
+        text = " ".join(_GLUED.sub(" ", _MARKS.sub(" ", text)).split()).removeprefix("; ")
+        here = [words for words in spoken if words.letters.search(text)] or (spoken[:1] if _NUMBER.search(text) else [])
+        if not here:
+            continue
+        main = max(here, key=lambda words: (len(words.letters.findall(text)), len(words.small.findall(text))))
+        listed = listed and is_item
         for words in here:
-            found.extend(_read_sentence(piece, f"{topic}{text}", words))
+            found.extend(_read_sentence(piece, f"{topic}{text}", words, plain=words is main and not listed))
         topic = f"{text.rstrip('? ')}: " if any(_is_topic(text, words) for words in here) else ""
+        # "I can:" and a list of what.
+        listed = listed or (text.endswith(":") and any(sign.kind == "modal" for sign in _scan(text, main)))
     return tuple(found)
 
 
@@ -112,12 +132,16 @@ def _split(text: str, words: StatementPatterns) -> list[_Clause]:
     return found
 
 
-def _read_sentence(sentence: str, text: str, words: StatementPatterns) -> Iterator[Statement]:
+def _read_sentence(sentence: str, text: str, words: StatementPatterns, *, plain: bool) -> Iterator[Statement]:
+    """`plain`: also what is said with verbs that nobody listed."""
     if _asks_secret(text, words):
         yield Statement(sentence, text, "asks_secret")
     if words.that:
         text = words.that.sub(r"\1 ", text)
-    text = words.linking.sub("", text)
+    text = words.aside.sub(" ", words.linking.sub("", text)).strip()
+    if plain and (hit := _NO_MORE.match(text)) and [sign.kind for sign in _scan(hit[1], words)] == ["negation"]:
+        yield Statement(sentence, text, "own", touches=True)
+        return
     asked = text.rstrip(" \"')").endswith("?")
     clauses = _split(text, words)
     if asked:
@@ -127,35 +151,42 @@ def _read_sentence(sentence: str, text: str, words: StatementPatterns) -> Iterat
     signs = [_scan(clause.text, words) for clause in clauses]
     supposed = bool(words.condition.search(text))
     others = any(sign.kind == "someone_else" for one in signs for sign in one)
-    exempt, noun, denied = False, "", False
+    exempt, possible, noun, denied = False, False, "", False
     lead: list[_Sign] = []
     waiting: frozenset[str] = frozenset()
     read: list[Statement] = []
     for clause, one in zip(clauses, signs, strict=True):
         exempt = exempt and not clause.alone
+        possible = (possible and not clause.alone) or any(sign.kind in ("modal", "unable", "general") for sign in one)
         # "I have not charged, refunded or cancelled": the next of a list, without a subject of its own.
         goes_on = denied and bool(one) and one[0].kind == "done" and _is_bare(clause.text[: one[0].start], words)
         if lead and one and one[0].kind == "do" and _is_bare(clause.text[: one[0].start], words):
             one = [*lead, *one]
         lead = [sign for sign in one if sign.kind in ("future", "unable", "managed")]
+        # "The address stayed, because the parcel is on its way": what is on its way is the parcel.
+        noun = "" if words.objects.search(clause.text) else noun
         made, exempt, noun = _read_clause(one, exempt, noun, goes_on)
-        if not made and not exempt and _is_changed(clause.text, one, words):
-            made = [("changed", ANY)]
+        if plain and not (made or exempt) and (kind := _find_assertion(clause.text, text, one, possible, words)):
+            made = [(kind, next((sign.action for sign in one if sign.kind == "deed"), ANY))]
         denied = goes_on or any(sign.kind == "denied" or (sign.kind == "negation" and sign.start) for sign in one)
         if asked or supposed:
-            made = [(kind, action) for kind, action in made if kind in ("done", "changed")]
+            made = [(kind, action) for kind, action in made if kind in ("done", "own")]
         if others:
-            made = [(kind, action) for kind, action in made if kind not in ("promised", "changed")]
+            made = [(kind, action) for kind, action in made if kind not in ("promised", "asserted", "hinted", "own")]
         # "Your account, too, is deleted": what was named and still waits for its verb.
         objects = frozenset(hit.lastgroup or "" for hit in words.objects.finditer(clause.text)) or waiting
-        waiting = frozenset() if made else objects
+        waiting = frozenset() if made and made[0][0] not in _UNLISTED else objects
         both = any(sign.kind == "both" for sign in one)
         if made:
-            read += (Statement(sentence, clause.text, kind, action, objects, both) for kind, action in made)
+            touches = _touches(clause.text, one, words) or bool(words.own.search(clause.text))
+            read += (Statement(sentence, clause.text, kind, action, objects, both, touches) for kind, action in made)
         elif read and read[-1].kind != "other" and not clause.alone and len(read[-1].clause) < _LONGEST:
             read[-1] = replace(read[-1], clause=f"{read[-1].clause}, {clause.text}", both=read[-1].both or both)
         elif not exempt and not asked:
             read.append(Statement(sentence, clause.text, "other", ANY, objects))
+    if any(one.kind in ("not_done", "bad_news") or (one.kind == "negated" and one.touches) for one in read):
+        # The rest of the sentence says why.
+        read = [replace(one, kind="other") if one.kind in ("asserted", "hinted") else one for one in read]
     yield from _join_leading(read)
 
 
@@ -255,6 +286,9 @@ def _read_clause(
                 pass
             case "finished" | "ended" | "failed" | "under_way" if not named and not near:
                 action = noun or performed or ANY
+                if action == ANY and "someone_else" in kinds:
+                    # It is handed on to them.
+                    continue
                 if sign.kind == "failed":
                     made.append(("not_done", action))
                 elif "future" in before or sign.kind == "under_way":
@@ -270,14 +304,44 @@ def _read_clause(
     return list(dict.fromkeys(made)), exempt, "" if made else noun
 
 
-def _is_changed(text: str, signs: list[_Sign], words: StatementPatterns) -> bool:
-    """Some other verb says that something was done to what the clause names."""
-    if any(sign.kind in ("negation", "unable", "modal", "future", "general", "failed") for sign in signs):
-        return False
-    named = bool(words.objects.search(text)) or any(sign.kind in ("deed", "do") for sign in signs)
-    if not named and not _NUMBER.search(text):
-        return False
-    return any(not words.harmless.search(hit.group()) for hit in words.happened.finditer(text))
+_ASSERTS_NOTHING = frozenset(("modal", "undone", "condition", "reported"))
+_UNLISTED = frozenset(("own", "asserted", "hinted", "bad_news", "negated"))
+_BAD = frozenset(("unable", "failed", "denied"))
+
+
+def _find_assertion(
+    text: str, sentence: str, signs: list[_Sign], possible: bool, words: StatementPatterns
+) -> StatementKind | None:
+    """What a clause whose verb nobody listed says of how things stand in this case: one that is tied to the case, and
+    is none of the kinds of clauses that assert nothing."""
+    kinds = {sign.kind for sign in signs}
+    if "general" in kinds or words.question.match(text):
+        return None
+    ceased = bool(words.ceased.search(text))
+    if not ceased:
+        sorry = bool(words.regret.search(sentence))
+        named = bool(kinds & {"deed", "do", "done"})
+        if kinds & _BAD or ("negation" in kinds and (sorry or named or "future" not in kinds)):
+            strong = "failed" in kinds or sorry or (named and "future" not in kinds)
+            return "bad_news" if strong and _touches(text, signs, words) else "negated"
+        if sorry:
+            return "negated"
+        if possible or kinds & _ASSERTS_NOTHING or words.harmless.search(text):
+            return None
+    own = bool(words.own.search(text))
+    touches = _touches(sentence if own else text, signs, words)
+    if touches and (own or ceased):
+        return "own"
+    tied = bool(_NUMBER.search(text) or words.dated.search(text) or words.anchor.search(text))
+    if touches and tied:
+        return "asserted"
+    return "hinted" if tied or _FIGURE.search(text) or words.definite.search(text) else None
+
+
+def _touches(text: str, signs: list[_Sign], words: StatementPatterns) -> bool:
+    return bool(
+        _NUMBER.search(text) or words.dated.search(text) or words.objects.search(text) or words.subject.search(text)
+    ) or any(sign.kind in ("deed", "do") for sign in signs)
 
 
 def _asks_secret(text: str, words: StatementPatterns) -> bool:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from circumspect.language.consent import consent
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, packs
+from circumspect.language.wanted import find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.stated_figures import find_ids, has_other_figure
 from circumspect.policy.grounding.statements import ANY, Statement, read_statements
@@ -30,10 +32,10 @@ class UntrueSentence:
 
 
 _SUPPORTS: Mapping[str, frozenset[str]] = {
-    # A call of one of these kinds makes the statement true: cancelling refunds, booking sends a confirmation.
+    # A call of one of these kinds makes the statement true: booking sends a confirmation.
     "delete": frozenset(("delete",)),
     "close": frozenset(("delete",)),
-    "pay": frozenset(("pay", "delete", "change")),
+    "pay": frozenset(("pay",)),
     "charge": frozenset(("pay", "book", "create", "change")),
     "send": frozenset(("send", "invite", "create", "delete", "change", "book", "pay")),
     "book": frozenset(("book", "create", "change")),
@@ -41,6 +43,10 @@ _SUPPORTS: Mapping[str, frozenset[str]] = {
     "create": frozenset(("create", "book", "change", "delete", "pay", "send", "invite")),
     "invite": frozenset(("invite", "create", "send")),
 }
+_LEADS_TO_PAY = frozenset(("delete", "change"))
+"""Where something was cancelled or changed, money may follow."""
+_DENIALS = ("not_done", "bad_news", "negated")
+_FIGURE = re.compile(r"\d")
 _QUOTE = 30
 """So many letters in the same order are a quotation of what is known."""
 
@@ -52,13 +58,15 @@ def find_untrue(
     tools: Mapping[str, ToolSpec] | None = None,
     pending: Collection[ToolCall] = (),
     known: str = "",
+    said: str = "",
 ) -> tuple[UntrueSentence, ...]:
     """The sentences that are not so. `pending` waits for a yes or is just being handed on; `known` is what else the
     reply may repeat: the user's words, and what was looked up. A reply is read with the words of every language whose
     letters it has; `language` is the conversation's."""
-    ledger = _Ledger(ran, tools or {}, pending, known)
+    statements = read_statements(reply, language)
+    ledger = _Ledger(ran, tools or {}, pending, known, said, any(one.kind in _DENIALS for one in statements))
     found: dict[str, UntrueReason] = {}
-    for one in read_statements(reply, language):
+    for one in statements:
         if one.sentence not in found and (reason := ledger.judge(one)):
             found[one.sentence] = reason
     return tuple(UntrueSentence(one, reason) for one, reason in found.items() if not ledger.is_quoted(one))
@@ -66,7 +74,13 @@ def find_untrue(
 
 class _Ledger:
     def __init__(
-        self, ran: Collection[PastCall], tools: Mapping[str, ToolSpec], pending: Collection[ToolCall], known: str
+        self,
+        ran: Collection[PastCall],
+        tools: Mapping[str, ToolSpec],
+        pending: Collection[ToolCall],
+        known: str,
+        said: str,
+        denies: bool,
     ) -> None:
         self.tools, self.pending = tools, pending
         self.known = fold(known)
@@ -77,6 +91,14 @@ class _Ledger:
         self.unknown = [one for one in ran if one.unknown]
         self.records = [(one.call, record) for one in self.done for record in _records(one)]
         self.text = " ".join(record for _, record in self.records)
+        self.asked = bool(said) and is_question(said)
+        moods = {each.mood for each in find_mentions(said)}
+        answer = consent(said)
+        figure = bool(_FIGURE.search(said))
+        self.declined = "denied" in moods or (answer == "no" and not figure)
+        wishes = not said or figure or "wish" in moods or answer == "yes"
+        self.wished = wishes and not (self.asked or self.declined)
+        self.explains = denies and bool(self.missed or self.unknown)
 
     def is_quoted(self, sentence: str) -> bool:
         return bool(self.known) and len(sentence) >= _QUOTE and fold(sentence).rstrip(".!") in self.known
@@ -86,14 +108,20 @@ class _Ledger:
             case "done":
                 if not self._is_done(one):
                     return "unknown" if self.unknown else "not_done"
-            case "changed":
-                if not self.done:
-                    return "not_done"
+            case "own" | "asserted" | "hinted":
+                if one.kind == "hinted" and one.clause.rstrip(".! ") in self.known:
+                    return None
+                if self._is_held(one) and not self._is_borne(one):
+                    return "unknown" if self.unknown else "not_done"
+            case "bad_news":
+                return self._contradicts_bad_news(one)
             case "promised":
                 if not self._is_done(one) and not self._is_waiting(one):
                     return "not_promised"
             case "not_done":
                 return self._contradicts(one)
+            case "negated":
+                return None
             case "asks_secret":
                 return None if self._takes_secret(one) else "secret"
             case "other":
@@ -111,7 +139,10 @@ class _Ledger:
     def _fits(self, call: ToolCall, one: Statement) -> bool:
         """A call of the kind that the statement speaks of, done to what it speaks of."""
         does = self._does(call)
-        if not does or (one.action != ANY and not does & _SUPPORTS[one.action]):
+        supports = _SUPPORTS.get(one.action, does)
+        if one.kind == "promised" and one.action == "pay":
+            supports |= _LEADS_TO_PAY
+        if not does & supports:
             return False
         return self._is_about(call, one)
 
@@ -138,6 +169,30 @@ class _Ledger:
             return False
         return bool(borne) and all(any(_holds(text, each) for text in borne) for each in ids)
 
+    def _is_held(self, one: Statement) -> bool:
+        """Whether a verb that nobody listed has to be accounted for. What answers a question and names no value is how
+        things are in general; what goes beside a denial, where a call has failed, says why. Where a wish is answered
+        and nothing has been done, every sentence that is tied to the case counts."""
+        if one.kind == "own":
+            return True
+        if self.explains or self.declined or (self.asked and not find_ids(one.clause)):
+            return False
+        return (
+            one.kind == "asserted"
+            or (one.both and bool(self.wrote))
+            or (self.wished and not self.done and not self.pending)
+        )
+
+    def _is_borne(self, one: Statement) -> bool:
+        """Something that ran is about what the clause names. What we say of ourselves must have changed something."""
+        ran = [self.flat[id(each)] for each in (self.wrote if one.kind == "own" else self.done)]
+        waits = [] if one.kind == "own" else [fold(" ".join(_leaves(dict(each.arguments)))) for each in self.pending]
+        failed = [self.flat[id(each)] for each in self.missed] if self.wrote and one.kind != "own" else []
+        about = [*ran, *waits, *failed]
+        if one.both and len(self.wrote) == 1:
+            return False
+        return bool(about) and all(any(_holds(text, each) for text in about) for each in find_ids(one.clause))
+
     def _is_waiting(self, one: Statement) -> bool:
         """A call that is about to run does it; a deed that is not named may be any of them."""
         return any(one.action == ANY or self._fits(call, one) for call in self.pending)
@@ -159,6 +214,19 @@ class _Ledger:
             return "was_done"
         return "unknown" if concerned(self.unknown) else None
 
+    def _contradicts_bad_news(self, one: Statement) -> UntrueReason | None:
+        """It is said not to have worked, and everything did."""
+        if self.missed or self.unknown:
+            return None
+        ids = find_ids(one.clause)
+        for each in self.wrote:
+            named = one.objects & set(words_of(each.call.tool)) & _objects() or one.action in self._does(each.call)
+            if one.action != ANY and one.action not in self._does(each.call):
+                continue
+            if (ids and all(_holds(self.flat[id(each)], value) for value in ids)) or (not ids and named):
+                return "was_done"
+        return None
+
     def _is_same_deed(self, call: ToolCall, one: Statement) -> bool:
         does = self._does(call)
         if one.action == ANY:
@@ -174,8 +242,9 @@ class _Ledger:
 
     def _has_wrong_figure(self, one: Statement) -> bool:
         """Only what ran vouches for figures of a deed; elsewhere a reply may repeat what is known."""
+        waits = " ".join(leaf for call in self.pending for leaf in _leaves(dict(call.arguments)))
         return bool(self.done) and has_other_figure(
-            one.clause, self.text if one.kind == "done" else f"{self.text} {self.known}"
+            one.clause, self.text if one.kind == "done" else f"{self.text} {self.known} {waits}"
         )
 
 
