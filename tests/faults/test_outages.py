@@ -187,6 +187,7 @@ def test_redis_killed_in_the_middle_changes_who_counts_and_nothing_else(
     assert site.http.get(ready).json() | {"turns_in_flight": 0} == {
         "status": "ready",
         "database": "ok",
+        "clock": "ok",
         "redis": "not used at the moment",
         "model": "offline",
         "turns_in_flight": 0,
