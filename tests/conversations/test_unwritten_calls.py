@@ -112,6 +112,11 @@ async def test_a_refusal_that_could_not_be_stored_is_not_told(shop, office, cloc
         assert "Done:" in (await later.turn(WISH, key="k")).reply
 
 
+async def test_a_refusal_whose_turn_could_not_be_stored_has_to_be_asked_for_again(shop, monkeypatch):
+    fail(monkeypatch, await store_of(shop), "close_turn")
+    assert (await shop.turn(WISH, key="k")).lost
+
+
 async def test_a_call_that_may_have_been_written_down_and_was_not_made_is_not_made_later(
     shop, office, clock, monkeypatch
 ):

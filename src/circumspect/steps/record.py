@@ -66,7 +66,7 @@ async def record(
             promises = reply.intent or reply.escalation or reply.dropped
             said = fail() if promises else reply
             result = _result(Reply(said.outcome, said.text, calls=said.calls), screened, mode, notes)
-            changed = any(one.effect != "read" for one in notes.ran)
+            changed = any(one.effect != "read" and one.state != "failed" for one in notes.ran)
             # A failure that is stored nowhere is no answer either: the same key is going to get another one.
             result = replace(result, lost=bool(promises or said.outcome == "failed") and not changed)
     log.info(
