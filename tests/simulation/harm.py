@@ -15,7 +15,9 @@ from circumspect.reasons import ReasonCode
 def find_harm(world: World) -> list[str]:
     calls = ask_database("SELECT id, state, conversation FROM tool_executions WHERE effect <> 'read' ORDER BY id")
     escalated = {conversation for (conversation,) in ask_database("SELECT conversation FROM escalations")}
+    unfinished = ask_database("SELECT id, conversation FROM turns WHERE status <> 'done' ORDER BY id")
     harms = [f"lost: {one}" for one in world.given_up]
+    harms += [f"stuck: {turn} of {conversation} has no end" for turn, conversation in unfinished]
     harms += _find_wrong_effects(world)
     harms += _find_wrong_records(world, calls, escalated)
     for told in world.told:

@@ -44,18 +44,17 @@ def read_statements(text: str, about: str) -> list[Statement]:
         for kind in _KEYS
         for hit in _pattern(kind).finditer(text)
     ]
-    done = {one.order for one in found if one.kind == "done"}
-    open_ones = {one.order for one in found if one.kind == "colleague" and one.order in one.text}
-    return [one for one in found if not _is_outdone(one, done, done | open_ones)]
+    spoken_of = {one.order for one in found if one.kind == "done" or _names_order(one, "colleague")}
+    return [one for one in found if one.order not in spoken_of or not _is_of_the_past(one)]
 
 
-def _is_outdone(one: Statement, done: set[str], spoken_of: set[str]) -> bool:
-    """What was refused first and done later was both; that nothing can be done now denies nothing of what was."""
-    if one.kind != "not done":
-        return False
-    return (one.order in done and one.order in one.text) or (
-        one.order in spoken_of and one.text == _say("failed-store")
-    )
+def _is_of_the_past(one: Statement) -> bool:
+    """What was refused first and tried again later was both; that nothing can be done now denies nothing that was."""
+    return _names_order(one, "not done") or one.text == _say("failed-store")
+
+
+def _names_order(one: Statement, kind: StatementKind) -> bool:
+    return one.kind == kind and one.order in one.text
 
 
 @cache

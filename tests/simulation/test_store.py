@@ -29,11 +29,10 @@ def test_the_simulated_store_keeps_the_promises_of_the_port(promise, monkeypatch
     monkeypatch.setattr(DatabaseMoment, "now", NOON)
     monkeypatch.setattr(database_time, "read", lambda _: DatabaseMoment.now.timestamp())
     loop = SimulatedLoop()
-    world = World(0, loop)
-    world.rates = {}
+    world = World(0, loop, faults=())
     open_database()
     empty_database()
     try:
-        loop.run_until_complete(promise(SimulatedStore(open_database(), world, Worker(loop, world, 0, {}))))
+        loop.run_until_complete(promise(SimulatedStore(open_database(), world, Worker(world, 0, {}, []))))
     finally:
         loop.close()

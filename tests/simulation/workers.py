@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from tests.simulation.loop import SimulatedLoop, SimulatedProcess
+from tests.simulation.loop import OUTSIDE, SimulatedProcess
 from tests.simulation.shop import POLICY, Shop, SimulatedModel, SimulatedTools
 from tests.simulation.world import FURTHEST_JUMP, LONGEST_STOP, SimulatedClock, World
 
@@ -19,6 +20,7 @@ from circumspect.errors import CircumspectError, ConversationBusy, StoreError
 from circumspect.pipeline import run_turn
 from circumspect.ports import Ports
 from circumspect.profiles import PROFILES
+from circumspect.server.background import finish_turns
 from circumspect.setup import TurnSetup
 from circumspect.steps.sweep import sweep
 from circumspect.stores import SqlStore, ledger
@@ -28,6 +30,8 @@ from circumspect.values import Business, Incoming, Plan, Tenant, TenantId
 
 T = TypeVar("T")
 
+RESTART = 6.0
+"""Simulated seconds, on average, until somebody starts a worker again."""
 TENANTS: Mapping[str, Tenant] = {
     "north": Tenant(TenantId("north"), Business("North"), Plan("free", "standard")),
     "south": Tenant(TenantId("south"), Business("South"), Plan("pro", "adaptive")),
@@ -80,7 +84,7 @@ class SimulatedStore(SqlStore):
             result = self._database.transaction(body, *args, **kwargs)
         except ConversationBusy:
             world.note(worker.name, f"{name}: busy")
-            await world.wait(4.0)  # for the lease, which nobody gives back in a moment
+            await world.wait(12.0)  # as a row would be waited for; asking every moment would find out nothing more
             raise
         except CircumspectError as problem:
             world.note(worker.name, f"{name}: {problem.code}")
@@ -102,10 +106,11 @@ def _describe(result: object) -> str:
 class Worker(SimulatedProcess):
     """A process that serves: it answers messages and sweeps, and has a clock of its own."""
 
-    def __init__(self, loop: SimulatedLoop, world: World, number: int, shops: Mapping[str, Shop]) -> None:
-        super().__init__(loop)
+    def __init__(self, world: World, number: int, shops: Mapping[str, Shop], colleagues: list[Worker]) -> None:
+        super().__init__(world.loop)
         self.world, self.number, self.name = world, number, f"worker {number}"
-        self.clock = SimulatedClock(loop)
+        self.shops, self.colleagues = shops, colleagues
+        self.clock = SimulatedClock(world.loop)
         self.store = SimulatedStore(open_database(), world, self)
         self.turns: list[asyncio.Task[Any]] = []
         self.waiting: list[asyncio.Future[Any]] = []
@@ -163,13 +168,19 @@ class Worker(SimulatedProcess):
         task.add_done_callback(pass_on, context=self.context)
         return answer
 
-    async def sweep(self) -> None:
-        """As the server does in the background."""
+    async def setup(self, tenant: TenantId) -> TurnSetup:
+        """As the server's directory gives it."""
+        return self.setups[tenant]
+
+    async def look_after(self) -> None:
+        """What the server does in the background: settle the calls and end the turns of those who died."""
         try:
             for tenant in await self.store.tx(ledger.tenants_with_expired):
                 ports = self.setups[tenant].ports
                 settled = await sweep(tenant, ports.tools, ports.store, ports.clock, ports.ids)
                 self.world.note(self.name, f"swept {[f'{one.key}: {one.state}' for one in settled]}")
+            if finished := await finish_turns(SimpleNamespace(store=self.store, clock=self.clock, directory=self)):
+                self.world.note(self.name, f"ended {finished} turns that nobody sent again")
         except CircumspectError as problem:
             self.world.note(self.name, f"sweep: {problem.code}")
 
@@ -185,6 +196,12 @@ class Worker(SimulatedProcess):
             return
         self.world.note(self.name, how)
         self.alive = False
+        self.loop.call_later(self.world.draw_delay(RESTART), self.replace, context=OUTSIDE)
         for answer in self.waiting:
             if not answer.done():
                 answer.set_exception(ConnectionError())
+
+    def replace(self) -> None:
+        started = Worker(self.world, self.number + 10, self.shops, self.colleagues)
+        self.colleagues[self.colleagues.index(self)] = started
+        self.world.note(started.name, "is started")

@@ -8,7 +8,7 @@ while the faults end, and what is left has to come right by itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -76,6 +76,8 @@ class World:
     seed: int
     loop: SimulatedLoop
     with_log: bool = False
+    faults: Collection[str] | None = None
+    """The kinds of faults there are; None leaves them to the seed."""
     rates: Mapping[str, float] = field(init=False)
     draws: Random = field(init=False)
     log: list[str] = field(default_factory=list)
@@ -93,9 +95,9 @@ class World:
 
     def __post_init__(self) -> None:
         self.draws = Random(self.seed)
-        chosen = {name: rate for name, rate in FAULTS.items() if self.draws.random() < SHARE}
-        self.rates = chosen
-        self.note("world", f"faults: {', '.join(chosen) or 'none'}")
+        drawn = [name for name in FAULTS if self.draws.random() < SHARE]
+        self.rates = {name: FAULTS[name] for name in (drawn if self.faults is None else self.faults)}
+        self.note("world", f"faults: {', '.join(self.rates) or 'none'}")
 
     @property
     def now(self) -> float:
