@@ -80,4 +80,6 @@ def _make_tenant(
     if agreement == "colleague":
         rule["keys_approve"] = True
     rules = {"version": 1, "tools": {"cancel_order": rule}}
-    return {"version": 1, "id": name, "business": {"name": "Shop"}, "tools": [dict(tools)], "policy": rules}
+    made = {"version": 1, "id": name, "business": {"name": "Shop"}, "tools": [dict(tools)], "policy": rules}
+    # A second opinion would ask the user.
+    return {**made, "plan": {"name": "plain", "mode": "standard"}} if agreement == "nobody" else made

@@ -39,7 +39,7 @@ class MovedClock:
 def main(arguments: list[str]) -> None:
     from circumspect.server import access, app, background, directory
     from circumspect.steps import act, claim, sweep
-    from circumspect.stores import database_time
+    from circumspect.stores import database_time, unfinished_turns
 
     folder = Path(os.environ[FOLDER])
     clock = MovedClock(folder / "clock")
@@ -63,8 +63,11 @@ def main(arguments: list[str]) -> None:
     claim.LEASE_SECONDS /= speed
     claim.PATIENCE_SECONDS /= speed
     act.LEASE_MARGIN /= speed
+    act.SETTLING_SECONDS /= speed
     sweep.LEASE_SECONDS /= speed
+    unfinished_turns.SENDER_SECONDS /= speed
     background.SWEEP_SECONDS /= speed
+    background.FINISH_SECONDS /= speed
     undone.install(os.environ.get(undone.UNDONE, ""))
     from circumspect.cli import main as command
 
