@@ -31,6 +31,7 @@ from circumspect.setup import TurnSetup
 from circumspect.steps import endings
 from circumspect.steps.act import act, describe_result
 from circumspect.steps.appraise import appraise
+from circumspect.steps.choose import choose
 from circumspect.steps.claim import claim
 from circumspect.steps.critique import critique
 from circumspect.steps.draft import draft
@@ -263,7 +264,7 @@ async def _work_out(turn: _Turn) -> Reply:
 async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
     """Draft, enforce, critique, act, until there is an answer or the turn has used up its steps."""
     desk, notes, profile, summary = turn.desk, turn.notes, turn.profile, turn.incoming.text
-    redrafts, denied, told = profile.redrafts, None, False
+    redrafts, denied, told, chosen = profile.redrafts, None, False, False
     gathered = with_wishes(gathered, [describe_wish(one) for one in (await turn.heed()).every])
     for _ in range(profile.steps + profile.context_rounds + 1):
         drafted = await turn.draft(gathered)
@@ -275,7 +276,9 @@ async def _draft_until_answered(turn: _Turn, gathered: Gathered) -> Reply:
             notes.write(RemarkEvent("asked again with everything at hand", "context"), ReasonCode.CONTEXT_LOOP_DETECTED)
             return endings.escalate(desk, ReasonCode.CONTEXT_LOOP_DETECTED, summary, acted=bool(notes.ran))
         if not drafted.calls:
-            if wish and not told and turn.is_complete(wish):
+            if wish is None and not chosen and not notes.ran:
+                chosen, wish = True, await turn.choose()
+            elif wish and not told and turn.is_complete(wish):
                 told, gathered = True, with_note(gathered, "neglected_wish", wish=describe_wish(wish))
                 continue
             if not wish or not wish.is_read:
@@ -422,6 +425,13 @@ class _Turn:
             return next((call.tool for call in drafted.calls if call.tool in self.changing), "")
         unasked = find_unasked(drafted, self.incoming.text, self.changing)
         return unasked if unasked and not (await self.heed()).every else ""
+
+    async def choose(self) -> Wish | None:
+        """The wish that the model sees in words which code cannot place."""
+        if self.incoming.scene or self.incoming.errand or any(map(is_for_people, self.tools)):
+            return None
+        business, model = self.setup.tenant.business.name, self.setup.ports.model
+        return await choose(self.screened, self.changing, business, self.notes, model)
 
     def is_complete(self, wish: Wish) -> bool:
         return self.tools[wish.tool].required <= wish.arguments.keys()

@@ -453,7 +453,7 @@ class ChatMessage:
     tool: str = ""
 
 
-Purpose = Literal["draft", "critique", "phrase", "analyse", "evaluate", "verify", "summarise"]
+Purpose = Literal["draft", "choose", "critique", "phrase", "analyse", "evaluate", "verify", "summarise"]
 
 
 @dataclass(frozen=True, slots=True)

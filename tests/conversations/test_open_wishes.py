@@ -2,7 +2,7 @@
 
 import pytest
 
-from circumspect.models.scripted import says
+from circumspect.models.scripted import chooses, says
 from circumspect.reasons import ReasonCode
 
 NEGLECTS = [
@@ -260,3 +260,28 @@ async def test_a_yes_with_words_that_nobody_knows_is_asked_again_and_lost_by_nei
     await chat.user("Please cancel order 12345").is_asked_to_confirm(order_id="12345")
     await chat.user(words).is_asked_to_confirm(order_id="12345")
     await chat.user("yes").runs("cancel_order", order_id="12345")
+
+
+UNPLACED = "Sorry guys, 12345 has become pointless for us"
+
+
+async def test_words_that_nobody_can_place_are_placed_by_the_model_and_asked_about(shop):
+    chat = shop(replies=[says("I'm sorry, I can't assist with that."), chooses("cancel_order"), says("Done.")])
+    await chat.user(UNPLACED).is_asked_to_confirm(order_id="12345")
+    await chat.user("yes").runs("cancel_order", order_id="12345")
+
+
+@pytest.mark.parametrize("choice", [chooses("none"), chooses("delete_everything"), '{"wanted": '])
+async def test_a_model_that_sees_no_wish_is_believed(shop, choice):
+    chat = shop(replies=[says("What a pity."), choice])
+    turn = await chat.user(UNPLACED).is_answered("What a pity.")
+    assert chat.agent.model.requests[-1].purpose == "choose" or turn.usage.calls == 2
+
+
+@pytest.mark.parametrize(
+    "words", ["Why is 12345 so late?", "Please do not cancel 12345", "What a day!", "What if I cancelled 12345?"]
+)
+async def test_nobody_chooses_where_the_words_say_enough(shop, words):
+    chat = shop(replies=[says("I see.")] * 3)
+    await chat.user(words).sent()
+    assert all(request.purpose != "choose" for request in chat.agent.model.requests)

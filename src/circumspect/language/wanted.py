@@ -44,7 +44,7 @@ class Mention:
     clause: str
     """The part of the message that is about this act, as it was written."""
     rest: str
-    """What follows the verb in it."""
+    """The same from the verb on."""
     things: frozenset[str]
 
 
@@ -66,7 +66,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
             if mood == "wish" and (reported or (told and told.start() < hit.start)):
                 mood = "reported"
             written = sentence if len(low) == len(sentence) else low
-            clause, rest = written[first:end], written[hit.end : end]
+            clause, rest = written[first:end], written[hit.start : end]
             found.append(Mention(hit.act, low[hit.start : hit.end], mood, clause, rest, find_things(low[first:end])))
         reported = reported or told is not None
     return tuple(found)
@@ -79,6 +79,14 @@ def is_question(text: str) -> bool:
     if _words("please").search(low):
         return False
     return "?" in low or bool(re.match(rf"\s*(?:{_words('asks').pattern})", low))
+
+
+def begins_as_question(text: str) -> bool:
+    """ "What do I need to cancel an order?" says "I need to", and wishes nothing."""
+    low = even_out(text)
+    first = re.match(r"\W*(\w+)", low)
+    asking = first and any(first[1] in one.about.question_words for one in packs())
+    return bool(asking) and low.rstrip().endswith("?") and not _words("leave").match(low.lstrip())
 
 
 @lru_cache(maxsize=1024)
@@ -196,7 +204,7 @@ def _mood(low: str, hit: _Hit, start: int, end: int) -> Mood:
         return "supposed"
     if _asks_leave(before, low[start:end]):
         return "wish"
-    if _begins_as_question(low):
+    if begins_as_question(low):
         return "asked"
     if pleads > asks or (pleads >= 0 and pleads == asks):
         return "wish"
@@ -221,13 +229,6 @@ def _asks_leave(before: str, clause: str) -> bool:
 
 def _names_record(clause: str) -> bool:
     return bool(_RECORD.search(clause) or find_place(clause))
-
-
-def _begins_as_question(low: str) -> bool:
-    """ "What do I need to cancel an order?" says "I need to", and wishes nothing."""
-    first = re.match(r"\W*(\w+)", low)
-    asking = first and any(first[1] in one.about.question_words for one in packs())
-    return bool(asking) and low.rstrip().endswith("?") and not _words("leave").match(low.lstrip())
 
 
 def _last(heading: str, text: str) -> int:

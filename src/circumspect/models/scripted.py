@@ -22,6 +22,7 @@ Plain: TypeAlias = str | ModelReply | Exception
 ReplyFunction: TypeAlias = Callable[[ModelRequest], Plain]
 Scripted: TypeAlias = Plain | ReplyFunction
 
+_CHOICE = '{"wanted":'
 _NAME = "scripted"
 
 
@@ -45,12 +46,19 @@ class ScriptedModel:
         return max(0, len(self._replies) - len(self.requests))
 
     async def complete(self, request: ModelRequest) -> ModelReply:
+        if request.purpose == "choose" and not self._is_choice_next():
+            return ModelReply(chooses("none"), self._usage(request, ""))
         reply = self._next(request)
         if callable(reply):
             reply = reply(request)
         if isinstance(reply, Exception):
             raise reply
         return reply if isinstance(reply, ModelReply) else ModelReply(reply, self._usage(request, reply))
+
+    def _is_choice_next(self) -> bool:
+        """Whoever scripts no choice chooses nothing."""
+        following = self._replies[len(self.requests) : len(self.requests) + 1]
+        return any(isinstance(one, str) and one.startswith(_CHOICE) for one in following)
 
     def _next(self, request: ModelRequest) -> Scripted:
         index = len(self.requests)
@@ -75,6 +83,11 @@ class ScriptedModel:
     def _usage(self, request: ModelRequest, text: str) -> ModelUsage:
         asked = sum(len(said.text) for said in request.messages) + len(request.instructions)
         return ModelUsage(self._name, input_tokens=asked // 4, output_tokens=len(text) // 4, estimated=True)
+
+
+def chooses(tool: str) -> str:
+    """What the model takes a message for that nobody else could place."""
+    return f'{_CHOICE} "{tool}"}}'
 
 
 def says(

@@ -20,6 +20,7 @@ from circumspect.language.wanted import (
     Mention,
     WantedAct,
     adds_to,
+    begins_as_question,
     even_out,
     find_mentions,
     find_things,
@@ -92,6 +93,20 @@ def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
         if mention.mood == "wish" and (spec := _choose(mention, text, tools)):
             found += _wishes_of(mention, spec)
     return tuple(filled for one in found for filled in _fill_from_rest(one, text, found, tools[one.tool]))
+
+
+def find_candidates(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
+    """What a message may be asking for that speaks of no act, and names something that tools do things to."""
+    if find_mentions(text) or (is_question(text) and begins_as_question(text)):
+        return ()
+    told = leave_out_denied(text)
+    return tuple(
+        Wish(name, {key: values[0] for key, values in given.items()}, text, is_read=True)
+        for name, spec in tools.items()
+        if (given := {key: values for key, values in find_values(spec, told, text).items() if values})
+        and all(len(values) == 1 for values in given.values())
+        and spec.required <= given.keys() | find_readable(spec)
+    )
 
 
 def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
