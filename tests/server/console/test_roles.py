@@ -20,6 +20,7 @@ FILLED = {
     "did": "take",
     "experiment_id": "exp_none",
     "turn_id": "turn_none",
+    "notification_id": "esc-none:0",
 }
 FORM = {
     "hash": "x",

@@ -1,0 +1,11 @@
+nav-notifications = Notifications
+notification-dead = Given up
+notification-pending = Waiting
+notification-delivered = Delivered
+notification-to = To
+notification-tries = Attempts
+notifications-none = There are none.
+notifications-given-up = They were tried for about three days, or a restored backup had left them open. They do not leave by themselves.
+redrive = Send again
+redrive-all = Send all again
+notification-since = Since

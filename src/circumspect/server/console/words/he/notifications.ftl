@@ -1,0 +1,11 @@
+nav-notifications = התראות
+notification-dead = לא נמסרו
+notification-pending = ממתינות
+notification-delivered = נמסרו
+notification-to = אל
+notification-tries = ניסיונות
+notifications-none = אין כאלה.
+notifications-given-up = ניסינו לשלוח אותן במשך כשלושה ימים, או שגיבוי ששוחזר השאיר אותן פתוחות. הן לא יישלחו מעצמן.
+redrive = לשלוח שוב
+redrive-all = לשלוח את כולן שוב
+notification-since = מאז

@@ -1,0 +1,11 @@
+nav-notifications = Уведомления
+notification-dead = Не доставлены
+notification-pending = Ожидают
+notification-delivered = Доставлены
+notification-to = Кому
+notification-tries = Попытки
+notifications-none = Таких нет.
+notifications-given-up = Их пытались доставить около трёх дней, или они остались открытыми в восстановленной резервной копии. Сами они не отправятся.
+redrive = Отправить снова
+redrive-all = Отправить все снова
+notification-since = Прошло
