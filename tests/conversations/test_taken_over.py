@@ -5,15 +5,18 @@ import asyncio
 import pytest
 from tests.patience import PATIENCE
 
-from circumspect import Agent, tool
+from circumspect import Agent, IdempotencyKey, tool
+from circumspect.clock import RandomIds
+from circumspect.errors import StoreError
 from circumspect.language import catalogue
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.server.stores import privacy
+from circumspect.steps.sweep import sweep
 from circumspect.stores import people
 
 PROCEED = '{"decision": "PROCEED", "reasoning": ""}'
-CONVERSATION_FREE = 25
-"""Seconds after which a held-up worker's conversation may be taken over."""
+CONVERSATION_FREE, CALL_FREE = 25, 80
+"""Seconds after which a held-up worker's conversation, and its call, may be taken over."""
 
 
 class Gate:
@@ -120,3 +123,30 @@ async def test_a_late_worker_does_not_bring_back_what_was_deleted(make, clock):
         gate.open.set()
         assert (await turn).outcome == "failed"
         assert await store.tx(people.list_conversations, ("shop",), None, 10) == []
+
+
+async def test_a_call_that_was_taken_over_is_not_said_to_be_undone(make, clock, monkeypatch):
+    """Its write-ahead was stored, the answer to that was lost, and before the turn was closed somebody made the call."""
+    booked = []
+
+    @tool(effect="write", recovery="keyed")
+    async def book(slot: str, key: IdempotencyKey) -> str:
+        """Book a slot."""
+        booked.append(key)
+        return "booked"
+
+    model = ScriptedModel([says("", tool="book", params={"slot": "9"}), PROCEED])
+    async with make(model, book) as shop:
+        ports = (await shop.open()).ports
+        begin_call = ports.store.begin_call
+
+        async def lose_answer(*given):
+            assert await begin_call(*given)
+            clock.advance(seconds=CALL_FREE)
+            await sweep("shop", ports.tools, ports.store, clock, RandomIds())
+            raise StoreError("The answer was lost.")
+
+        monkeypatch.setattr(ports.store, "begin_call", lose_answer)
+        told = await shop.turn("book slot 9", key="k1")
+    assert len(booked) == 1
+    assert (told.outcome, told.reply) == ("acted", catalogue.say("en", "done", action="book (slot: 9)"))

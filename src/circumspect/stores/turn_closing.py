@@ -20,7 +20,7 @@ from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
-from circumspect.values import Incoming, Intent, JsonObject, ModelUsage, PersonDecision
+from circumspect.values import Execution, Incoming, Intent, JsonObject, ModelUsage, PersonDecision
 
 _RENEW = sql("""
     UPDATE conversations SET lease_until = :until
@@ -97,6 +97,8 @@ _ANY_CALLS = sql(f"""
     WHERE tenant = :tenant AND id = :conversation
 """)  # noqa: S608
 
+_STATE = sql("SELECT state FROM tool_executions WHERE id = :id AND tenant = :tenant")
+
 _COUNT = sql("""
     INSERT INTO usage (tenant, period, mode, model, messages, critiques, context_fetches, escalations, model_calls,
                        input_tokens, output_tokens, cost, billed)
@@ -159,7 +161,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
     for one in closing.unwritten:
-        finish_call(connection, one)
+        if not finish_call(connection, one) and one.state != "succeeded" and _is_known_otherwise(connection, one):
+            raise lease_lost()
     if calls and not closing.interrupted and not closing.silent:
         run(connection, _REPORT, {**turn, "opened": epoch(incoming.at)})
         run(connection, _ANY_CALLS, turn)
@@ -171,6 +174,12 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
+
+
+def _is_known_otherwise(connection: sa.Connection, call: Execution) -> bool:
+    """Somebody took the call over and may have made it: the turn's answer says that nothing happened, and is not so."""
+    state = run(connection, _STATE, {"id": call.id, "tenant": call.tenant}).fetchone()
+    return state is not None and state[0] != call.state
 
 
 def _with_proposers(connection: sa.Connection, asked: Intent, turn: SqlValues) -> Intent:
