@@ -1,7 +1,8 @@
 """Threads: a talk that a client sends whole each time -> the conversation it is, with its past.
 
-A conversation is named by the client, or found by its Idempotency-Key, or recognised by the digest of what was said so
-far. One that nobody knows begins here, with the past that the client tells: its words, and what its tools returned.
+A conversation is named by the client, or found by its Idempotency-Key or by a request that is sent again
+(`unanswered_requests.py`), or recognised by the digest of what was said so far. One that nobody knows begins here, with
+the past that the client tells: its words, and what its tools returned.
 A talk is recognised once: with the next turn its digest moves on, so two that began alike part ways.
 """
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import Header, Request
+from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import CircumspectError, ToolError
@@ -39,7 +41,9 @@ from circumspect.server.problems import HttpProblem, body_of, response_to
 from circumspect.server.request_log import StrictRoute, add_log_context
 from circumspect.server.responses import KEY, describe_route, encode_json, resource, to_response
 from circumspect.server.schemas.bodies import ID
+from circumspect.server.services import Services
 from circumspect.server.streams import HEADERS, describe_lost_turn, drain
+from circumspect.server.unanswered_requests import find_unanswered, identify, mark_answered
 from circumspect.setup import TurnSetup
 from circumspect.values import ClientResults, Incoming, IntentId, JournalEntry, Json, ToolSpec, TurnId, TurnResult
 
@@ -112,7 +116,10 @@ async def create_chat_completion(
     setup = _with_clients_tools(await services.directory.setup(who.tenant), given)
     speaker = who.identify(given.user or None)
     sender = client_chats.ChatSender(who.tenant, who.key, speaker.person)
-    thread = await client_chats.find(services, setup, sender, talk, _pick_conversation_id(given, named), key)
+    named = _pick_conversation_id(given, named)
+    again = None if key else identify(sender.owner, given, named)
+    joined = await find_unanswered(services, sender, again) if again else None
+    thread = await client_chats.find(services, setup, sender, talk, joined or named, key)
     # Either the user's new words, or what the client's tools returned.
     errand = ClientResults(thread.returned) if talk.results and not talk.text else None
     incoming = Incoming(
@@ -121,7 +128,7 @@ async def create_chat_completion(
         turn=TurnId(services.ids.new("turn")),
         text=talk.text,
         at=services.clock.now(),
-        key=key,
+        key=key or again,
         principal=speaker.principal,
         person=speaker.person,
         claims=speaker.claims,
@@ -138,7 +145,7 @@ async def create_chat_completion(
     add_log_context(tenant=who.tenant, turn=incoming.turn)
 
     async def after(result: TurnResult) -> None:
-        if result.turn == incoming.turn and not result.lost:
+        if (result.turn == incoming.turn or joined) and not result.lost:
             said = (*talk.earlier, *talk.newest, make_reply_message(result))
             await client_chats.remember(services, sender, said, result)
 
@@ -147,11 +154,22 @@ async def create_chat_completion(
         chunks = Chunks(incoming.turn, given, created)
         task = services.turns.start(incoming, setup, chunks, after)
         task.add_done_callback(chunks.end)
-        return StreamingResponse(chunks.events(), media_type="text/event-stream", headers=HEADERS)
+        answered = partial(_note_answer, services, task, again)
+        return StreamingResponse(chunks.events(answered), media_type="text/event-stream", headers=HEADERS)
     result = await services.turns.take(incoming, setup, after)
     if result.lost:
         return to_response(with_error(describe_lost_turn(result), 503), 503, headers={"Retry-After": "2"})
-    return to_response(completion(result, given.model, created))
+    response = to_response(completion(result, given.model, created))
+    # Whoever has hung up gets no answer; and after the last byte nobody can tell.
+    if again and not await request.is_disconnected():
+        response.background = BackgroundTask(mark_answered, services, again, result.turn)
+    return response
+
+
+async def _note_answer(services: Services, task: asyncio.Task[TurnResult], again: str | None) -> None:
+    """The last piece of a stream went out."""
+    if again and not task.cancelled() and not task.exception() and not task.result().lost:
+        await mark_answered(services, again, task.result().turn)
 
 
 class ClientTools:
@@ -252,7 +270,9 @@ class Chunks:
             last = chunk(self._turn, self._model, self._created, {}, usage=usage(result))
             self._queue.put_nowait({**last, "choices": []})
 
-    async def events(self) -> AsyncIterator[bytes]:
+    async def events(self, after: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
+        """`after` is for when all of it went out."""
         async for piece in drain(self._queue, lambda item: b"data: " + encode_json(item).strip() + b"\n\n"):
             yield piece
         yield b"data: [DONE]\n\n"
+        await after()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import StoreError
 from circumspect.journal import ImportedMessageEvent
+from circumspect.stores import database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import execution_row
 from circumspect.stores.people import change, row_of
@@ -80,3 +82,44 @@ def conversation_of_key(
     )
     found = connection.execute(query).scalar()
     return None if found is None else ConversationId(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerRequest:
+    """A turn that the same request led to."""
+
+    conversation: ConversationId
+    turn: TurnId
+    ended_ago: float | None
+    """Seconds; None while it has not ended."""
+    held: bool
+    """A worker has the conversation, or had it a moment ago."""
+    changed: bool
+
+
+def list_former(connection: sa.Connection, tenant: TenantId, person: str | None, key: str) -> Sequence[FormerRequest]:
+    """Turns of that person which were begun under this key and whose answer did not go out yet."""
+    now = database_time.read(connection)
+    calls = sa.select(tool_executions.c.id).where(
+        tool_executions.c.tenant == turns.c.tenant,
+        tool_executions.c.conversation == turns.c.conversation,
+        tool_executions.c.turn == turns.c.id,
+        tool_executions.c.effect != "read",
+    )
+    query = (
+        sa.select(
+            turns.c.conversation,
+            turns.c.id,
+            sa.case((turns.c.status == "done", now - turns.c.finished_at)),
+            sa.and_(conversations.c.lease_token.is_not(None), conversations.c.lease_until > now),
+            sa.exists(calls),
+        )
+        .join(conversations, sa.and_(conversations.c.tenant == tenant, conversations.c.id == turns.c.conversation))
+        .where(turns.c.tenant == tenant, turns.c.client_key == key, conversations.c.person.is_not_distinct_from(person))
+    )
+    return [FormerRequest(*row) for row in connection.execute(query)]
+
+
+def release_key(connection: sa.Connection, turn: TurnId, key: str) -> None:
+    """The answer went out: the next request of that content is another one."""
+    connection.execute(sa.update(turns).where(turns.c.id == turn, turns.c.client_key == key).values(client_key=None))
