@@ -38,7 +38,15 @@ from circumspect.steps.draft import draft
 from circumspect.steps.endings import ReplyContext
 from circumspect.steps.enforce import is_hard_stop, rule_on, wants_too_much
 from circumspect.steps.false_claims import find_false_claim
-from circumspect.steps.gather import add_context, gather, with_correction, with_note, with_result, with_wishes
+from circumspect.steps.gather import (
+    add_context,
+    gather,
+    with_correction,
+    with_note,
+    with_open_question,
+    with_result,
+    with_wishes,
+)
 from circumspect.steps.heed import OpenWishes, describe_wish, find_changing, find_unasked, heed, propose_wish
 from circumspect.steps.phrase import phrase
 from circumspect.steps.recognise import recognise
@@ -487,6 +495,8 @@ class _Turn:
         gathered = gather(self.screened, self.setup.tenant.business, self.tools, self.profile, now, scene)
         if ReasonCode.PENDING_INTENT_MISSING in self.notes.reasons:
             gathered = with_note(gathered, "yes_to_nothing", said=self.last_said)
+        elif not scene and not incoming.errand:
+            gathered = with_open_question(gathered)
         if understood:
             gathered = add_understanding(understood, gathered)
         return replace(gathered, blocks=(*gathered.blocks, *found.blocks)) if found else gathered

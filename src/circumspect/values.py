@@ -480,6 +480,8 @@ class ModelRequest:
     messages: tuple[ChatMessage, ...]
     blocks: tuple[Block, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
+    listed: tuple[ToolSpec, ...] = ()
+    """Tools that a block names without their schemas; a model that is weak is shown an example of each."""
     schema: JsonObject | None = None
     """When set, the reply must be one JSON object of this schema, as far as it can be mended into one."""
     reading: FormRules = FormRules()
@@ -527,6 +529,8 @@ class Gathered:
     rounds: int = 0
     full: bool = False
     """True once the whole business context is loaded."""
+    listed: tuple[ToolSpec, ...] = ()
+    """Tools of which the model sees one line each."""
 
 
 @dataclass(frozen=True, slots=True)

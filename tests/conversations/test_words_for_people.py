@@ -270,3 +270,18 @@ tools:
     turn = await shop(replies=[REFUND, FINE], policy=rules).user("Refund order 12330").is_asked_to_confirm()
     assert "(amount: the whole amount)" in turn.reply
     assert ReasonCode.REQUIREMENT_NOT_MET not in turn.reason_codes
+
+
+def systems(chat):
+    return [request.system for request in chat.agent.model.requests if request.purpose == "draft"]
+
+
+async def test_the_model_is_shown_the_question_that_is_still_open(shop):
+    missing = says("", tool="get_order_status", params={}, missing=["order_id"])
+    chat = shop(replies=[missing, says("We close at seven."), says("One moment."), says("You are welcome!")])
+    await chat.user("Where is it?").is_asked("Which order do you mean?")
+    await chat.user("When do you close?").is_answered("seven")
+    await chat.user("It is the tent")
+    await chat.user("Thanks a lot, all is clear")
+    asked = 'was last asked: "Which order do you mean?"'
+    assert [asked in system for system in systems(chat)] == [False, True, True, False]

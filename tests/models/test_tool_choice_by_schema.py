@@ -217,3 +217,18 @@ def test_an_assessed_reply_can_name_only_tools_that_are_there_and_sees_each_call
     assert form["tool_call"] == {"enum": ["cancel_order", "list_services", None]}
     assert '"tool_call": "cancel_order", "tool_params": {"order_id":"…"}' in written.instructions
     assert '"tool_call": "list_services", "tool_params": {}' in written.instructions
+
+
+def test_a_weak_model_is_shown_what_kind_of_value_goes_where():
+    properties = {
+        "date": {"type": "string", "format": "date"},
+        "service": {"enum": ["knife sharpening", "boot fitting"]},
+        "guests": {"type": "integer"},
+        "name": {"type": "string"},
+    }
+    book = ToolSpec("book", "Book.", {"type": "object", "properties": properties, "required": [*properties]})
+    blocks = (Block("tools", book.signature),)
+    asked = replace(asks("hi"), instructions="End with <assessment>", blocks=blocks, listed=(book,))
+    gaps = '{"date":"YYYY-MM-DD","service":"knife sharpening | boot fitting","guests":"(number)","name":"…"}'
+    assert f'"tool_call": "book", "tool_params": {gaps}' in rewrite_request(asked).instructions
+    assert "YYYY-MM-DD" not in asked.system

@@ -43,6 +43,8 @@ _ASSESSMENT: Mapping[str, Json] = {
     "needs_confirmation": {"type": "boolean"},
     "needs_more_context": _NAMES,
 }
+_FEW = 6
+_FORMS: Mapping[str, str] = {"date": "YYYY-MM-DD", "time": "HH:MM", "number": "(number)", "integer": "(number)"}
 _SIGNATURE = re.compile(r"^(?:- )?([\w.-]+)\(([^()]*)\)", re.MULTILINE)
 """A tool in the block that a draft without schemas shows: `cancel_order(order_id)`."""
 
@@ -57,7 +59,9 @@ def rewrite_request(request: ModelRequest) -> ModelRequest:
     messages = tuple(_plain(said) for said in request.messages)
     if _is_assessed(request):
         tools = _SIGNATURE.findall(next((one.text for one in request.blocks if one.key == "tools"), ""))
-        how = "\n".join((prompt("wire_assessment").text, *(_show_example(*one) for one in tools)))
+        known = {spec.name: spec for spec in request.listed}
+        examples = (_show_example(name, listed, known.get(name)) for name, listed in tools)
+        how = "\n".join((prompt("wire_assessment").text, *examples))
         return replace(request, instructions=_with(request, how), messages=messages, schema=_assessed([*dict(tools)]))
     if not request.tools:
         return replace(request, instructions=_with(request, _describe_form(request.schema)), messages=messages)
@@ -72,10 +76,19 @@ def _assessed(tools: Sequence[str]) -> Mapping[str, Json]:
     return make_form({"reply": {"type": "string"}, "assessment": make_form({**_ASSESSMENT, "tool_call": named})})
 
 
-def _show_example(tool: str, parameters: str) -> str:
+def _show_example(tool: str, parameters: str, spec: ToolSpec | None) -> str:
     """Small models write what they see: the call as it stands in the form, with a gap for each value."""
     names = [name.strip() for name in parameters.split(",") if name.strip()]
-    return f'"tool_call": "{tool}", "tool_params": {compact(dict.fromkeys(names, "…"))}'
+    gaps = {name: _show_gap(spec.properties.get(name, {}) if spec else {}) for name in names}
+    return f'"tool_call": "{tool}", "tool_params": {compact(gaps)}'
+
+
+def _show_gap(schema: JsonObject) -> str:
+    """What kind of value goes there: one of its choices, a form, or anything."""
+    choices = schema.get("enum")
+    if isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) <= _FEW:
+        return " | ".join(str(one) for one in choices)
+    return _FORMS.get(str(schema.get("format"))) or _FORMS.get(str(schema.get("type"))) or "…"
 
 
 def _with(request: ModelRequest, more: str) -> str:

@@ -42,6 +42,7 @@ async def draft(
         instructions=words.render(business=business, language=pack(language).name),
         blocks=gathered.blocks,
         tools=gathered.tools,
+        listed=gathered.listed,
         messages=gathered.messages,
         language=language,
     )

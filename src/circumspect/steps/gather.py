@@ -11,11 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from circumspect.journal import ContextEvent, ContextKeyEvent, Journal
+from circumspect.language.sentences import split_sentences
 from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import Block, Business, ChatMessage, Gathered, Profile, Screened, ToolCall, ToolSpec
-from circumspect.wording import compact
+from circumspect.wording import compact, render_value
 
 NOTHING = "(there is nothing under this key)"
 POLICIES = ("returns", "shipping", "privacy", "terms")
@@ -53,7 +54,7 @@ def gather(
         Block("tools", "\n".join(spec.signature for spec in specs) or "(none)"),
         Block("context", "\n".join((*keys, "tool_schema:NAME"))),
     )
-    return Gathered(screened, blocks, (), messages)
+    return Gathered(screened, blocks, (), messages, listed=specs)
 
 
 def add_context(
@@ -101,6 +102,21 @@ def with_wishes(gathered: Gathered, wishes: Sequence[str]) -> Gathered:
 def with_note(gathered: Gathered, name: str, **values: str) -> Gathered:
     """The next draft is told what the last one got wrong, or missed: the prompt of that name."""
     return replace(gathered, blocks=(*gathered.blocks, Block(name, prompt(name).render(**values))))
+
+
+def with_open_question(gathered: Gathered) -> Gathered:
+    """Every draft is shown what the user was asked, until they have said something else than a question about it."""
+    asked = _find_open_question(gathered.screened)
+    return with_note(gathered, "open_question", asked=asked) if asked else gathered
+
+
+def _find_open_question(screened: Screened) -> str:
+    for message in reversed(screened.opened.history):
+        if message.role == "assistant" and "?" in message.content:
+            return render_value(" ".join(one for one in split_sentences(message.content) if "?" in one))
+        if message.role == "user" and "?" not in message.content:
+            return ""
+    return ""
 
 
 def with_correction(gathered: Gathered, claimed: UntrueSentence) -> Gathered:
