@@ -315,7 +315,7 @@ async def test_a_review_whose_worker_died_is_taken_up_again(desk):
         reviews.create, tenant=SHOP, id="eval_orphan", case_id="orphan", controller="heuristic", total=1,
         request=request, at=now - 900,
     )  # fmt: skip
-    assert await services.store.tx(reviews.claim, SHOP, "eval_orphan", "dead", now - 900, now - 600)
+    assert await services.store.tx(reviews.claim, SHOP, "eval_orphan", "dead", -600.0)
     assert await take_up_evaluations(services) == 1
     for _ in range(200):
         found = await services.store.tx(reviews.get, None, "eval_orphan")

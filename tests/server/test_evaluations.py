@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.database_clock import database_follows
 from tests.patience import PATIENCE
 from tests.server.house import THEIRS, House, is_a_problem
 
+from circumspect.clock import FixedClock
 from circumspect.stores import SqlStore, reviews
 
 POLICY = """\
@@ -164,7 +167,7 @@ def test_an_evaluation_whose_worker_died_is_taken_up_by_whoever_is_asked(reviewi
             reviews.create, tenant="shop", id="eval_orphan", case_id="C-orphan", controller="heuristic", total=2,
             request=request, at=time.time(),
         )  # fmt: skip
-        assert await store.tx(reviews.claim, "shop", "eval_orphan", "dead", time.time(), time.time() - 1)
+        assert await store.tx(reviews.claim, "shop", "eval_orphan", "dead", -1.0)
 
     reviewing.stored(abandon)
     assert done(client, "eval_orphan")["done"] == 2
@@ -178,12 +181,13 @@ def test_a_worker_that_lost_its_claim_writes_nothing_more(reviewing: House) -> N
             request=body("C-race"), at=now,
         )  # fmt: skip
         row = reviews.ResultRow("C-race", "h", "K-1", 0, "MET", 0.9, None, "heuristic", "", 0, 0, 0.0, {})
-        assert await store.tx(reviews.claim, "shop", "eval_race", "one", now, now + 60)
-        assert not await store.tx(reviews.claim, "shop", "eval_race", "two", now, now + 60)
-        assert await store.tx(reviews.claim, "shop", "eval_race", "two", now + 61, now + 120)
-        assert not await store.tx(reviews.write_result, "shop", "eval_race", "one", row, now, now + 90)
+        assert await store.tx(reviews.claim, "shop", "eval_race", "one", 60.0)
+        assert not await store.tx(reviews.claim, "shop", "eval_race", "two", 60.0)
+        with database_follows(FixedClock(datetime.fromtimestamp(now + 90, UTC))):
+            assert await store.tx(reviews.claim, "shop", "eval_race", "two", 60.0)
+        assert not await store.tx(reviews.write_result, "shop", "eval_race", "one", row, now, 90.0)
         assert not await store.tx(reviews.finish, "shop", "eval_race", "one", "done", now)
-        assert await store.tx(reviews.write_result, "shop", "eval_race", "two", row, now, now + 90)
+        assert await store.tx(reviews.write_result, "shop", "eval_race", "two", row, now, 90.0)
         assert [one async for one in _positions(store)] == [0]
         assert await store.tx(reviews.finish, "shop", "eval_race", "two", "done", now)
 

@@ -110,7 +110,7 @@ class EvaluationRunner:
         await self._run(tenant, id_, model)
 
     def needs(self, evaluation: Evaluation) -> bool:
-        """Whether nobody works on it."""
+        """Whether nobody seems to work on it. Whoever takes it up hears from the database whether that is so."""
         held = evaluation.lease_until is not None and evaluation.lease_until > self._clock.now().timestamp()
         return evaluation.state in ("queued", "running") and not held
 
@@ -122,9 +122,9 @@ class EvaluationRunner:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, tenant: str, id_: str, model: Model | None) -> None:
-        token, now = self._ids.new("lease"), self._clock.now().timestamp()
+        token = self._ids.new("lease")
         try:
-            if not await self._store.tx(reviews.claim, tenant, id_, token, now, now + LEASE_SECONDS):
+            if not await self._store.tx(reviews.claim, tenant, id_, token, LEASE_SECONDS):
                 return
             await self._evaluate(tenant, id_, token, model)
         except asyncio.CancelledError:
@@ -168,7 +168,7 @@ class EvaluationRunner:
                     return
                 row = row_of(await self._review_criterion(work, criterion, prepared, reviewing), work.case, position)
                 now = self._clock.now().timestamp()
-                kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, now + LEASE_SECONDS)
+                kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, LEASE_SECONDS)
                 if not kept:
                     lost.set()
 

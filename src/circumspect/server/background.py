@@ -104,7 +104,7 @@ async def finish_turns(services: Services) -> int:
 
 async def take_up_evaluations(services: Services) -> int:
     """Reviews whose worker died, or that nobody has begun. How many were taken up here."""
-    waiting = await services.store.tx(reviews.list_unfinished, services.clock.now().timestamp())
+    waiting = await services.store.tx(reviews.list_unfinished)
     for tenant, id_ in waiting:
         try:
             model = await reviewing_model(services, TenantId(tenant))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from circumspect.stores import corrections
+from circumspect.stores import corrections, database_time
 from circumspect.stores.codec import clean
 from circumspect.stores.experiment_tables import exposures
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
@@ -128,24 +128,26 @@ def list_evaluations(
     return [replace(Evaluation(*row), request={}) for row in rows]
 
 
-def claim(connection: sa.Connection, tenant: str, id_: str, token: str, now: float, until: float) -> bool:
+def claim(connection: sa.Connection, tenant: str, id_: str, token: str, lease_seconds: float) -> bool:
     """Take it for this worker, if nobody has it: it is queued, or whoever had it has not been heard of."""
+    now = database_time.read(connection)
     free = sa.or_(
         evaluations.c.state == "queued", sa.and_(evaluations.c.state == "running", evaluations.c.lease_until <= now)
     )
     taken = connection.execute(
         sa.update(evaluations)
         .where(evaluations.c.tenant == tenant, evaluations.c.id == id_, free)
-        .values(state="running", lease_token=token, lease_until=until)
+        .values(state="running", lease_token=token, lease_until=now + lease_seconds)
         .returning(evaluations.c.id)
     )
     return taken.first() is not None
 
 
 def write_result(
-    connection: sa.Connection, tenant: str, id_: str, token: str, row: ResultRow, now: float, until: float
+    connection: sa.Connection, tenant: str, id_: str, token: str, row: ResultRow, now: float, lease_seconds: float
 ) -> bool:
     """Keep a result and the claim. False, with nothing written, when the claim is gone."""
+    until = database_time.read(connection) + lease_seconds
     if not _update_if_held(connection, tenant, id_, token, lease_until=until):
         return False
     insert_results(connection, tenant, id_, [row], now)
@@ -179,8 +181,9 @@ def _update_if_held(connection: sa.Connection, tenant: str, id_: str, token: str
     return mine.first() is not None
 
 
-def list_unfinished(connection: sa.Connection, now: float, limit: int = 20) -> Sequence[tuple[str, str]]:
+def list_unfinished(connection: sa.Connection, limit: int = 20) -> Sequence[tuple[str, str]]:
     """Evaluations that nobody works on, oldest first: tenant and id."""
+    now = database_time.read(connection)
     query = (
         sa.select(evaluations.c.tenant, evaluations.c.id)
         .where(
