@@ -11,10 +11,13 @@ from tests.simulation.world import Told, World
 
 from circumspect.reasons import ReasonCode
 
+_TOLD_TO_COLLEAGUES = "SELECT escalations.conversation FROM escalations JOIN outbox USING (id)"
+"""A colleague finds it in the list, and a notification leaves."""
+
 
 def find_harm(world: World) -> list[str]:
     calls = ask_database("SELECT id, state, conversation FROM tool_executions WHERE effect <> 'read' ORDER BY id")
-    escalated = {conversation for (conversation,) in ask_database("SELECT conversation FROM escalations")}
+    escalated = {conversation for (conversation,) in ask_database(_TOLD_TO_COLLEAGUES)}
     unfinished = ask_database("SELECT id, conversation FROM turns WHERE status <> 'done' ORDER BY id")
     harms = [f"lost: {one}" for one in world.given_up]
     harms += [f"stuck: {turn} of {conversation} has no end" for turn, conversation in unfinished]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from tests.simulation.shop import WORDS
@@ -105,21 +106,18 @@ class User:
         world.note(self.conversation, f"{said[0] or said[1]} [{key}]")
         if isinstance(said[1], PersonDecision) and world.happens("button is pressed twice"):
             world.note(self.conversation, "button is pressed twice")
-            self.deliver(said, world.new("key"))
+            self.deliver(said, world.new("key")).add_done_callback(partial(self.overhear, wish))
             self.has_pressed_twice = True
         while world.now < GIVE_UP:
-            sent = [self.deliver(said, key)]
+            sent = self.deliver(said, key)
             if world.happens("message comes twice"):
                 world.note(self.conversation, f"{key} comes twice")
-                sent.append(self.deliver(said, key))
-            patience = world.draws.uniform(*PATIENCE)
-            done, _ = await asyncio.wait(sent, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-            answers = [one.result() for one in sent if one in done and _is_answer(one)]
-            answers = [one for one in answers if not world.happens("answer gets lost")]
-            for answer in answers:
+                self.deliver(said, key).add_done_callback(partial(self.overhear, wish))
+            await asyncio.wait([sent], timeout=world.draws.uniform(*PATIENCE))
+            if sent.done() and _is_answer(sent) and not world.happens("answer gets lost"):
+                answer: TurnResult = sent.result()
                 self.hear(answer, wish)
-            if answers:
-                return answers[0]
+                return answer
             await world.wait(5.0)
         world.given_up.append(f"{self.conversation}: {said} [{key}]")
         return None
@@ -134,9 +132,16 @@ class User:
         )  # fmt: skip
         return worker.answer(incoming)
 
+    def overhear(self, wish: Wish, sent: asyncio.Future[Any]) -> None:
+        """In another window, whenever it comes there."""
+        if _is_answer(sent):
+            self.hear(sent.result(), wish)
+
     def hear(self, answer: TurnResult, wish: Wish) -> None:
+        if any(one.turn == answer.turn and one.text == answer.reply for one in self.world.told):
+            return  # said again to whoever sent the message again, and judged when it was first said
         told = Told(
-            self.tenant, self.conversation, wish.order, answer.reply, answer.reason_codes, self.world.now,
+            self.conversation, answer.turn, wish.order, answer.reply, answer.reason_codes, self.world.now,
             self.has_pressed_twice,
         )  # fmt: skip
         self.world.told.append(told)

@@ -61,8 +61,8 @@ class Effect:
 class Told:
     """What a user was told, about which order, in answer to which message."""
 
-    tenant: str
     conversation: str
+    turn: str
     order: str
     text: str
     reasons: tuple[ReasonCode, ...]
