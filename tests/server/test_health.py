@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -44,6 +45,23 @@ def test_alive_and_ready(house: House) -> None:
     assert ready.status_code == 200
     assert ready.json()["database"] == "ok"
     assert ready.json()["model"] == "offline"
+
+
+@pytest.mark.parametrize(("version", "status"), [("0999", 200), ("1000", 503), ("0001", 503)])
+def test_a_worker_stays_ready_when_the_schema_is_only_added_to(tmp_path: Path, version: str, status: int) -> None:
+    file = tmp_path / "c.db"
+    with House(f"sqlite:///{file}") as house:
+        with sqlite3.connect(file) as newer:
+            newer.execute("ALTER TABLE turns ADD COLUMN colour TEXT")
+            newer.execute("ALTER TABLE conversations ADD COLUMN size INTEGER NOT NULL DEFAULT 3")
+            newer.execute("UPDATE alembic_version SET version_num = ?", [version])
+        newer.close()
+        ready = house.client().get("/readyz")
+        assert (ready.status_code, ready.json()["database"] == "ok") == (status, status == 200)
+        if status == 200:
+            client = house.key()
+            talk = house.conversation(client)
+            assert say(client, talk, "cancel order 12345")["outcome"] == "asked"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,12 @@ _ONE_AT_A_TIME = threading.Lock()
 """Alembic keeps what it is upgrading in module state, so one process upgrades one database after the other."""
 
 
+def is_usable(version: str | None) -> bool:
+    """Ours, or a newer one that only adds to it: revisions with the same first digit do, so that workers of the version
+    before go on while the next ones are started. One that takes away or changes what is there begins a new thousand."""
+    return version is not None and version >= HEAD and version[0] == HEAD[0]
+
+
 def prepare(database: Database, migrate: bool) -> None:
     """The database has our schema when this returns."""
     try:
@@ -44,7 +50,7 @@ def prepare(database: Database, migrate: bool) -> None:
 def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
     with connection.begin():
         version = _version(connection)
-    if version == HEAD:
+    if is_usable(version):
         return
     # Revisions are numbered in order, all with four digits.
     if version is not None and version > HEAD:

@@ -20,7 +20,7 @@ from circumspect.server.schemas.bodies import ProblemBody
 from circumspect.server.schemas.health import Health, Readiness
 from circumspect.server.services import Services
 from circumspect.stores import database_time
-from circumspect.stores.schema import HEAD
+from circumspect.stores.schema import HEAD, is_usable
 
 router = resource("health")
 READY_SECONDS = 5.0
@@ -47,7 +47,7 @@ async def readyz(request: Request) -> Response:
         async with asyncio.timeout(READY_SECONDS):
             version = await services.store.tx(_version)
             clock = await compare_clocks(services)
-        if version != HEAD:
+        if not is_usable(version):
             database = f"schema {version or 'missing'}, {HEAD} is needed"
     except StoreError:
         database = "cannot be reached"
