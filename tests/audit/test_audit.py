@@ -213,7 +213,7 @@ def test_a_reply_that_claims_what_no_call_did_is_reported(tmp_path: Path) -> Non
     talk = looked_up().says("Your order A10077 has been cancelled and refunded.")
     path = written(tmp_path / "t.jsonl", conversation(talk))
     claims = [row for row in audit([path], policy()) if isinstance(row, Unsupported)]
-    assert [claim.claim.action for claim in claims] == ["delete"]
+    assert [claim.claim.reason for claim in claims] == ["not_done"]
 
 
 def test_rows_are_json_lines_that_a_scorer_can_read(tmp_path: Path) -> None:

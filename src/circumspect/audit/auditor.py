@@ -35,8 +35,8 @@ from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
-from circumspect.policy.grounding.claims import find_unsupported_claims
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
+from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
 from circumspect.policy.policy_file import Policy
@@ -58,6 +58,10 @@ Rules = tuple[Rule, ...]
 MESSAGE_LIMIT = 200_000
 """A longer message is read up to here, and said to be."""
 KNOWN_TOOLS = 4096
+
+_CLAIMED = ("not_done", "unknown", "was_done")
+"""What calls can tell of a reply. A plan is carried out by a later message of the transcript; a figure may come from
+instructions that are not in it."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,8 @@ class _Conversation:
         elif rule_on and self.auditor.claims and self.specs:
             rows += (
                 Unsupported(self.transcript.id, index, claim, self.transcript.path, self.transcript.line)
-                for claim in find_unsupported_claims(text, None, self.happened, self.specs)
+                for claim in find_untrue(text, None, self.happened, self.specs, known=self.words, said=self.words)
+                if claim.reason in _CLAIMED
             )
         heard = Utterance(words.speaker, text, index)
         self.events.append(heard)

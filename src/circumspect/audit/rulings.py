@@ -11,8 +11,8 @@ from typing import Any, Literal
 import orjson
 
 from circumspect.audit.transcript_files import TranscriptProblem
-from circumspect.policy.grounding.claims import ActionClaim
 from circumspect.policy.grounding.tracing import Traced
+from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json, JsonObject, RuleFinding, Verdict
 
@@ -71,7 +71,7 @@ class Unsupported:
 
     id: str
     index: int
-    claim: ActionClaim
+    claim: UntrueSentence
     path: str
     line: int
 
@@ -80,7 +80,7 @@ class Unsupported:
             "id": self.id,
             "index": self.index,
             "claim": self.claim.sentence,
-            "action": self.claim.action,
+            "because": self.claim.reason,
             "reason_codes": [str(ReasonCode.UNSUPPORTED_CLAIM)],
         }
 

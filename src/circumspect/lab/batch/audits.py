@@ -28,8 +28,8 @@ from circumspect.audit.transcript_files import TranscriptProblem, read
 from circumspect.errors import ConfigError
 from circumspect.hashing import digest
 from circumspect.lab.batch.job import BatchJob, Chunk, ChunkFunction
-from circumspect.policy.grounding.claims import ActionClaim
 from circumspect.policy.grounding.tracing import Traced
+from circumspect.policy.grounding.untrue import UntrueSentence
 from circumspect.policy.load import load
 from circumspect.stores import codec
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, JsonObject, RuleFinding, Verdict
@@ -113,7 +113,7 @@ def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
 _VERDICTS: Mapping[str, type[Verdict]] = {one.kind: one for one in (Allow, Confirm, Ask, Escalate, Deny)}
 _NAMES: Mapping[type[Any], tuple[str, ...]] = {
     one: tuple(part.name for part in fields(one))
-    for one in (AuditedCall, TranscriptProblem, Traced, ActionClaim, *_VERDICTS.values())
+    for one in (AuditedCall, TranscriptProblem, Traced, UntrueSentence, *_VERDICTS.values())
 }
 
 
@@ -148,7 +148,7 @@ def decode_row(line: bytes) -> AuditRow:
             return AuditedCall(**said)
         case "unsupported":
             identity, index, claim, path, number = values
-            return Unsupported(identity, index, ActionClaim(*claim), path, number)
+            return Unsupported(identity, index, UntrueSentence(*claim), path, number)
     return TranscriptProblem(*values)
 
 

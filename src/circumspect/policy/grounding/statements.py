@@ -301,7 +301,8 @@ def _read_clause(
                 pass
     if not made and not exempt and noun and "negation" in kinds and kinds & {"yet", "finished", "ended"}:
         made.append(("not_done", noun))
-    return list(dict.fromkeys(made)), exempt, "" if made else noun
+    # What was denied has nothing to do with what the next clause says of something else.
+    return list(dict.fromkeys(made)), exempt, "" if made or kinds & {"negation", "unable", "failed"} else noun
 
 
 _ASSERTS_NOTHING = frozenset(("modal", "undone", "condition", "reported"))

@@ -16,7 +16,7 @@ from typing import Literal
 from circumspect.language.consent import consent
 from circumspect.language.folding import fold
 from circumspect.language.pack import compile_words, packs
-from circumspect.language.wanted import find_mentions, is_question
+from circumspect.language.wanted import asks_for_person, find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.stated_figures import find_ids, has_other_figure
 from circumspect.policy.grounding.statements import ANY, Statement, read_statements
@@ -95,6 +95,7 @@ class _Ledger:
         moods = {each.mood for each in find_mentions(said)}
         answer = consent(said)
         figure = bool(_FIGURE.search(said))
+        self.called = bool(said) and asks_for_person(said)
         self.declined = "denied" in moods or (answer == "no" and not figure)
         wishes = not said or figure or "wish" in moods or answer == "yes"
         self.wished = wishes and not (self.asked or self.declined)
@@ -161,7 +162,7 @@ class _Ledger:
         said = [
             record
             for call, record in self.records
-            if one.action != ANY and _says(record, one.action) and self._is_about(call, one)
+            if one.action != ANY and (_says(record, one.action) or one.action == "charge") and self._is_about(call, one)
         ]
         borne = [*fitting, *said]
         ids = find_ids(one.clause)
@@ -175,7 +176,7 @@ class _Ledger:
         and nothing has been done, every sentence that is tied to the case counts."""
         if one.kind == "own":
             return True
-        if self.explains or self.declined or (self.asked and not find_ids(one.clause)):
+        if self.explains or self.declined or self.called or (self.asked and not find_ids(one.clause)):
             return False
         return (
             one.kind == "asserted"
