@@ -48,6 +48,7 @@ from circumspect.steps.gather import (
     with_wishes,
 )
 from circumspect.steps.heed import OpenWishes, describe_wish, find_changing, find_unasked, heed, propose_wish
+from circumspect.steps.held_back import find_held_back, propose_again
 from circumspect.steps.phrase import phrase
 from circumspect.steps.recognise import recognise
 from circumspect.steps.record import record
@@ -215,13 +216,15 @@ async def _go_on(turn: _Turn, reply: Reply, settled: Intent) -> Reply:
         return reply
     wishes = await turn.heed()
     wish = next((one for one in wishes.every if one.is_read and not one.is_part_of(settled.call)), None)
-    if wish is None:
-        return reply
-    enforced, facts = await turn.rule_on(wish.call, turn.take_up(wish))
-    if isinstance(enforced.verdict, Allow):
-        return endings.prepend(await _run_one(turn, enforced, facts), reply.text)
-    if isinstance(enforced.verdict, Confirm | Ask):
-        return replace(endings.prepend(endings.hold(enforced, turn.desk), reply.text), dropped=reply.dropped)
+    if wish:
+        ruled = [await turn.rule_on(wish.call, turn.take_up(wish))]
+    else:
+        ruled = [] if reply.dropped else [await turn.rule_on(*one) for one in await turn.find_held_back(settled)]
+    for enforced, facts in ruled:
+        if isinstance(enforced.verdict, Allow):
+            return endings.prepend(await _run_one(turn, enforced, facts), reply.text)
+        if isinstance(enforced.verdict, Confirm | Ask):
+            return replace(endings.prepend(endings.hold(enforced, turn.desk), reply.text), dropped=reply.dropped)
     return reply
 
 
@@ -433,6 +436,11 @@ class _Turn:
             return next((call.tool for call in drafted.calls if call.tool in self.changing), "")
         unasked = find_unasked(drafted, self.incoming.text, self.changing)
         return unasked if unasked and not (await self.heed()).every else ""
+
+    async def find_held_back(self, settled: Intent) -> list[tuple[ToolCall, Draft]]:
+        """What the draft behind this question proposed beside it, each with a draft of its own."""
+        ran, store = await self.list_calls(), self.setup.ports.store
+        return [(one, propose_again(one)) for one in await find_held_back(settled, self.screened, ran, store)]
 
     async def choose(self) -> Wish | None:
         """The wish that the model sees in words which code cannot place."""

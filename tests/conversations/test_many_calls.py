@@ -98,3 +98,34 @@ async def test_the_bounds_are_settings(make, written):
     async with make(propose(*notes(2)), profiles=profiles) as agent:
         await agent.turn("write it down")
     assert written == []
+
+
+CONFIRMED = """
+version: 1
+tools:
+  add_note: {effect: write, confirm: always}
+"""
+
+
+@pytest.mark.parametrize("mode", ["standard", "adaptive"])
+async def test_each_call_of_a_draft_gets_a_question_of_its_own(make, written, mode):
+    opinions = ['{"decision": "PROCEED", "reasoning": "", "message": ""}'] * 3 if mode == "adaptive" else []
+    agent = make(propose(*notes(3), mode=mode), *opinions, mode=mode, policy=load(CONFIRMED))
+    async with agent:
+        for number in range(3):
+            turn = await agent.turn("note 0, note 1 and note 2" if not number else "yes", conversation="c")
+            assert turn.pending
+            assert turn.pending.call.arguments == {"text": f"note {number}"}
+            assert written == [f"note {one}" for one in range(number)]
+        turn = await agent.turn("yes", conversation="c")
+        assert turn.outcome == "acted"
+        assert turn.pending is None
+        assert written == ["note 0", "note 1", "note 2"]
+
+
+async def test_after_a_no_nothing_else_of_the_draft_is_asked_about(make, written):
+    async with make(propose(*notes(2)), policy=load(CONFIRMED)) as agent:
+        await agent.turn("note 0 and note 1", conversation="c")
+        turn = await agent.turn("no", conversation="c")
+        assert turn.pending is None
+        assert not written
