@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +24,7 @@ from circumspect.stores.tables import (
     tool_executions,
     turns,
 )
+from circumspect.values import ModelUsage
 
 YEAR = 365 * 86_400.0
 AT_ONCE = 20_000
@@ -43,6 +45,7 @@ RARE = 1000
 """One conversation of so many is handed to a person, and says a word that no other says."""
 Row = tuple[Any, ...]
 
+_CALL = asdict(ModelUsage("model-a", 600, 120, 0, 0.001, 0.5))
 _TABLES = (conversations, turns, messages, intents, tool_executions, escalations, outbox, operator_log)
 
 
@@ -131,11 +134,7 @@ def _said(
 
 
 def _result(turn: str, conversation: str, outcome: str, codes: list[str]) -> str:
-    call = {
-        "model": "model-a", "input_tokens": 600, "output_tokens": 120, "cached_tokens": 0, "cost_usd": 0.001,
-        "seconds": 0.5, "thinking_tokens": 0,
-    }  # fmt: skip
-    usage = {"mode": "adaptive", "calls": [call], "critiques": 0, "context_rounds": 0}
+    usage = {"mode": "adaptive", "calls": [_CALL], "critiques": 0, "context_rounds": 0}
     return json.dumps({
         "turn": turn, "conversation": conversation, "outcome": outcome, "reply": "It arrives tomorrow.",
         "reason_codes": codes, "pending": None, "usage": usage, "language": "en", "calls": [],

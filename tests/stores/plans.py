@@ -21,6 +21,8 @@ GROWING = frozenset({
     "exposures", "shadows", "labels",
 })  # fmt: skip
 """Tables that have a row, or many, for each conversation."""
+WAITING = ("ix_tool_executions_running", "ix_tool_executions_unreported", "ix_outbox_waiting", "ix_intents_waiting")
+"""Indexes of what waits, which is little however much there was."""
 _DATA = re.compile(r"\s*(WITH|SELECT|UPDATE|DELETE|INSERT)\b")
 STEP = 100
 MOST_ROWS = 600
@@ -105,10 +107,13 @@ def walk_tables(url: str, asked: Sequence[Asked]) -> Mapping[str, str]:
 
 
 def _explain_sqlite(driver: Any, asked: Asked) -> str:
-    lines = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {asked.text}")]
-    sorts = any(line.startswith("USE TEMP B-TREE FOR ORDER BY") for line in lines)
-    ends = " LIMIT " in asked.text and not sorts
-    for line in lines:
+    plan = [(row[1], row[3]) for row in driver.execute(f"EXPLAIN QUERY PLAN {asked.text}")]
+    sorted_whole = {parent for parent, line in plan if line.startswith("USE TEMP B-TREE FOR ORDER BY")}
+    lines = [line for _, line in plan]
+    for parent, line in plan:
+        ends = " LIMIT " in re.sub(r"\s", " ", asked.text) and parent not in sorted_whole
+        if any(name in line for name in WAITING):
+            continue
         read = re.match(r"(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?INDEX \w+(?: \((.*)\))?)?", line)
         if read is None or read[2] not in _names(asked.text):
             continue

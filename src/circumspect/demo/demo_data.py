@@ -30,10 +30,12 @@ from circumspect.policy.load import load
 from circumspect.policy.rules import RULES, RULES_FOR_BARE_CALLS
 from circumspect.ports import Model, Ports, Tools
 from circumspect.profiles import PROFILES
+from circumspect.reasons import ReasonCode
 from circumspect.server.stores import policies, privacy
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, codec, people
-from circumspect.stores.tables import conversations, turns, usage
+from circumspect.stores.day_counts import count_turn, is_held
+from circumspect.stores.tables import conversations, messages, turns, usage
 from circumspect.values import (
     ConversationId,
     Incoming,
@@ -281,12 +283,16 @@ _COUNTED = ("messages", "critiques", "context_fetches", "escalations", "model_ca
 
 def _forget(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> None:
     mine = (turns.c.tenant == tenant, turns.c.conversation == conversation)
-    rows: Sequence[Any] = connection.execute(sa.select(turns.c.result, turns.c.finished_at).where(*mine)).all()
+    wanted = sa.select(turns.c.id, turns.c.result, turns.c.started_at, turns.c.finished_at).where(*mine)
+    rows: Sequence[Any] = connection.execute(wanted).all()
     counted: dict[tuple[str, str, str], Counter[str]] = {}
     for row in rows:
         if not row.result or row.finished_at is None:
             continue
-        spent, period = codec.result(row.result).usage, f"{codec.moment(row.finished_at):%Y-%m}"
+        ended, period = codec.result(row.result), f"{codec.moment(row.finished_at):%Y-%m}"
+        spent, held = ended.usage, _read_held(connection, tenant, conversation, row.id)
+        began = codec.moment(row.started_at)
+        count_turn(connection, tenant, began, ended.outcome, spent, ended.reason_codes, held, times=-1)
         first = spent.calls[0].model if spent.calls else ""
         own = counted.setdefault((period, spent.mode, first), Counter())
         own.update(messages=1, critiques=spent.critiques, context_fetches=spent.context_rounds)
@@ -299,3 +305,11 @@ def _forget(connection: sa.Connection, tenant: TenantId, conversation: Conversat
         connection.execute(sa.update(usage).where(*place).values(less))
         connection.execute(sa.delete(usage).where(*place, usage.c.messages <= 0, usage.c.model_calls <= 0))
     privacy.forget(connection, tenant, conversation)
+
+
+def _read_held(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, turn: str
+) -> list[ReasonCode]:
+    own = (messages.c.tenant == tenant, messages.c.conversation == conversation, messages.c.turn == turn)
+    said = (codec.message(row) for row in connection.execute(sa.select(messages).where(*own)))
+    return [one.reason for one in said if one.reason and is_held(one.kind, one.content, one.reason, one.meta)]

@@ -132,12 +132,11 @@ def list_experiments(
     connection: sa.Connection, seen: VisibleTenants, after: ListCursor | None, limit: int, kind: str | None = None
 ) -> Sequence[ExperimentRow]:
     """The newest first."""
-    query = sa.select(experiments).where(belongs_to(experiments, seen))
+    query = sa.select(experiments)
     if kind is not None:
         query = query.where(experiments.c.kind == kind)
-    return [
-        ExperimentRow(*row) for row in connection.execute(newest_first(query, experiments, "created_at", after, limit))
-    ]
+    newest = newest_first(query, experiments, "created_at", seen, after, limit)
+    return [ExperimentRow(*row) for row in connection.execute(newest)]
 
 
 def live(connection: sa.Connection) -> Sequence[ExperimentRow]:

@@ -21,7 +21,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
 from circumspect.stores.ledger import notify
 from circumspect.stores.statements import SqlValues, insert
-from circumspect.stores.tables import conversations, escalations, intents, messages
+from circumspect.stores.tables import KNOWN, conversations, escalations, intents, messages
 from circumspect.stores.told_outcomes import is_unknown, tell_outcome
 from circumspect.values import ConversationId, Language, Mode, TenantId, ToldOutcome, TurnId
 
@@ -93,13 +93,38 @@ def belongs_to(table: sa.Table, tenants: VisibleTenants) -> sa.ColumnElement[boo
     return sa.true() if tenants is None else table.c.tenant.in_(sorted(tenants))
 
 
+MOST_WALKS = 50
+"""Tenants that are looked through one by one; of more, all rows are walked, since most of them will be theirs."""
+
+
 def newest_first(
-    query: sa.Select[Any], table: sa.Table, time: str, after: ListCursor | None, limit: int, *, key: str = "id"
+    query: sa.Select[Any],
+    table: sa.Table,
+    time: str,
+    tenants: VisibleTenants,
+    after: ListCursor | None,
+    limit: int,
+    *,
+    key: str = "id",
 ) -> sa.Select[Any]:
-    """Newest first, from there on. A row that comes in meanwhile moves nothing."""
+    """The newest of these tenants' rows first, from there on. A row that comes in meanwhile moves nothing.
+
+    One walk along the index for each tenant, and the newest of what they found: asked for several at once, a database
+    would read and sort all that they have.
+    """
     if after is not None:
         query = query.where(sa.tuple_(table.c[time], table.c[key]) < sa.tuple_(sa.literal(after.at), after.id))
-    return query.order_by(table.c[time].desc(), table.c[key].desc()).limit(limit)
+    if tenants is None or len(tenants) == 0 or len(tenants) > MOST_WALKS:
+        return _sort(query.where(belongs_to(table, tenants)), table.c, time, key, limit)
+    walks = [_sort(query.where(table.c.tenant == one), table.c, time, key, limit) for one in sorted(tenants)]
+    if len(walks) == 1:
+        return walks[0]
+    found = sa.union_all(*(sa.select(walk.subquery()) for walk in walks)).subquery()
+    return _sort(sa.select(found), found.c, time, key, limit)
+
+
+def _sort(query: sa.Select[Any], columns: Any, time: str, key: str, limit: int) -> sa.Select[Any]:
+    return query.order_by(columns[time].desc(), columns[key].desc()).limit(limit)
 
 
 # --- conversations --------------------------------------------------------------------------------------------------
@@ -176,10 +201,10 @@ def list_conversations(
     person: str | None = None,
 ) -> Sequence[StoredConversation]:
     """The most recently used first."""
-    query = sa.select(conversations).where(belongs_to(conversations, tenants))
+    query = sa.select(conversations)
     if person is not None:
-        query = query.where(conversations.c.person == person)
-    rows = connection.execute(newest_first(query, conversations, "updated_at", after, limit))
+        query = query.where(conversations.c.person == person, sa.text(KNOWN))
+    rows = connection.execute(newest_first(query, conversations, "updated_at", tenants, after, limit))
     return [_conversation(row) for row in rows]
 
 
@@ -215,10 +240,8 @@ def list_escalations(
     after: ListCursor | None,
     limit: int,
 ) -> Sequence[EscalationRow]:
-    query = _ESCALATIONS.where(belongs_to(escalations, tenants))
-    if state is not None:
-        query = query.where(escalations.c.state == state)
-    rows = connection.execute(newest_first(query, escalations, "created_at", after, limit))
+    query = _ESCALATIONS if state is None else _ESCALATIONS.where(escalations.c.state == state)
+    rows = connection.execute(newest_first(query, escalations, "created_at", tenants, after, limit))
     return [_escalation(row) for row in rows]
 
 

@@ -120,11 +120,11 @@ def list_evaluations(
     connection: sa.Connection, tenants: VisibleTenants, after: ListCursor | None, limit: int, case: str | None = None
 ) -> Sequence[Evaluation]:
     """The newest first, without what was sent: that is read one by one."""
-    shown = (sa.null() if one.name == "request" else one for one in _SHOWN)
-    query = sa.select(*shown, _DONE).where(belongs_to(evaluations, tenants))
+    shown = (sa.null().label("request") if one.name == "request" else one for one in _SHOWN)
+    query = sa.select(*shown, _DONE.label("done"))
     if case is not None:
         query = query.where(evaluations.c.case_id == case)
-    rows = connection.execute(newest_first(query, evaluations, "created_at", after, limit))
+    rows = connection.execute(newest_first(query, evaluations, "created_at", tenants, after, limit))
     return [replace(Evaluation(*row), request={}) for row in rows]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+import circumspect.stores.day_tables
 import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
 import circumspect.stores.review_tables  # noqa: F401  puts its tables on the metadata

@@ -89,12 +89,13 @@ def list_shadows(
     different: bool = False,
 ) -> Sequence[ShadowRow]:
     """The newest first; with `different`, only those that would have done something else."""
-    query = sa.select(shadows).where(belongs_to(shadows, seen))
+    query = sa.select(shadows)
     if experiment is not None:
         query = query.where(shadows.c.experiment == experiment)
     if different:
         query = query.where(sa.not_(shadows.c.same))
-    return [ShadowRow(*row) for row in connection.execute(newest_first(query, shadows, "at", after, limit, key="turn"))]
+    newest = newest_first(query, shadows, "at", seen, after, limit, key="turn")
+    return [ShadowRow(*row) for row in connection.execute(newest)]
 
 
 def sum_cost(connection: sa.Connection, tenant: TenantId, experiment: str) -> tuple[float, int]:

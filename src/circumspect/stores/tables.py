@@ -52,6 +52,7 @@ LOOKED_AT = f"({UNREPORTED} OR {HAPPENED})"
 WAITING = "state = 'pending'"
 DEAD = "state = 'dead'"
 DELIVERED = "state = 'delivered'"
+APPROVALS = "kind = 'approval'"
 KEYED = "client_key IS NOT NULL"
 REASONED = "reason_code IS NOT NULL"
 KNOWN = "person IS NOT NULL"
@@ -157,8 +158,9 @@ operator_log = sa.Table(
     sa.Column("tenant", sa.Text),
     _not_null("subject", sa.Text),
     sa.Column("detail", JsonType),
-    sa.Index("ix_operator_log_at", "at"),
-    sa.Index("ix_operator_log_tenant_at", "tenant", "at"),
+    sa.Index("ix_operator_log_at_id", "at", "id"),
+    sa.Index("ix_operator_log_subject_tenant_at_id", "subject", "tenant", "at", "id"),
+    sa.Index("ix_operator_log_tenant_at_id", "tenant", "at", "id"),
 )
 """Who did what: written in the transaction that does it, and never changed, except that a person who is deleted is not
 named any more."""
@@ -191,8 +193,10 @@ conversations = sa.Table(
     sa.Column("person", sa.Text),
     sa.Column("paused_by", sa.Text),
     sa.Column("thread", sa.Text),
-    sa.Index("ix_conversations_tenant_updated_at", "tenant", "updated_at"),
-    _partial("ix_conversations_person", "tenant", "person", where=KNOWN),
+    sa.Index("ix_conversations_id", "id"),
+    sa.Index("ix_conversations_tenant_updated_at_id", "tenant", "updated_at", "id"),
+    sa.Index("ix_conversations_updated_at_id", "updated_at", "id"),
+    _partial("ix_conversations_person", "person", "tenant", "updated_at", "id", where=KNOWN),
     _partial("ix_conversations_thread", "tenant", "thread", where=THREADED),
 )
 """`person` is the tenant's own id of whoever speaks; `paused_by` the operator who took over; `thread` a digest of the
@@ -265,7 +269,9 @@ intents = sa.Table(
     _not_null("keys_approve", sa.Boolean),
     _not_null("facts", JsonType),
     _conversation(),
-    _partial("ix_intents_waiting", "tenant", "kind", "created_at", where=WAITING),
+    _partial("ix_intents_approvals", "created_at", "id", where=APPROVALS),
+    _partial("ix_intents_approvals_tenant", "tenant", "created_at", "id", where=APPROVALS),
+    _partial("ix_intents_waiting", "kind", "expires_at", "tenant", where=WAITING),
     sa.Index("ix_intents_tenant_conversation_created_at", "tenant", "conversation", "created_at"),
 )
 
@@ -319,8 +325,11 @@ escalations = sa.Table(
     sa.Column("resolved_by", sa.Text),
     sa.Column("resolved_at", sa.Double),
     _conversation(),
-    sa.Index("ix_escalations_tenant_conversation", "tenant", "conversation"),
-    sa.Index("ix_escalations_tenant_state_created_at", "tenant", "state", "created_at"),
+    sa.Index("ix_escalations_tenant_conversation_created_at", "tenant", "conversation", "created_at"),
+    sa.Index("ix_escalations_created_at_id", "created_at", "id"),
+    sa.Index("ix_escalations_state_created_at_id", "state", "created_at", "id"),
+    sa.Index("ix_escalations_tenant_created_at_id", "tenant", "created_at", "id"),
+    sa.Index("ix_escalations_tenant_state_created_at_id", "tenant", "state", "created_at", "id"),
 )
 
 outbox = sa.Table(

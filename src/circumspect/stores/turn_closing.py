@@ -17,6 +17,7 @@ from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
 from circumspect.stores import action_log, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.day_counts import count_turn, is_held
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
@@ -174,6 +175,12 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     # Last, because all turns of a tenant share these rows; in one order, so that no two of them wait for each other.
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
+    if not closing.interrupted:
+        held = [
+            one.reason for one in closing.entries if one.reason and is_held(one.kind, one.content, one.reason, one.meta)
+        ]
+        codes = result.reason_codes
+        count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, codes, held)
 
 
 def _is_known_otherwise(connection: sa.Connection, call: Execution) -> bool:

@@ -1,9 +1,9 @@
 """Figures for the overview: a period and the tenants one may see in, counts, rates and costs out.
 
-One pass over the turns of the period. What standard mode would have cost is an
-estimate, turn by turn: the calls that adaptive mode adds (second opinions, context rounds) are left out, and every
-remaining call carries the whole business context and all tool schemas instead of the little that adaptive mode sends.
-Tokens of that difference are counted from the tenant's own texts, four characters to one.
+Turns are added up by day when they end, so that a month is a few rows. What standard mode would have cost is an
+estimate: every call that it would have made carries the whole business context and all tool schemas instead of the
+little that adaptive mode sends. Tokens of that difference are counted from the tenant's own texts, four characters to
+one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,19 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import orjson
 import sqlalchemy as sa
 
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.steps.gather import gather
-from circumspect.stores.codec import moment, reason
+from circumspect.stores.codec import reason
+from circumspect.stores.day_tables import reason_days, turn_days
 from circumspect.stores.people import VisibleTenants
-from circumspect.stores.tables import messages, turns
+from circumspect.stores.tables import messages
 from circumspect.values import ConversationId, Incoming, Mode, Opened, Screened, TenantId, TurnId, TurnOutcome
 
 OUTCOMES: tuple[TurnOutcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
-MOST_TURNS = 50_000
-"""Of a longer period the newest are counted, and the page says so."""
 CHARACTERS_PER_TOKEN = 4
 HELD = sa.and_(
     sa.text("reason_code IS NOT NULL"),
@@ -71,8 +69,6 @@ class Figures:
     """State-changing calls that were held, by reason."""
     reasons: Sequence[tuple[str, int]]
     """In how many turns each reason code was."""
-    whole: bool
-    """False when only the newest turns were counted."""
 
 
 def match_tenants(table: sa.Table, seen: VisibleTenants) -> sa.ColumnElement[bool]:
@@ -84,32 +80,19 @@ def figures(
 ) -> Figures:
     """`extra` says by tenant how many more tokens each call in standard mode carries."""
     days = {day: TurnSums() for day in _days(since, until)}
-    # As text: taking a piece out of each document in the database costs more than reading the whole of it here.
-    written = sa.cast(turns.c.result, sa.Text)
-    query = sa.select(turns.c.tenant, turns.c.started_at, turns.c.outcome, written.label("written")).where(
-        match_tenants(turns, seen), turns.c.started_at >= since.timestamp(), turns.c.status == "done"
-    )
-    rows: Sequence[Any] = connection.execute(query.limit(MOST_TURNS + 1)).all()
-    whole = len(rows) <= MOST_TURNS
-    if not whole:  # only then: to sort whole documents is what takes the time
-        rows = connection.execute(query.order_by(turns.c.started_at.desc()).limit(MOST_TURNS)).all()
-    # A turn from a clock that is ahead of ours still is one of today's.
-    last = max(days)
-    reasons: Counter[str] = Counter()
-    for tenant, started_at, outcome, document in rows:
-        result = orjson.loads(document) if document else {}
-        reasons.update(result.get("reason_codes") or ())
-        day = days.get(moment(started_at).date()) or days[last]
-        _add(day, outcome, result.get("usage") or {}, extra.get(tenant, 0))
+    first, last = min(days), max(days)
+    for row in connection.execute(_since(turn_days, seen, first)):
+        # A turn from a clock that is ahead of ours still is one of today's.
+        _add(days.get(date.fromisoformat(row.day)) or days[last], row, extra.get(TenantId(row.tenant), 0))
+    counted: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for row in connection.execute(_since(reason_days, seen, first)):
+        counted[bool(row.held)][row.reason_code] += row.number
     total = _together(days.values())
-    held = (
-        sa.select(messages.c.reason_code, sa.func.count().label("many"))
-        .where(match_tenants(messages, seen), messages.c.at >= since.timestamp(), HELD)
-        .where(messages.c.meta["effect"].as_string() != "read")
-        .group_by(messages.c.reason_code)
-    )
-    by_reason = [(str(row.reason_code), int(row.many)) for row in connection.execute(held)]
-    return Figures(total, days, _sort_by_count(by_reason), _sort_by_count(reasons.items()), whole)
+    return Figures(total, days, _sort_by_count(counted[True].items()), _sort_by_count(counted[False].items()))
+
+
+def _since(table: sa.Table, seen: VisibleTenants, first: date) -> sa.Select[Any]:
+    return sa.select(table).where(match_tenants(table, seen), table.c.day >= first.isoformat())
 
 
 def _sort_by_count(counted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -117,29 +100,18 @@ def _sort_by_count(counted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(counted, key=lambda one: (-one[1], one[0]))
 
 
-def _add(sums: TurnSums, outcome: str, usage: Mapping[str, Any], extra: int) -> None:
-    calls = usage.get("calls") or ()
-    critiques, rounds = usage.get("critiques") or 0, usage.get("context_rounds") or 0
-    tokens, cost = 0, 0.0
-    for call in calls:
-        tokens += (call.get("input_tokens") or 0) + (call.get("output_tokens") or 0)
-        cost += call.get("cost_usd") or 0.0
-    adaptive = usage.get("mode") == "adaptive"
-    sums.turns += 1
-    sums.adaptive += adaptive
-    sums.outcomes[outcome] += 1
-    sums.criticised += bool(critiques)
-    sums.fetched += bool(rounds)
-    sums.rounds += rounds
-    sums.calls += len(calls)
-    sums.tokens += tokens
-    sums.cost += cost
-    there: float = tokens
-    if adaptive and calls:
-        kept = max(0, len(calls) - critiques - rounds)
-        there = tokens * kept / len(calls) + kept * extra
-    sums.standard_tokens += there
-    sums.standard_cost += cost * there / tokens if tokens else 0.0
+def _add(sums: TurnSums, row: Any, extra: int) -> None:
+    sums.turns += row.turns
+    sums.adaptive += row.turns if row.mode == "adaptive" else 0
+    sums.outcomes[row.outcome] += row.turns
+    sums.criticised += row.criticised
+    sums.fetched += row.fetched
+    sums.rounds += row.rounds
+    sums.calls += row.calls
+    sums.tokens += row.tokens
+    sums.cost += row.cost
+    sums.standard_tokens += row.standard_tokens + row.standard_calls * extra
+    sums.standard_cost += row.standard_cost + row.standard_rate * extra
 
 
 def _together(parts: Iterable[TurnSums]) -> TurnSums:

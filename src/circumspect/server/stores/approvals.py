@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from circumspect.stores import codec
 from circumspect.stores.codec import epoch
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there
-from circumspect.stores.tables import WAITING, intents, tool_executions
+from circumspect.stores.tables import APPROVALS, WAITING, intents, tool_executions
 from circumspect.values import ConversationId, Execution, Intent, IntentId, TenantId
 
 
@@ -38,12 +38,12 @@ def list_approvals(
     now: datetime | None = None,
 ) -> Sequence[Approval]:
     """Those that wait and have not expired (`now`), or all there ever were."""
-    query = sa.select(intents).where(intents.c.kind == "approval", belongs_to(intents, tenants))
+    query = sa.select(intents).where(sa.text(APPROVALS))
     if waiting:
         query = query.where(sa.text(WAITING))
         if now is not None:
             query = query.where(intents.c.expires_at > epoch(now))
-    rows = connection.execute(newest_first(query, intents, "created_at", after, limit))
+    rows = connection.execute(newest_first(query, intents, "created_at", tenants, after, limit))
     return [_approval(row) for row in rows]
 
 

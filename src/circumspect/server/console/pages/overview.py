@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
@@ -20,7 +19,6 @@ from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, link
 from circumspect.server.console.visitors import Visitor, tenants_of, visitor
 from circumspect.server.responses import find_visible_tenants
-from circumspect.stores.people import VisibleTenants
 from circumspect.values import TenantId
 
 navigation.add(navigation.MenuEntry("nav-overview", "/", 10))
@@ -28,7 +26,6 @@ router = page_routes.router()
 PERIODS = (1, 7, 30, 90)
 LOOKS = {"answered": "f1", "asked": "f2", "acted": "f3", "escalated": "f4", "blocked": "f5", "failed": "f6"}
 TOP = 8
-SLOW, MOST_KEPT = 0.5, 100
 
 
 @router.get("/")
@@ -43,7 +40,7 @@ async def overview(
     names = await tenants_of(request, who)
     about = [TenantId(tenant)] if tenant else list(names)
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = await _read_figures(request, seen, since, now, await _extra(request, about))
+    found = await read(services, figures, seen, since, now, await _extra(request, about))
     period = {"tenant": tenant, "days": days}
     return answer(
         request,
@@ -61,23 +58,6 @@ async def overview(
         reasons=found.reasons[:TOP],
         **_charts(found, who.words, period),
     )
-
-
-async def _read_figures(
-    request: Request, seen: VisibleTenants, since: datetime, now: datetime, extra: Mapping[TenantId, int]
-) -> Figures:
-    """Counted anew, or as they were a moment ago where counting takes long: never more than a tenth of the time."""
-    kept: dict[object, tuple[float, Figures]] = vars(request.app.state).setdefault("_console_figures", {})
-    key = (None if seen is None else frozenset(seen), since)
-    until, found = kept.get(key, (0.0, None))
-    began = time.monotonic()
-    if found is None or began >= until:
-        found = await read(services_of(request), figures, seen, since, now, extra)
-        took = time.monotonic() - began
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        kept[key] = (time.monotonic() + min(60.0, 10 * took), found) if took > SLOW else (0.0, found)
-    return found
 
 
 async def _extra(request: Request, tenants: Iterable[TenantId]) -> dict[TenantId, int]:

@@ -23,8 +23,8 @@ from circumspect.server.routes import admin as api
 from circumspect.server.schemas.admin import UsageRowShown
 from circumspect.server.schemas.bodies import TENANT
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.day_tables import turn_days
 from circumspect.stores.people import VisibleTenants
-from circumspect.stores.tables import turns
 from circumspect.values import TenantId
 
 navigation.add(navigation.MenuEntry("nav-usage", "/usage", 70, ("operator", "reviewer")))
@@ -248,22 +248,11 @@ def _by_day(
     connection: sa.Connection, seen: VisibleTenants, since: datetime, until: datetime
 ) -> dict[date, dict[str, int]]:
     """Finished turns of each day of the month, by mode."""
-    days = [since + timedelta(days=number) for number in range((until - since).days)]
-    finished = turns.c.finished_at
-    # Counted by comparison: databases do not agree on how to cut a time down to its day.
-    counts = [
-        sa.func.sum(sa.case((finished.between(day.timestamp(), day.timestamp() + 86_399.999999), 1), else_=0))
-        for day in days
-    ]
-    mode = turns.c.result["usage"]["mode"].as_string()
-    done = (
-        match_tenants(turns, seen),
-        turns.c.status == "done",
-        finished >= since.timestamp(),
-        finished < until.timestamp(),
-    )
-    found: dict[date, dict[str, int]] = {day.date(): {} for day in days}
-    for name, *numbers in connection.execute(sa.select(mode, *counts).where(*done).group_by(sa.text("1"))):
-        for day, number in zip(days, numbers, strict=True):
-            found[day.date()][name] = int(number)
+    found: dict[date, dict[str, int]] = {
+        (since + timedelta(days=number)).date(): {} for number in range((until - since).days)
+    }
+    within = turn_days.c.day.between(since.date().isoformat(), max(found).isoformat())
+    for row in connection.execute(sa.select(turn_days).where(match_tenants(turn_days, seen), within)):
+        counted = found[date.fromisoformat(row.day)]
+        counted[row.mode] = counted.get(row.mode, 0) + row.turns
     return found

@@ -33,9 +33,11 @@ CREATE TABLE conversations (
     thread TEXT,
     CONSTRAINT pk_conversations PRIMARY KEY (tenant, id)
 );
-CREATE INDEX ix_conversations_person ON conversations (tenant, person) WHERE person IS NOT NULL;
-CREATE INDEX ix_conversations_tenant_updated_at ON conversations (tenant, updated_at);
+CREATE INDEX ix_conversations_id ON conversations (id);
+CREATE INDEX ix_conversations_person ON conversations (person, tenant, updated_at, id) WHERE person IS NOT NULL;
+CREATE INDEX ix_conversations_tenant_updated_at_id ON conversations (tenant, updated_at, id);
 CREATE INDEX ix_conversations_thread ON conversations (tenant, thread) WHERE thread IS NOT NULL;
+CREATE INDEX ix_conversations_updated_at_id ON conversations (updated_at, id);
 
 CREATE TABLE experiments (
     tenant TEXT NOT NULL,
@@ -101,8 +103,9 @@ CREATE TABLE operator_log (
     detail JSON,
     CONSTRAINT pk_operator_log PRIMARY KEY (id)
 );
-CREATE INDEX ix_operator_log_at ON operator_log (at);
-CREATE INDEX ix_operator_log_tenant_at ON operator_log (tenant, at);
+CREATE INDEX ix_operator_log_at_id ON operator_log (at, id);
+CREATE INDEX ix_operator_log_subject_tenant_at_id ON operator_log (subject, tenant, at, id);
+CREATE INDEX ix_operator_log_tenant_at_id ON operator_log (tenant, at, id);
 
 CREATE TABLE operators (
     id TEXT NOT NULL,
@@ -168,6 +171,16 @@ CREATE TABLE prompt_versions (
 );
 CREATE INDEX ix_prompt_versions_tenant_name_created_at ON prompt_versions (tenant, name, created_at);
 
+CREATE TABLE reason_days (
+    tenant TEXT NOT NULL,
+    day TEXT NOT NULL,
+    held BOOLEAN NOT NULL,
+    reason_code TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    CONSTRAINT pk_reason_days PRIMARY KEY (tenant, day, held, reason_code)
+);
+CREATE INDEX ix_reason_days_day ON reason_days (day);
+
 CREATE TABLE review_evaluations (
     tenant TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -211,6 +224,26 @@ CREATE TABLE tools (
     CONSTRAINT pk_tools PRIMARY KEY (tenant, name)
 );
 
+CREATE TABLE turn_days (
+    tenant TEXT NOT NULL,
+    day TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    turns BIGINT NOT NULL,
+    criticised BIGINT NOT NULL,
+    fetched BIGINT NOT NULL,
+    rounds BIGINT NOT NULL,
+    calls BIGINT NOT NULL,
+    tokens BIGINT NOT NULL,
+    cost DOUBLE PRECISION NOT NULL,
+    standard_calls BIGINT NOT NULL,
+    standard_tokens DOUBLE PRECISION NOT NULL,
+    standard_cost DOUBLE PRECISION NOT NULL,
+    standard_rate DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_turn_days PRIMARY KEY (tenant, day, mode, outcome)
+);
+CREATE INDEX ix_turn_days_day ON turn_days (day);
+
 CREATE TABLE usage (
     tenant TEXT NOT NULL,
     period TEXT NOT NULL,
@@ -246,8 +279,11 @@ CREATE TABLE escalations (
     CONSTRAINT pk_escalations PRIMARY KEY (id),
     CONSTRAINT fk_escalations_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
-CREATE INDEX ix_escalations_tenant_conversation ON escalations (tenant, conversation);
-CREATE INDEX ix_escalations_tenant_state_created_at ON escalations (tenant, state, created_at);
+CREATE INDEX ix_escalations_tenant_conversation_created_at ON escalations (tenant, conversation, created_at);
+CREATE INDEX ix_escalations_created_at_id ON escalations (created_at, id);
+CREATE INDEX ix_escalations_state_created_at_id ON escalations (state, created_at, id);
+CREATE INDEX ix_escalations_tenant_created_at_id ON escalations (tenant, created_at, id);
+CREATE INDEX ix_escalations_tenant_state_created_at_id ON escalations (tenant, state, created_at, id);
 
 CREATE TABLE exposures (
     tenant TEXT NOT NULL,
@@ -303,7 +339,9 @@ CREATE TABLE intents (
     CONSTRAINT fk_intents_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_intents_tenant_conversation_created_at ON intents (tenant, conversation, created_at);
-CREATE INDEX ix_intents_waiting ON intents (tenant, kind, created_at) WHERE state = 'pending';
+CREATE INDEX ix_intents_approvals ON intents (created_at, id) WHERE kind = 'approval';
+CREATE INDEX ix_intents_approvals_tenant ON intents (tenant, created_at, id) WHERE kind = 'approval';
+CREATE INDEX ix_intents_waiting ON intents (kind, expires_at, tenant) WHERE state = 'pending';
 
 CREATE TABLE knowledge_passages (
     id SERIAL NOT NULL,

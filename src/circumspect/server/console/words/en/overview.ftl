@@ -1,5 +1,4 @@
 overview-empty = Nothing has happened in this period. To see the console with sample conversations, run this on the server:
-overview-newest = There were more turns than can be counted here at once; these are the newest.
 tile-turns = Turns
 tile-adaptive = { $share } in adaptive mode
 tile-prevented = Wrong actions prevented

@@ -1,0 +1,79 @@
+"""Adding up turns by day: what a turn came to in, a few sums of its day that are higher by that.
+
+Plain functions on a connection, in the transaction that finishes the turn. What standard mode would have used is an
+estimate: the calls that adaptive mode adds (second opinions, context rounds) are left out, and the rest counts in
+proportion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from circumspect.reasons import ReasonCode
+from circumspect.stores.statements import SqlValues, run, sql
+from circumspect.values import JsonObject, TenantId, TurnOutcome, Usage
+
+_SUMS = (
+    "turns", "criticised", "fetched", "rounds", "calls", "tokens", "cost",
+    "standard_calls", "standard_tokens", "standard_cost", "standard_rate",
+)  # fmt: skip
+
+_ADD = sql(f"""
+    INSERT INTO turn_days (tenant, day, mode, outcome, {", ".join(_SUMS)})
+    VALUES (:tenant, :day, :mode, :outcome, {", ".join(f":{name}" for name in _SUMS)})
+    ON CONFLICT (tenant, day, mode, outcome) DO UPDATE SET
+        {", ".join(f"{name} = turn_days.{name} + excluded.{name}" for name in _SUMS)}
+""")  # noqa: S608
+
+_ADD_REASON = sql("""
+    INSERT INTO reason_days (tenant, day, held, reason_code, number)
+    VALUES (:tenant, :day, :held, :reason, :number)
+    ON CONFLICT (tenant, day, held, reason_code) DO UPDATE SET number = reason_days.number + excluded.number
+""")
+
+
+def count_turn(
+    connection: sa.Connection,
+    tenant: TenantId,
+    began: datetime,
+    outcome: TurnOutcome,
+    usage: Usage,
+    reasons: Collection[ReasonCode],
+    held: Sequence[ReasonCode],
+    times: int = 1,
+) -> None:
+    """`held` has the reason of every call that was held. With `times=-1` it is as if the turn had not been."""
+    day: SqlValues = {"tenant": tenant, "day": f"{began.astimezone(UTC):%Y-%m-%d}"}
+    sums = {name: times * value for name, value in _sum_up(usage).items()}
+    run(connection, _ADD, {**day, "mode": usage.mode, "outcome": outcome, **sums})
+    counted = Counter([(False, str(code)) for code in set(reasons)] + [(True, str(code)) for code in held])
+    # In one order, so that no two turns wait for each other.
+    for (was_held, code), number in sorted(counted.items()):
+        run(connection, _ADD_REASON, {**day, "held": was_held, "reason": code, "number": times * number})
+
+
+def _sum_up(usage: Usage) -> dict[str, float]:
+    tokens = sum(call.input_tokens + call.output_tokens for call in usage.calls)
+    cost, calls = sum(call.cost_usd for call in usage.calls), len(usage.calls)
+    added = usage.critiques + usage.context_rounds if usage.mode == "adaptive" else 0
+    kept = max(0, calls - added)
+    share = kept / calls if calls else 1.0
+    # Only calls of adaptive mode would have carried more.
+    fuller = kept if usage.mode == "adaptive" else 0
+    values = (1, int(usage.critiques > 0), int(usage.context_rounds > 0), usage.context_rounds, calls, tokens, cost)
+    standard = (fuller, tokens * share, cost * share, cost * fuller / tokens if tokens else 0.0)
+    return dict(zip(_SUMS, (*values, *standard), strict=True))
+
+
+def is_held(kind: str, content: str, reason: ReasonCode, meta: JsonObject) -> bool:
+    """Was it a ruling that did not let a state-changing call through?"""
+    return (
+        kind == "policy"
+        and reason.category != "success"
+        and not content.endswith(": allow")
+        and meta.get("effect") not in (None, "read")
+    )

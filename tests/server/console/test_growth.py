@@ -1,0 +1,167 @@
+"""Every list, in the console and over the API, costs the same however much is stored."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.growth_rows import conversation_id, fill, person
+from tests.server.console.building import ConsoleHouse
+from tests.server.house import OURS, PASSWORD, THEIRS
+from tests.stores.conftest import BOTH, postgres  # noqa: F401
+from tests.stores.plans import count_steps, overhear, walk_tables
+
+from circumspect.server import credentials
+from circumspect.server.stores import access
+from circumspect.server.stores.access import OperatorRow
+from circumspect.stores import SqlStore
+from circumspect.stores.engine import connect
+from circumspect.values import TenantId
+
+FEW, MANY = 300, 3000
+RARE = 1007
+"""Its conversation has a word and a reason that few have."""
+FILTERS = (
+    "",
+    "tenant=shop",
+    "outcome=answered",
+    "outcome=escalated",
+    "outcome=failed",
+    "reason=SUCCESS",
+    "reason=OUTCOME_UNKNOWN",
+    "reason=CONTEXT_LOOP",
+    "tool=cancel_order",
+    "tool=nothing",
+    "language=he",
+    "mode=standard",
+    "held=1",
+    "critique=1",
+    "context=1",
+    "days=7",
+    "on=2020-01-01",
+    "q=order",
+    f"q=zebra{RARE}",
+    "q=nobodysaysthis",
+    f"q=ORD-{RARE:08d}",
+    f"q={conversation_id(RARE)}",
+    f"q={person(RARE)}",
+    "outcome=escalated&tool=cancel_order",
+    "q=order&reason=OUTCOME_UNKNOWN",
+)
+PAGES = (
+    *(f"/conversations?{wanted}" for wanted in FILTERS),
+    "/",
+    "/?days=90",
+    "/?tenant=shop",
+    "/usage",
+    f"/usage?period={time.strftime('%Y-%m', time.gmtime())}",
+    "/escalations",
+    "/escalations?state=all",
+    "/approvals",
+    "/approvals?state=all",
+    "/experiments",
+    "/shadows",
+    "/reviews",
+    "/tenants",
+    "/policies",
+    "/counts",
+    "/customer?tenant=shop",
+    "/customer/conversations?tenant=shop",
+    "/customer/conversations?tenant=shop&q=order",
+    f"/conversations/shop/{conversation_id(5)}",
+)
+ROUTES = (
+    "/v1/conversations",
+    "/v1/conversations?tenant=shop",
+    f"/v1/conversations?person={person(5)}",
+    f"/v1/conversations/{conversation_id(5)}?tenant=shop",
+    "/v1/escalations",
+    "/v1/escalations?state=open",
+    "/v1/escalations?state=resolved",
+    "/v1/escalations?tenant=shop",
+    "/v1/approvals",
+    "/v1/approvals?tenant=shop",
+    "/v1/evaluations",
+    "/v1/admin/log",
+    "/v1/admin/log?tenant=shop",
+    "/v1/admin/experiments",
+    "/v1/admin/shadows",
+    "/v1/admin/usage?tenant=shop",
+    "/v1/admin/tenants",
+    "/v1/admin/tools?tenant=shop",
+    "/v1/admin/policies?tenant=shop",
+    "/v1/admin/keys?tenant=shop",
+    f"/v1/admin/persons/{person(5)}?tenant=shop",
+    "/metrics",
+)
+
+
+WHO = ("root", "both")
+
+
+class GrownHouse(ConsoleHouse):
+    """With so many conversations of two tenants, and an operator who sees just these two."""
+
+    def __init__(self, database: str, number: int) -> None:
+        super().__init__(database)
+        self.number = number
+
+    async def _furnish(self, store: SqlStore) -> None:
+        await super()._furnish(store)
+        row = OperatorRow("op-both", "both", "admin", (TenantId(OURS), TenantId(THEIRS)), time.time())
+        await store.tx(access.add_operator, row, credentials.hash_password(PASSWORD))
+        database = connect(self.settings.database)
+        for tenant in (OURS, THEIRS):
+            fill(database.engine, tenant, self.number, now=time.time())
+        database.close()
+
+    def ask(self, name: str, path: str) -> None:
+        if path.startswith("/v1") or path == "/metrics":
+            answer = (self.operator(name) if path.startswith("/v1") else self.client()).get(path)
+        else:
+            with self.visitor(name) as client:
+                answer = client.get(path)
+        assert answer.status_code == 200, (path, answer.text)
+
+
+@pytest.fixture(params=BOTH)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/grown.db"
+        return
+    server, name = request.getfixturevalue("postgres"), f"grown_{secrets.token_hex(4)}"
+    server.sql(f"CREATE DATABASE {name}")
+    with contextlib.chdir(tmp_path):
+        yield server.url(name)
+    server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_no_list_reads_a_table_from_end_to_end(database: str) -> None:
+    found = {}
+    with overhear() as asked, GrownHouse(database, MANY) as house:
+        for name in WHO:
+            for path in (*PAGES, *ROUTES):
+                before = len(asked)
+                house.ask(name, path)
+                if walked := walk_tables(database, asked[before:]):
+                    found[name, path] = walked
+    assert found == {}
+
+
+def test_ten_times_as_much_stored_is_not_more_work(tmp_path: Path) -> None:
+    worked: dict[tuple[str, str], list[int]] = {}
+    for number in (FEW, MANY):
+        with count_steps() as steps, GrownHouse(f"sqlite:///{tmp_path}/{number}.db", number) as house:
+            for name in WHO:
+                for path in (*PAGES, *ROUTES):
+                    tries = []
+                    for _ in range(2):  # what is done in the background counts as well
+                        before = steps.count
+                        house.ask(name, path)
+                        tries.append(steps.count - before)
+                    worked.setdefault((name, path), []).append(min(tries))
+    assert {which: each for which, each in worked.items() if each[1] > 1.5 * each[0] + 50} == {}
