@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.tables import (
     conversations,
     escalations,
@@ -24,6 +25,7 @@ from circumspect.stores.tables import (
     tool_executions,
     turns,
 )
+from circumspect.stores.turn_marks import CONTEXT, CRITIQUE, HELD, mark_reason, mark_tool
 from circumspect.values import ModelUsage
 
 YEAR = 365 * 86_400.0
@@ -46,7 +48,7 @@ RARE = 1000
 Row = tuple[Any, ...]
 
 _CALL = asdict(ModelUsage("model-a", 600, 120, 0, 0.001, 0.5))
-_TABLES = (conversations, turns, messages, intents, tool_executions, escalations, outbox, operator_log)
+_TABLES = (conversations, turns, messages, turn_marks, intents, tool_executions, escalations, outbox, operator_log)
 
 
 def fill(engine: sa.Engine, tenant: str, number: int, *, now: float, first: int = 0) -> None:
@@ -56,8 +58,8 @@ def fill(engine: sa.Engine, tenant: str, number: int, *, now: float, first: int 
         rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
         for index in some:
             at = now - YEAR * (first + number - index) / number
-            for table, row in _conversation(tenant, index, at):
-                rows[table].append(row)
+            for name, row in _conversation(tenant, index, at):
+                rows[name].append(row)
         with engine.begin() as connection:
             for table in _TABLES:
                 _load(connection, table, rows[table.name])
@@ -109,6 +111,8 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
                 **own, "seq": 4 * half + place, "turn": turn, "role": role, "kind": kind, "content": content,
                 "reason_code": code, "meta": meta, "at": began + (place > 0),
             }  # fmt: skip
+        for mark in _marks(index, codes, outcome):
+            yield "turn_marks", {**own, "mark": mark, "turn": turn, "at": began + 1}
         if rare and half:
             yield from _escalation(own, turn, index, began + 1)
         if outcome == "acted":
@@ -131,6 +135,15 @@ def _said(
     yield "internal", "policy", *ruling, '{"effect": "write"}'
     reply = json.dumps({"outcome": outcome, "reason_codes": [code]})
     yield "assistant", "message", f"Your order ORD-{index:08d} arrives on the day after tomorrow.", code, reply
+
+
+def _marks(index: int, codes: list[str], outcome: str) -> Iterator[str]:
+    yield from map(mark_reason, codes)
+    yield mark_tool("cancel_order")
+    if outcome == "asked":
+        yield HELD
+    if index % 50 in (3, 4):
+        yield CRITIQUE if index % 50 == 3 else CONTEXT
 
 
 def _result(turn: str, conversation: str, outcome: str, codes: list[str]) -> str:

@@ -93,6 +93,23 @@ def as_written(line: str) -> str:
     return " ".join(word if word == "..." else fold_words(word) for word in line.split())
 
 
+def spell_glued(word: str) -> tuple[str, ...]:
+    """A word as it may stand in a text: alone, and together with each small word of one letter."""
+    before = next((small for letter, small in _glued_letters() if letter.match(word)), ())
+    return (word, *(f"{small}{word}" for small in before))
+
+
+@cache
+def _glued_letters() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    found = []
+    for one in packs():
+        glued = re.compile(join_patterns(one.about.glued)) if one.about.glued else None
+        if glued is not None:
+            letters = filter(one.script.letter.match, map(chr, range(0x10000)))
+            found.append((one.script.letter, tuple(small for small in letters if glued.fullmatch(small))))
+    return tuple(found)
+
+
 @cache
 def _glued() -> tuple[tuple[re.Pattern[str], str], ...]:
     """By language: its words of three letters or more, and what may be written together with them."""

@@ -25,6 +25,7 @@ from circumspect.server.services import Services, reviewing_model
 from circumspect.server.stores import privacy
 from circumspect.server.sweeping import Sweeper
 from circumspect.stores import reviews, unfinished_turns
+from circumspect.stores.word_search import merge_words
 from circumspect.values import Abandoned, Incoming, TenantId
 
 log = logging.getLogger(__name__)
@@ -168,5 +169,6 @@ async def forget_old(services: Services) -> int:
         forgotten += await by_and_by(partial(services.store.tx, privacy.forget_older, tenant.id, before))
     arrived = (now - KEEP_DELIVERED).timestamp()
     await by_and_by(partial(services.store.tx, privacy.tidy, arrived, now.timestamp()))
+    await by_and_by(partial(services.store.tx, merge_words))
     await services.store.scrub()
     return forgotten

@@ -222,6 +222,10 @@ def split_page(
     """The rows of this page, and from where the next goes on. `rows` are one more than the limit when there is one."""
     if len(rows) <= limit:
         return list(rows), None
-    at, id_ = key(rows[limit - 1])
+    return list(rows[:limit]), write_place(*key(rows[limit - 1]))
+
+
+def write_place(at: datetime | float, id_: str) -> str:
+    """Where a list goes on, as `page_after` reads it."""
     place = orjson.dumps([at.timestamp() if isinstance(at, datetime) else at, id_])
-    return list(rows[:limit]), base64.urlsafe_b64encode(place).decode().rstrip("=")
+    return base64.urlsafe_b64encode(place).decode().rstrip("=")

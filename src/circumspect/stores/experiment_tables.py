@@ -100,7 +100,9 @@ shadows = sa.Table(
         ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
     sa.Index("ix_shadows_tenant_experiment_at", "tenant", "experiment", "at"),
-    sa.Index("ix_shadows_tenant_conversation", "tenant", "conversation"),
+    sa.Index("ix_shadows_at_turn", "at", "turn"),
+    sa.Index("ix_shadows_tenant_at_turn", "tenant", "at", "turn"),
+    sa.Index("ix_shadows_tenant_conversation_at", "tenant", "conversation", "at"),
 )
 """What a second configuration would have done with a turn, beside what was done. Nothing of it happened."""
 

@@ -275,16 +275,14 @@ _LATER = sql("""
 """)
 
 
-_DUE = (
-    sa.select(tool_executions.c.tenant)
-    .distinct()
-    .where(sa.text(RUNNING), tool_executions.c.lease_until <= sa.bindparam("now"))
-)
+# Not DISTINCT, for whose sake SQLite would walk all calls there ever were in the order of tenants.
+_DUE = sa.select(tool_executions.c.tenant).where(sa.text(RUNNING), tool_executions.c.lease_until <= sa.bindparam("now"))
 
 
 def tenants_with_expired(connection: sa.Connection) -> Sequence[TenantId]:
     """Whose calls wait for a sweeper that has their tools."""
-    return [TenantId(row.tenant) for row in connection.execute(_DUE, {"now": database_time.read(connection)})]
+    due = connection.execute(_DUE, {"now": database_time.read(connection)})
+    return sorted({TenantId(row.tenant) for row in due})
 
 
 def claim_expired(

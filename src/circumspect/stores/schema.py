@@ -18,7 +18,8 @@ import sqlalchemy as sa
 import circumspect.stores.day_tables
 import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
-import circumspect.stores.review_tables  # noqa: F401  puts its tables on the metadata
+import circumspect.stores.review_tables
+import circumspect.stores.search_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
 from circumspect.stores.bounds import connect_patiently
 from circumspect.stores.engine import Database, explain_error

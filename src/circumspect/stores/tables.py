@@ -194,6 +194,8 @@ conversations = sa.Table(
     sa.Column("paused_by", sa.Text),
     sa.Column("thread", sa.Text),
     sa.Index("ix_conversations_id", "id"),
+    sa.Index("ix_conversations_language_tenant", "language", "tenant"),
+    sa.Index("ix_conversations_mode_tenant", "mode", "tenant"),
     sa.Index("ix_conversations_tenant_updated_at_id", "tenant", "updated_at", "id"),
     sa.Index("ix_conversations_updated_at_id", "updated_at", "id"),
     _partial("ix_conversations_person", "person", "tenant", "updated_at", "id", where=KNOWN),
@@ -221,6 +223,8 @@ turns = sa.Table(
     _conversation(),
     _partial("uq_turns_client_key", "tenant", "client_key", "conversation", where=KEYED, unique=True),
     sa.Index("ix_turns_tenant_conversation", "tenant", "conversation"),
+    sa.Index("ix_turns_outcome_tenant_started_at", "outcome", "tenant", "started_at"),
+    sa.Index("ix_turns_started_at", "started_at"),
     sa.Index("ix_turns_tenant_started_at", "tenant", "started_at"),
     _partial("ix_turns_unfinished", "started_at", where=UNFINISHED),
 )
@@ -228,9 +232,10 @@ turns = sa.Table(
 messages = sa.Table(
     "messages",
     metadata,
-    sa.Column("tenant", sa.Text, primary_key=True),
-    sa.Column("conversation", sa.Text, primary_key=True),
-    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    _not_null("tenant", sa.Text),
+    _not_null("conversation", sa.Text),
+    _not_null("seq", sa.Integer),
     _not_null("turn", sa.Text),
     _not_null("role", sa.Text),
     _not_null("kind", sa.Text),
@@ -239,9 +244,10 @@ messages = sa.Table(
     sa.Column("meta", JsonType),
     _not_null("at", sa.Double),
     _conversation(),
+    sa.UniqueConstraint("tenant", "conversation", "seq"),
     _partial("ix_messages_visible", "tenant", "conversation", "seq", where=VISIBLE),
-    _partial("ix_messages_reason_code", "reason_code", "tenant", "at", where=REASONED),
 )
+"""`id` is the message's number in the index of words; within a conversation it is `seq`."""
 
 intents = sa.Table(
     "intents",
@@ -301,7 +307,7 @@ tool_executions = sa.Table(
     _conversation(),
     sa.UniqueConstraint("intent"),
     sa.Index("ix_tool_executions_tenant_conversation_started_at", "tenant", "conversation", "started_at"),
-    sa.Index("ix_tool_executions_tenant_tool_started_at", "tenant", "tool", "started_at"),
+    sa.Index("ix_tool_executions_tool_tenant_started_at", "tool", "tenant", "started_at"),
     _partial("ix_tool_executions_running", "lease_until", where=RUNNING),
     _partial("ix_tool_executions_unreported", "tenant", "conversation", where=UNREPORTED),
     _partial("ix_tool_executions_reason_code", "reason_code", "tenant", where=REASONED),

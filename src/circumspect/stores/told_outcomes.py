@@ -17,6 +17,7 @@ from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.statements import SqlValues, insert
 from circumspect.stores.tables import conversations, messages, tool_executions
+from circumspect.stores.turn_marks import mark_reason, put_marks
 from circumspect.values import ExecutionState, ToldOutcome
 
 _STATES: Mapping[ToldOutcome, ExecutionState] = {"happened": "succeeded", "not": "failed"}
@@ -71,3 +72,5 @@ def tell_outcome(
         "at": epoch(now),
     }
     insert(connection, messages, row)
+    marks = {mark_reason(ReasonCode.OUTCOME_TOLD)}
+    put_marks(connection, call.tenant, call.conversation, escalation, epoch(now), marks)

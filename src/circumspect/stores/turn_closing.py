@@ -21,6 +21,7 @@ from circumspect.stores.day_counts import count_turn, is_held
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
+from circumspect.stores.turn_marks import list_marks, mark_tool, put_marks
 from circumspect.values import Execution, Incoming, Intent, JsonObject, ModelUsage, PersonDecision
 
 _RENEW = sql("""
@@ -149,6 +150,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     next_seq, calls = kept
     if written:
         insert(connection, messages, *_build_message_rows(closing, next_seq - written), common=_common(closing))
+    marks = list_marks(closing.entries, result.reason_codes) | {mark_tool(one.call.tool) for one in closing.executions}
+    put_marks(connection, incoming.tenant, incoming.conversation, incoming.turn, epoch(closing.at), marks)
     if result.pending:
         asked = _with_proposers(connection, replace(result.pending, question_seq=next_seq - 1), turn)
         result = replace(result, pending=asked)

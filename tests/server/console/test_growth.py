@@ -16,13 +16,14 @@ from tests.stores.conftest import BOTH, postgres  # noqa: F401
 from tests.stores.plans import count_steps, overhear, walk_tables
 
 from circumspect.server import credentials
+from circumspect.server.console import conversation_search
 from circumspect.server.stores import access
 from circumspect.server.stores.access import OperatorRow
 from circumspect.stores import SqlStore
 from circumspect.stores.engine import connect
 from circumspect.values import TenantId
 
-FEW, MANY = 300, 3000
+FEW, MANY = 200, 2000
 RARE = 1007
 """Its conversation has a word and a reason that few have."""
 FILTERS = (
@@ -126,6 +127,13 @@ class GrownHouse(ConsoleHouse):
             with self.visitor(name) as client:
                 answer = client.get(path)
         assert answer.status_code == 200, (path, answer.text)
+
+
+@pytest.fixture(autouse=True)
+def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what is stored here is much."""
+    for name, bound in {"MOST_LISTED": 20, "MOST_WALKED": 300, "AT_ONCE": 100}.items():
+        monkeypatch.setattr(conversation_search, name, bound)
 
 
 @pytest.fixture(params=BOTH)

@@ -72,24 +72,24 @@ async def store(played: str) -> AsyncIterator[SqlStore]:
 
 
 async def test_the_same_questions_have_the_same_answers(store: SqlStore) -> None:
-    every = await store.tx(find, None, ConversationFilter(), NOW, None, 500)
+    every = (await store.tx(find, None, ConversationFilter(), NOW, None, 500)).rows
     for name, (wanted, tenant) in WANTED.items():
-        found = await store.tx(find, None, wanted, NOW, None, 500)
+        found = (await store.tx(find, None, wanted, NOW, None, 500)).rows
         if tenant == "nobody":
             assert not found, name
             continue
         assert 0 < len(found) <= len(every), name
         assert tenant is None or {one.tenant for one in found} == {tenant}, name
         assert [one.updated_at for one in found] == sorted((one.updated_at for one in found), reverse=True)
-    assert not await store.tx(find, [], ConversationFilter(), NOW, None, 5)
+    assert not (await store.tx(find, [], ConversationFilter(), NOW, None, 5)).rows
     assert "refund" in await store.tx(tool_names, None)
 
 
 async def test_pages_of_a_list_meet_without_overlap(store: SqlStore) -> None:
-    every = [one.id for one in await store.tx(find, None, ConversationFilter(), NOW, None, 500)]
+    every = [one.id for one in (await store.tx(find, None, ConversationFilter(), NOW, None, 500)).rows]
     seen, after = [], None
     while True:
-        some = await store.tx(find, None, ConversationFilter(), NOW, after, 7)
+        some = (await store.tx(find, None, ConversationFilter(), NOW, after, 7)).rows
         if not some:
             break
         seen += [one.id for one in some]

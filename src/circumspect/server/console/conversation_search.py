@@ -1,24 +1,32 @@
 """Finding conversations: what somebody looks for in, rows of a list out, the most recently used first.
 
-Every condition is a set of conversations, and a conversation has to be in all of them. Pages go on from the last row
-seen, so that what comes in meanwhile moves nothing.
+Every condition is a set of conversations, and a conversation has to be in all of them. First the newest conversations
+are looked through one after the other: of what is frequent a page is soon full. What is rare is listed from its index.
+What is neither, several frequent conditions that seldom meet, is looked for further back as long as it may take, and
+then whoever looks says whether to go on. Pages begin after the last row seen, so that what comes in meanwhile moves
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.journal import ReplyEvent, read_event
-from circumspect.server.console.figures import HELD, match_tenants
+from circumspect.server.console.figures import match_tenants
 from circumspect.stores import codec
 from circumspect.stores.codec import clean
-from circumspect.stores.people import ListCursor, VisibleTenants
-from circumspect.stores.tables import VISIBLE, conversations, messages, tool_executions, tools, turns
+from circumspect.stores.people import ListCursor, VisibleTenants, newest_first
+from circumspect.stores.search_tables import turn_marks
+from circumspect.stores.tables import KNOWN, conversations, messages, tenants, tools, turns
+from circumspect.stores.turn_marks import CONTEXT, CRITIQUE, HELD, mark_reason, mark_tool
+from circumspect.stores.word_search import has_words, list_conversations_with, split_words
 from circumspect.values import Message, TenantId
 
 
@@ -74,6 +82,29 @@ class FoundConversation:
         return event if isinstance(event, ReplyEvent) else None
 
 
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    rows: list[FoundConversation]
+    further: ListCursor | None = None
+    """Where looking stopped before there were enough: nothing older has been looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A set of conversations."""
+
+    lists: Sequence[sa.Select[Any]]
+    """Queries for tenant and conversation of its members, each along an index."""
+    holds: sa.ColumnElement[bool]
+    """The same, asked of a row of `conversations`."""
+
+
+MOST_LISTED = 5_000
+"""Members of a set that is rare."""
+MOST_WALKED, AT_ONCE = 5_000, 500
+"""Conversations looked at for one page, and in one go."""
+
+
 def find(
     connection: sa.Connection,
     seen: VisibleTenants,
@@ -81,22 +112,77 @@ def find(
     now: datetime,
     after: ListCursor | None,
     limit: int,
-) -> list[FoundConversation]:
-    table, begin, end = conversations, *_period(wanted, now)
-    query = sa.select(table).where(match_tenants(table, seen))
-    if begin:
-        query = query.where(table.c.updated_at >= begin)
-    if wanted.language:
-        query = query.where(table.c.language == wanted.language)
-    if wanted.mode:
-        query = query.where(table.c.mode == wanted.mode)
-    place = sa.tuple_(table.c.tenant, table.c.id)
-    for condition in _conditions(seen, wanted, begin, end):
-        query = query.where(place.in_(condition))
-    if after is not None:
-        query = query.where(sa.tuple_(table.c.updated_at, table.c.id) < sa.tuple_(sa.literal(after.at), after.id))
-    rows = connection.execute(query.order_by(table.c.updated_at.desc(), table.c.id.desc()).limit(limit)).all()
-    return _with_words(connection, rows)
+) -> FoundPage:
+    begin, end = _period(wanted, now)
+    conditions = list(_conditions(connection, seen, wanted, begin, end))
+    recent = [conversations.c.updated_at >= begin] if begin else []
+    holds = [one.holds for one in conditions]
+    rows, further = _walk(connection, seen, recent, holds, after, limit, AT_ONCE)
+    if further is not None and (listed := _list_smallest(connection, conditions)) is not None:
+        rows, further = _keep(connection, listed, [*recent, *holds]), None
+        if after is not None:
+            rows = [row for row in rows if (row.updated_at, row.id) < (after.at, after.id)]
+        rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
+    elif further is not None:
+        more, further = _walk(connection, seen, recent, holds, further, limit - len(rows), MOST_WALKED - AT_ONCE)
+        rows += more
+    return FoundPage(_with_words(connection, rows), further)
+
+
+def _walk(
+    connection: sa.Connection,
+    seen: VisibleTenants,
+    recent: Sequence[sa.ColumnElement[bool]],
+    holds: Sequence[sa.ColumnElement[bool]],
+    after: ListCursor | None,
+    limit: int,
+    most: int,
+) -> tuple[list[Any], ListCursor | None]:
+    """Those among the newest for which everything holds; and where it stopped before there were enough."""
+    query, many = sa.select(conversations).where(*recent), AT_ONCE if holds else limit
+    found: list[Any] = []
+    for _ in range(0, most, AT_ONCE):
+        rows = list(connection.execute(newest_first(query, conversations, "updated_at", seen, after, many)))
+        if holds:
+            kept = {(row.tenant, row.id) for row in _keep(connection, [(row.tenant, row.id) for row in rows], holds)}
+            found += [row for row in rows if (row.tenant, row.id) in kept]
+        else:
+            found += rows
+        if len(found) >= limit or len(rows) < many:
+            return found[:limit], None
+        after = ListCursor(rows[-1].updated_at, rows[-1].id)
+    return found, after
+
+
+def _keep(
+    connection: sa.Connection, places: Iterable[tuple[str, str]], holds: Sequence[sa.ColumnElement[bool]]
+) -> list[Any]:
+    """Of these conversations, the rows for which everything holds."""
+    rows: list[Any] = []
+    for tenant, members in groupby(sorted(places), key=itemgetter(0)):
+        ids = [id_ for _, id_ in members]
+        for start in range(0, len(ids), AT_ONCE):
+            some = (conversations.c.tenant == tenant, conversations.c.id.in_(ids[start : start + AT_ONCE]))
+            rows += connection.execute(sa.select(conversations).where(*some, *holds))
+    return rows
+
+
+def _list_smallest(connection: sa.Connection, conditions: Iterable[_Condition]) -> set[tuple[str, str]] | None:
+    """The members of the smallest set; None where none is rare."""
+    smallest: set[tuple[str, str]] | None = None
+    for condition in conditions:
+        if smallest is not None and len(smallest) <= AT_ONCE:
+            break
+        members: set[tuple[str, str]] = set()
+        for query in condition.lists:
+            rows = connection.execute(query.limit(MOST_LISTED + 1)).all()
+            if len(rows) > MOST_LISTED:
+                break
+            members |= {(row.tenant, row.conversation) for row in rows}
+        else:
+            if smallest is None or len(members) < len(smallest):
+                smallest = members
+    return smallest
 
 
 def _period(wanted: ConversationFilter, now: datetime) -> tuple[float, float]:
@@ -110,70 +196,75 @@ def _period(wanted: ConversationFilter, now: datetime) -> tuple[float, float]:
     return ((now - timedelta(days=wanted.days)).timestamp(), 0.0) if wanted.days else (0.0, 0.0)
 
 
-def _conditions(seen: VisibleTenants, wanted: ConversationFilter, begin: float, end: float) -> list[sa.Select[Any]]:
-    def select_messages(*where: sa.ColumnElement[bool] | sa.TextClause) -> sa.Select[Any]:
-        query = sa.select(messages.c.tenant, messages.c.conversation).where(match_tenants(messages, seen), *where)
-        query = query.where(messages.c.at >= begin) if begin else query
-        return query.where(messages.c.at < end) if end else query
+def _conditions(
+    connection: sa.Connection, seen: VisibleTenants, wanted: ConversationFilter, begin: float, end: float
+) -> Iterator[_Condition]:
+    def of(table: sa.Table, time: str, *where: sa.ColumnElement[bool]) -> _Condition:
+        within = list(where)
+        if begin:
+            within.append(table.c[time] >= begin)
+        if end:
+            within.append(table.c[time] < end)
+        # Named one by one where time counts: an index has the tenant before it.
+        whose = match_tenants(table, seen)
+        if seen is None and begin and where:
+            whose = table.c.tenant.in_(sa.select(tenants.c.id))
+        own = (table.c.tenant == conversations.c.tenant, table.c.conversation == conversations.c.id)
+        listed = sa.select(table.c.tenant, table.c.conversation).where(whose, *within)
+        return _Condition([listed], sa.exists().where(*own, *within))
 
-    conditions: list[sa.Select[Any]] = []
-    if wanted.outcome or wanted.on:
-        query = _turns(seen, begin, end)
-        conditions.append(query.where(turns.c.outcome == wanted.outcome) if wanted.outcome else query)
+    def marked(mark: str) -> _Condition:
+        return of(turn_marks, "at", turn_marks.c.mark == mark)
+
+    for column in (conversations.c.language, conversations.c.mode):
+        if value := getattr(wanted, column.name):
+            named = sa.select(conversations.c.tenant, conversations.c.id.label("conversation"))
+            yield _Condition([named.where(match_tenants(conversations, seen), column == value)], column == value)
+    if wanted.outcome:
+        yield of(turns, "started_at", turns.c.outcome == wanted.outcome)
+    elif wanted.on:
+        yield of(turns, "started_at")
     if wanted.reason:
-        # A step has one reason; a turn has all of them.
-        of_steps = select_messages(messages.c.reason_code == wanted.reason, sa.text("reason_code IS NOT NULL"))
-        of_turns = _turns(seen, begin, end).where(
-            sa.cast(turns.c.result, sa.Text).contains(f'"{wanted.reason}"', autoescape=True)
-        )
-        either = of_steps.union(of_turns).subquery()
-        conditions.append(sa.select(either.c.tenant, either.c.conversation))
+        yield marked(mark_reason(wanted.reason))
     if wanted.held:
-        conditions.append(select_messages(HELD, messages.c.meta["effect"].as_string() != "read"))
+        yield marked(HELD)
     if wanted.critique:
-        conditions.append(select_messages(messages.c.kind == "critique"))
+        yield marked(CRITIQUE)
     if wanted.context:
-        conditions.append(select_messages(messages.c.kind == "context"))
+        yield marked(CONTEXT)
     if wanted.tool:
-        ran = sa.select(tool_executions.c.tenant, tool_executions.c.conversation).where(
-            match_tenants(tool_executions, seen), tool_executions.c.tool == wanted.tool
-        )
-        proposed = select_messages(
-            messages.c.kind == "policy", messages.c.content.startswith(f"{wanted.tool}: ", autoescape=True)
-        )
-        either = ran.union(proposed).subquery()
-        conditions.append(sa.select(either.c.tenant, either.c.conversation))
-    if words := clean(wanted.q).strip():
-        # SQLite folds the case of Latin letters only, so other scripts are looked for as they are mostly written.
-        spelt = dict.fromkeys((words, words.lower(), words.capitalize()))
-        in_words = select_messages(
-            sa.text(VISIBLE), sa.or_(*(messages.c.content.icontains(one, autoescape=True) for one in spelt))
-        )
-        by_name = sa.select(conversations.c.tenant, conversations.c.id.label("conversation")).where(
-            match_tenants(conversations, seen), sa.or_(conversations.c.id == words, conversations.c.person == words)
-        )
-        either = in_words.union(by_name).subquery()
-        conditions.append(sa.select(either.c.tenant, either.c.conversation))
-    return conditions
+        yield marked(mark_tool(wanted.tool))
+    if text := clean(wanted.q).strip():
+        yield _of_text(connection, seen, text)
 
 
-def _turns(seen: VisibleTenants, begin: float, end: float) -> sa.Select[Any]:
-    query = sa.select(turns.c.tenant, turns.c.conversation).where(
-        match_tenants(turns, seen), turns.c.started_at >= begin
-    )
-    return query.where(turns.c.started_at < end) if end else query
+def _of_text(connection: sa.Connection, seen: VisibleTenants, text: str) -> _Condition:
+    """Those in which it was said, and those of that name or person."""
+    table, words = conversations, split_words(text)
+    named = sa.select(table.c.tenant, table.c.id.label("conversation")).where(match_tenants(table, seen))
+    lists = [named.where(table.c.id == text), named.where(table.c.person == text, sa.text(KNOWN))]
+    holds = [table.c.id == text, table.c.person == text]
+    if words:
+        own = (messages.c.tenant == table.c.tenant, messages.c.conversation == table.c.id)
+        holds.append(has_words(words, *own))
+        lists.append(list_conversations_with(connection, seen, words, MOST_LISTED + 1))
+    return _Condition(lists, sa.or_(*holds))
 
 
 def _with_words(connection: sa.Connection, rows: Sequence[Any]) -> list[FoundConversation]:
     """The first and the last message of each; both are found by their number."""
-    if not rows:
-        return []
-    places = [key for row in rows for key in ((row.tenant, row.id, 0), (row.tenant, row.id, row.next_seq - 1))]
-    place = sa.tuple_(messages.c.tenant, messages.c.conversation, messages.c.seq)
-    said = {
-        (row.tenant, row.conversation, row.seq): codec.message(row)
-        for row in connection.execute(sa.select(messages).where(place.in_(places)))
-    }
+    said: dict[tuple[str, str, int], Message] = {}
+    for start in range(0, len(rows), AT_ONCE):
+        places = (
+            sa.and_(
+                messages.c.tenant == row.tenant,
+                messages.c.conversation == row.id,
+                messages.c.seq.in_((0, row.next_seq - 1)),
+            )
+            for row in rows[start : start + AT_ONCE]
+        )
+        for one in connection.execute(sa.select(messages).where(sa.or_(*places))):
+            said[one.tenant, one.conversation, one.seq] = codec.message(one)
     found = []
     for row in rows:
         first, last = said.get((row.tenant, row.id, 0)), said.get((row.tenant, row.id, row.next_seq - 1))

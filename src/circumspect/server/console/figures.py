@@ -18,24 +18,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.prompts import prompt
-from circumspect.reasons import ReasonCode
 from circumspect.setup import TurnSetup
 from circumspect.steps.gather import gather
 from circumspect.stores.codec import reason
 from circumspect.stores.day_tables import reason_days, turn_days
 from circumspect.stores.people import VisibleTenants
-from circumspect.stores.tables import messages
 from circumspect.values import ConversationId, Incoming, Mode, Opened, Screened, TenantId, TurnId, TurnOutcome
 
 OUTCOMES: tuple[TurnOutcome, ...] = ("answered", "asked", "acted", "escalated", "blocked", "failed")
 CHARACTERS_PER_TOKEN = 4
-HELD = sa.and_(
-    sa.text("reason_code IS NOT NULL"),
-    messages.c.reason_code.in_([str(code) for code in ReasonCode if code.category != "success"]),
-    messages.c.kind == "policy",
-    messages.c.content.not_like("%: allow"),
-)
-"""A call that the rules did not let through."""
 
 
 @dataclass

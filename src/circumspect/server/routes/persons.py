@@ -22,6 +22,7 @@ from circumspect.server.responses import (
 from circumspect.server.schemas.persons import Forgotten, PersonExport
 from circumspect.server.stores import privacy
 from circumspect.stores import action_log
+from circumspect.stores.word_search import merge_words
 
 router = resource("persons")
 
@@ -57,5 +58,6 @@ async def delete_person(
         change.log(connection, name, pseudonym, {"conversations": number})
 
     await services.store.tx(log)
+    await by_and_by(partial(services.store.tx, merge_words))
     await services.store.scrub()
     return to_response(Forgotten(conversations=number))

@@ -17,6 +17,7 @@ from circumspect.stores.ledger import execution_row
 from circumspect.stores.people import change, row_of
 from circumspect.stores.statements import SqlValues, insert
 from circumspect.stores.tables import conversations, messages, tool_executions, turns
+from circumspect.stores.turn_marks import mark_tool, put_marks
 from circumspect.values import ConversationId, Execution, TenantId, TurnId
 
 
@@ -67,6 +68,8 @@ def import_talk(
         change(connection, tenant, conversation, next_seq=len(said))
     if ran:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in ran))
+        marks = {mark_tool(one.call.tool) for one in ran}
+        put_marks(connection, tenant, conversation, turn, epoch(now), marks)
 
 
 def conversation_of_key(

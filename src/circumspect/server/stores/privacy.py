@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.stores.experiment_tables import exposures, labels, shadows
+from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.tables import (
     DELIVERED,
     conversations,
@@ -26,7 +27,7 @@ from circumspect.stores.tables import (
 )
 from circumspect.values import ConversationId, TenantId
 
-_OWNED = (exposures, shadows, labels, messages, tool_executions, intents, escalations, outbox, turns)
+_OWNED = (exposures, shadows, labels, turn_marks, messages, tool_executions, intents, escalations, outbox, turns)
 """Every table with a conversation's rows; calls before the intents that they refer to."""
 
 FEW = 5
@@ -119,7 +120,7 @@ _OURS = frozenset(("token", "lease_until", "nonce", "tenant", "conversation"))
 def _rows(
     connection: sa.Connection, table: sa.Table, tenant: TenantId, conversation: ConversationId, order: str
 ) -> Sequence[Mapping[str, Any]]:
-    columns = [column for column in table.c if column.name not in _OURS]
+    columns = [column for column in table.c if column.name not in _OURS and column is not messages.c.id]
     query = (
         sa.select(*columns)
         .where(table.c.tenant == tenant, table.c.conversation == conversation)

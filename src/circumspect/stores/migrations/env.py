@@ -4,12 +4,15 @@ from alembic import context
 
 from circumspect.stores import review_tables  # noqa: F401
 from circumspect.stores.knowledge_tables import FTS
+from circumspect.stores.search_tables import MESSAGE_WORDS
 from circumspect.stores.tables import metadata
 
 
 def _ours(name: str | None, kind: str, _parents: object) -> bool:
-    """SQLite keeps a full-text table in several of its own, which metadata does not know."""
-    return kind != "table" or name is None or not name.startswith(FTS)
+    """SQLite keeps a full-text table in several of its own, which metadata does not know, nor an index of words."""
+    return name is None or not (
+        (kind == "table" and name.startswith((FTS, MESSAGE_WORDS))) or (kind == "index" and name == "ix_messages_words")
+    )
 
 
 context.configure(

@@ -20,7 +20,7 @@ from circumspect.server.console.provenance import SourceExcerpt, sources
 from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import answer, page, wants_fragment
 from circumspect.server.console.visitors import AnyVisitor, ReviewerVisitor, tenants_of
-from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page
+from circumspect.server.responses import IdPath, find_visible_tenants, page_after, split_page, write_place
 from circumspect.server.routes import feedback as api
 from circumspect.server.schemas.bodies import NO_NUL
 from circumspect.server.schemas.feedback import FeedbackGiven
@@ -77,8 +77,9 @@ async def listing(
 ) -> Response:
     services = services_of(request)
     seen = find_visible_tenants(who.principal, wanted.tenant or None)
-    rows = await read(services, find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
-    rows, following = split_page(rows, ROWS, lambda row: (row.updated_at, row.id))
+    found = await read(services, find, seen, wanted, services.clock.now(), page_after(after), ROWS + 1)
+    rows, following = split_page(found.rows, ROWS, lambda row: (row.updated_at, row.id))
+    further = write_place(found.further.at, found.further.id) if found.further else None
     target = request.headers.get("hx-target", "")
     return answer(
         request,
@@ -87,7 +88,8 @@ async def listing(
         "conversations/_rows.html" if target == "more" else "conversations/_fragment.html",
         live="conversations",
         rows=rows,
-        following=following,
+        following=following or further,
+        further=further,
         after=after,
         wanted=wanted,
         query=wanted.query(),

@@ -19,14 +19,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from circumspect.server.access import NotSignedIn, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.charts import Chart, Series, draw_stacked_bars
-from circumspect.server.console.conversation_search import ConversationFilter, FoundConversation, find
+from circumspect.server.console.conversation_search import ConversationFilter, FoundPage, find
 from circumspect.server.console.conversation_story import StoryView, read_story
 from circumspect.server.console.customers import CustomerVisitor, admit, customer, dismiss
 from circumspect.server.console.figures import OUTCOMES, Figures, figures
 from circumspect.server.console.page_routes import PageRoute
 from circumspect.server.console.pages.overview import LOOKS, PERIODS
+from circumspect.server.console.read_pool import read
 from circumspect.server.console.rendering import render_template, wants_fragment
-from circumspect.server.responses import IdPath, page_after, split_page
+from circumspect.server.responses import IdPath, page_after, split_page, write_place
 from circumspect.stores import admin
 from circumspect.stores.people import StoredConversation, get_conversation
 from circumspect.stores.tables import VISIBLE, messages
@@ -125,11 +126,11 @@ async def usage(request: Request, who: CurrentCustomer, days: Annotated[int, Que
     now = services.clock.now()
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def read(connection: sa.Connection) -> Used:
+    def look_up(connection: sa.Connection) -> Used:
         found = figures(connection, frozenset({who.tenant}), since, now, {})
         return Used(found, _months(connection, who.tenant))
 
-    used = await services.store.tx(read)
+    used = await read(services, look_up)
     return page(
         request,
         who,
@@ -178,14 +179,16 @@ async def listing(
     services = services_of(request)
     place = page_after(after)
 
-    def read(connection: sa.Connection) -> tuple[list[FoundConversation], dict[str, str]]:
-        rows = find(connection, frozenset({who.tenant}), ConversationFilter(q=q), services.clock.now(), place, ROWS + 1)
-        return rows, _read_first_messages(connection, who.tenant, [row.id for row in rows])
+    def look_up(connection: sa.Connection) -> tuple[FoundPage, dict[str, str]]:
+        wanted, seen = ConversationFilter(q=q), frozenset({who.tenant})
+        found = find(connection, seen, wanted, services.clock.now(), place, ROWS + 1)
+        return found, _read_first_messages(connection, who.tenant, [row.id for row in found.rows])
 
-    rows, begun = await services.store.tx(read)
-    rows, following = split_page(rows, ROWS, lambda row: (row.updated_at, row.id))
+    found, begun = await read(services, look_up)
+    rows, following = split_page(found.rows, ROWS, lambda row: (row.updated_at, row.id))
+    further = write_place(found.further.at, found.further.id) if found.further else None
     template = "customer/_rows.html" if wants_fragment(request) else "customer/conversations.html"
-    return page(request, who, template, rows=rows, following=following, begun=begun, q=q)
+    return page(request, who, template, rows=rows, following=following or further, further=further, begun=begun, q=q)
 
 
 def _read_first_messages(connection: sa.Connection, tenant: TenantId, ids: Sequence[str]) -> dict[str, str]:
@@ -212,11 +215,11 @@ async def detail(
     conversation_id: IdPath,
     before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
 ) -> Response:
-    def read(connection: sa.Connection) -> tuple[StoredConversation, StoryView]:
+    def look_up(connection: sa.Connection) -> tuple[StoredConversation, StoryView]:
         found = get_conversation(connection, frozenset({who.tenant}), ConversationId(conversation_id))
         return found, read_story(connection, found, debug=False, before=before)
 
-    found, story = await services_of(request).store.tx(read)
+    found, story = await read(services_of(request), look_up)
     template = "customer/_said.html" if wants_fragment(request) else "customer/conversation.html"
     path = f"/customer/conversations/{quote(found.id, safe='')}"
     return page(request, who, template, conversation=found, story=story, path=path)

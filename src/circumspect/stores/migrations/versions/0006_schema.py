@@ -19,12 +19,27 @@ _SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 _IN_SQLITE = {
     "DOUBLE PRECISION": "DOUBLE",
     "BYTEA": "BLOB",
+    "BIGSERIAL": "INTEGER",
     "SERIAL": "INTEGER",
     "TSVECTOR": "TEXT",
     # The column is empty there, and so is the index.
     "USING gin (search)": "(search) WHERE search IS NOT NULL",
 }
 _FTS = (
+    "CREATE VIRTUAL TABLE message_words USING fts5(scope, content, content='',"
+    " tokenize='unicode61 remove_diacritics 0')",
+    "CREATE TRIGGER message_words_added AFTER INSERT ON messages WHEN new.role <> 'internal' BEGIN"
+    " INSERT INTO message_words (rowid, scope, content) VALUES (new.id, hex(new.tenant), new.content);"
+    " END",
+    "CREATE TRIGGER message_words_removed AFTER DELETE ON messages WHEN old.role <> 'internal' BEGIN"
+    " INSERT INTO message_words (message_words, rowid, scope, content)"
+    " VALUES ('delete', old.id, hex(old.tenant), old.content);"
+    " END",
+    "CREATE TRIGGER message_words_changed AFTER UPDATE OF content ON messages WHEN old.role <> 'internal' BEGIN"
+    " INSERT INTO message_words (message_words, rowid, scope, content)"
+    " VALUES ('delete', old.id, hex(old.tenant), old.content);"
+    " INSERT INTO message_words (rowid, scope, content) VALUES (new.id, hex(new.tenant), new.content);"
+    " END",
     "CREATE VIRTUAL TABLE knowledge_words USING fts5(scope, head, body, grams,"
     " content='knowledge_passages', content_rowid='id', tokenize='unicode61 remove_diacritics 0')",
     "CREATE TRIGGER knowledge_words_added AFTER INSERT ON knowledge_passages BEGIN"
@@ -36,6 +51,12 @@ _FTS = (
     " VALUES ('delete', old.id, old.scope, old.head, old.body, old.grams);"
     " END",
 )
+# It cuts a word out of what a message says, so that "ORD-12" is none of PostgreSQL's numbers.
+_GIN = (
+    "CREATE INDEX ix_messages_words ON messages USING gin ((to_tsvector('simple'::regconfig,"
+    " regexp_replace(\"left\"(content, 100000), '[[:punct:]]+', ' ', 'g'))"
+    " || array_to_tsvector(ARRAY[('@' || tenant)]))) WHERE role <> 'internal'",
+)
 
 
 def upgrade() -> None:
@@ -44,7 +65,7 @@ def upgrade() -> None:
     if sqlite:
         for word, spelling in _IN_SQLITE.items():
             schema = schema.replace(word, spelling)
-    for statement in (*schema.strip().rstrip(";").split(";\n"), *(_FTS if sqlite else ())):
+    for statement in (*schema.strip().rstrip(";").split(";\n"), *(_FTS if sqlite else _GIN)):
         connection.exec_driver_sql(statement)
     plans = sa.table("plans", sa.column("name"), sa.column("mode"), sa.column("multiplier"))
     op.bulk_insert(
@@ -60,5 +81,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
         op.execute("DROP TABLE knowledge_words")
+        op.execute("DROP TABLE message_words")
     for table in reversed(re.findall(r"CREATE TABLE (\w+)", _SCHEMA)):
         op.drop_table(table)

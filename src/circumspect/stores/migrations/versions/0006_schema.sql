@@ -34,6 +34,8 @@ CREATE TABLE conversations (
     CONSTRAINT pk_conversations PRIMARY KEY (tenant, id)
 );
 CREATE INDEX ix_conversations_id ON conversations (id);
+CREATE INDEX ix_conversations_language_tenant ON conversations (language, tenant);
+CREATE INDEX ix_conversations_mode_tenant ON conversations (mode, tenant);
 CREATE INDEX ix_conversations_person ON conversations (person, tenant, updated_at, id) WHERE person IS NOT NULL;
 CREATE INDEX ix_conversations_tenant_updated_at_id ON conversations (tenant, updated_at, id);
 CREATE INDEX ix_conversations_thread ON conversations (tenant, thread) WHERE thread IS NOT NULL;
@@ -366,6 +368,7 @@ CREATE INDEX ix_knowledge_passages_search ON knowledge_passages USING gin (searc
 CREATE INDEX ix_knowledge_passages_tenant_document ON knowledge_passages (tenant, document);
 
 CREATE TABLE messages (
+    id BIGSERIAL NOT NULL,
     tenant TEXT NOT NULL,
     conversation TEXT NOT NULL,
     seq INTEGER NOT NULL,
@@ -376,10 +379,10 @@ CREATE TABLE messages (
     reason_code TEXT,
     meta JSON,
     at DOUBLE PRECISION NOT NULL,
-    CONSTRAINT pk_messages PRIMARY KEY (tenant, conversation, seq),
-    CONSTRAINT fk_messages_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+    CONSTRAINT pk_messages PRIMARY KEY (id),
+    CONSTRAINT fk_messages_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE,
+    CONSTRAINT uq_messages_tenant_conversation_seq UNIQUE (tenant, conversation, seq)
 );
-CREATE INDEX ix_messages_reason_code ON messages (reason_code, tenant, at) WHERE reason_code IS NOT NULL;
 CREATE INDEX ix_messages_visible ON messages (tenant, conversation, seq) WHERE role <> 'internal';
 
 CREATE TABLE operator_sessions (
@@ -432,7 +435,9 @@ CREATE TABLE shadows (
     CONSTRAINT pk_shadows PRIMARY KEY (tenant, experiment, turn),
     CONSTRAINT fk_shadows_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
-CREATE INDEX ix_shadows_tenant_conversation ON shadows (tenant, conversation);
+CREATE INDEX ix_shadows_at_turn ON shadows (at, turn);
+CREATE INDEX ix_shadows_tenant_at_turn ON shadows (tenant, at, turn);
+CREATE INDEX ix_shadows_tenant_conversation_at ON shadows (tenant, conversation, at);
 CREATE INDEX ix_shadows_tenant_experiment_at ON shadows (tenant, experiment, at);
 
 CREATE TABLE tenants (
@@ -446,6 +451,17 @@ CREATE TABLE tenants (
     CONSTRAINT pk_tenants PRIMARY KEY (id),
     CONSTRAINT fk_tenants_plan_plans FOREIGN KEY("plan") REFERENCES plans (name)
 );
+
+CREATE TABLE turn_marks (
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_turn_marks PRIMARY KEY (tenant, conversation, mark, turn),
+    CONSTRAINT fk_turn_marks_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_turn_marks_mark_tenant_at ON turn_marks (mark, tenant, at);
 
 CREATE TABLE turns (
     id TEXT NOT NULL,
@@ -464,6 +480,8 @@ CREATE TABLE turns (
     CONSTRAINT pk_turns PRIMARY KEY (id),
     CONSTRAINT fk_turns_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
+CREATE INDEX ix_turns_outcome_tenant_started_at ON turns (outcome, tenant, started_at);
+CREATE INDEX ix_turns_started_at ON turns (started_at);
 CREATE INDEX ix_turns_tenant_conversation ON turns (tenant, conversation);
 CREATE INDEX ix_turns_tenant_started_at ON turns (tenant, started_at);
 CREATE INDEX ix_turns_unfinished ON turns (started_at) WHERE status <> 'done';
@@ -498,5 +516,5 @@ CREATE TABLE tool_executions (
 CREATE INDEX ix_tool_executions_reason_code ON tool_executions (reason_code, tenant) WHERE reason_code IS NOT NULL;
 CREATE INDEX ix_tool_executions_running ON tool_executions (lease_until) WHERE state = 'started';
 CREATE INDEX ix_tool_executions_tenant_conversation_started_at ON tool_executions (tenant, conversation, started_at);
-CREATE INDEX ix_tool_executions_tenant_tool_started_at ON tool_executions (tenant, tool, started_at);
+CREATE INDEX ix_tool_executions_tool_tenant_started_at ON tool_executions (tool, tenant, started_at);
 CREATE INDEX ix_tool_executions_unreported ON tool_executions (tenant, conversation) WHERE NOT reported;

@@ -15,6 +15,7 @@ any-time = Any time
 apply = Apply
 search = Search
 more = Show more
+further = Look further back
 open = Open
 cancel = Cancel
 period = Period

@@ -15,6 +15,7 @@ any-time = בכל זמן
 apply = החלה
 search = חיפוש
 more = הצגת עוד
+further = חיפוש רחוק יותר לאחור
 open = פתיחה
 cancel = ביטול
 period = תקופה

@@ -15,6 +15,7 @@ any-time = За всё время
 apply = Применить
 search = Найти
 more = Показать ещё
+further = Искать дальше в прошлом
 open = Открыть
 cancel = Отмена
 period = Период

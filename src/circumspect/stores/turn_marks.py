@@ -1,0 +1,61 @@
+"""What a turn can be found by later: a turn's journal in, its marks in the database.
+
+A journal line has one reason, a ruling may have had several, and all of them are the turn's. Plain functions on a
+connection, in the transaction that writes the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import sqlalchemy as sa
+
+from circumspect.reasons import ReasonCode
+from circumspect.stores.codec import clean
+from circumspect.stores.day_counts import is_held
+from circumspect.stores.statements import SqlValues, run, sql
+from circumspect.values import ConversationId, JournalEntry, TenantId
+
+HELD, CRITIQUE, CONTEXT = "held", "critique", "context"
+LONGEST = 200
+"""Characters of a mark: a model may propose a tool by any name."""
+
+_MARK = sql("""
+    INSERT INTO turn_marks (tenant, conversation, mark, turn, at)
+    VALUES (:tenant, :conversation, :mark, :turn, :at) ON CONFLICT DO NOTHING
+""")
+
+
+def mark_reason(code: str) -> str:
+    return f"reason {code}"[:LONGEST]
+
+
+def mark_tool(name: str) -> str:
+    return f"tool {clean(name)}"[:LONGEST]
+
+
+def list_marks(entries: Iterable[JournalEntry], reasons: Collection[ReasonCode]) -> set[str]:
+    found = {mark_reason(code) for code in reasons}
+    for entry in entries:
+        if entry.reason:
+            found.add(mark_reason(entry.reason))
+            if is_held(entry.kind, entry.content, entry.reason, entry.meta):
+                found.add(HELD)
+        if entry.kind in (CRITIQUE, CONTEXT):
+            found.add(entry.kind)
+        if entry.kind == "policy" and isinstance(tool := entry.meta.get("tool"), str):
+            found.add(mark_tool(tool))
+    return found
+
+
+def put_marks(
+    connection: sa.Connection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    turn: str,
+    at: float,
+    marks: Collection[str],
+) -> None:
+    row: SqlValues = {"tenant": tenant, "conversation": conversation, "turn": turn, "at": at}
+    for mark in sorted(marks):
+        run(connection, _MARK, {**row, "mark": mark})
