@@ -138,7 +138,9 @@ CREATE TABLE outbox (
 );
 CREATE INDEX ix_outbox_dead ON outbox (created_at) WHERE state = 'dead';
 CREATE INDEX ix_outbox_delivered ON outbox (created_at) WHERE state = 'delivered';
+CREATE INDEX ix_outbox_created_at_id ON outbox (created_at, id);
 CREATE INDEX ix_outbox_tenant_conversation ON outbox (tenant, conversation);
+CREATE INDEX ix_outbox_tenant_created_at_id ON outbox (tenant, created_at, id);
 CREATE INDEX ix_outbox_waiting ON outbox (next_at) WHERE state = 'pending';
 
 CREATE TABLE plans (
