@@ -4,25 +4,24 @@ The call is in the ledger before it runs, so whoever comes next finds it there. 
 a `keyed` tool honours our idempotency key and is called again with the same one; a `blind` tool is never called again,
 the outcome is recorded as unknown, and a person is told. Either way the bank below books the payment once.
 
-The second worker's clock runs ten minutes ahead, so that nobody has to wait for a lease to run out.
+Nobody has to wait for the dead worker's leases to run out: the example sets them back by ten minutes.
 """
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 from circumspect import Agent, IdempotencyKey, tool
-from circumspect.clock import FixedClock
 from circumspect.models import ScriptedModel, says
 from circumspect.stores import SqlStore
 from circumspect.values import ConversationId, ModelRequest, Recovery
 
-NOON = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 RECOVERIES: tuple[Recovery, ...] = ("keyed", "blind")
 CONVERSATION = ConversationId("c1")
 
@@ -52,8 +51,13 @@ def an_agent(folder: Path, recovery: Recovery, *, dies: bool) -> Agent:
         tools=[tool(effect="write", recovery=recovery, phrases={"en": "pay {account}"})(pay)],
         model=ScriptedModel(plays),
         database=str(folder / "circumspect.db"),
-        clock=FixedClock(NOON if dies else NOON + timedelta(minutes=10)),
     )
+
+
+def let_leases_run_out(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "circumspect.db")) as database, database:
+        database.execute("UPDATE conversations SET lease_until = lease_until - 600")
+        database.execute("UPDATE tool_executions SET lease_until = lease_until - 600")
 
 
 async def next_worker(folder: Path, recovery: Recovery) -> None:
@@ -75,6 +79,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(f"{recovery}: the worker dies inside the call …")
             subprocess.run([sys.executable, __file__, folder, recovery], check=False)  # noqa: S603
+            let_leases_run_out(Path(folder))
             asyncio.run(next_worker(Path(folder), recovery))
 
 

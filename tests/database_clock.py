@@ -12,4 +12,8 @@ from circumspect.stores import database_time
 
 def database_follows(clock: Clock) -> AbstractContextManager[Any]:
     """The database shows the same time as this clock: one machine, and the clock is its own."""
-    return mock.patch.object(database_time, "read", side_effect=lambda _: clock.now().timestamp())
+
+    def read(_connection: object) -> float:
+        return clock.now().timestamp()
+
+    return mock.patch.object(database_time, "read", read)
