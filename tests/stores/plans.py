@@ -21,7 +21,13 @@ GROWING = frozenset({
     "exposures", "shadows", "labels", "turn_marks",
 })  # fmt: skip
 """Tables that have a row, or many, for each conversation."""
-WAITING = ("ix_tool_executions_running", "ix_tool_executions_unreported", "ix_outbox_waiting", "ix_intents_waiting")
+WAITING = (
+    "ix_tool_executions_running",
+    "ix_tool_executions_unreported",
+    "ix_outbox_waiting",
+    "ix_intents_waiting",
+    "ix_turns_unfinished",
+)
 """Indexes of what waits, which is little however much there was."""
 _DATA = re.compile(r"\s*(WITH|SELECT|UPDATE|DELETE|INSERT)\b")
 STEP = 100

@@ -11,8 +11,8 @@ from tests.stores.plans import count_steps, overhear, walk_tables
 from tests.stores.words import NOON, TENANT, asked, closing, execution, incoming, intent, later, opened, result
 
 from circumspect.reasons import ReasonCode
-from circumspect.server.stores import privacy
-from circumspect.stores import SqlStore
+from circumspect.server.stores import client_chats, privacy
+from circumspect.stores import SqlStore, unfinished_turns
 from circumspect.stores.engine import connect
 from circumspect.values import ConversationId, Escalation
 
@@ -65,8 +65,18 @@ async def forget(store: SqlStore) -> None:
     assert await store.tx(privacy.delete_person, TENANT, person(200)) > 0
 
 
+async def look_for_unfinished(store: SqlStore) -> None:
+    """What every worker does every few seconds, and what a request without a key asks."""
+    left = incoming("hello", conversation=conversation_id(9), key="same request", at=later(5))
+    await opened(store, left)
+    await store.tx(unfinished_turns.tenants_with_unfinished)
+    await store.tx(unfinished_turns.list_unfinished, TENANT, 10)
+    await store.tx(client_chats.list_former, TENANT, person(9), "same request")
+    await store.tx(client_chats.release_key, left.turn, "same request")
+
+
 RARE_ONE = 7
-DEEDS = {"turns": take_turns, "forgetting": forget}
+DEEDS = {"turns": take_turns, "forgetting": forget, "unfinished": look_for_unfinished}
 Deed = Callable[[SqlStore], Awaitable[None]]
 
 

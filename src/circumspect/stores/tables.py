@@ -226,7 +226,7 @@ turns = sa.Table(
     sa.Index("ix_turns_outcome_tenant_started_at", "outcome", "tenant", "started_at"),
     sa.Index("ix_turns_started_at", "started_at"),
     sa.Index("ix_turns_tenant_started_at", "tenant", "started_at"),
-    _partial("ix_turns_unfinished", "started_at", where=UNFINISHED),
+    _partial("ix_turns_unfinished", "tenant", "started_at", where=UNFINISHED),
 )
 
 messages = sa.Table(

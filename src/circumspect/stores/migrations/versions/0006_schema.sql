@@ -486,7 +486,7 @@ CREATE INDEX ix_turns_outcome_tenant_started_at ON turns (outcome, tenant, start
 CREATE INDEX ix_turns_started_at ON turns (started_at);
 CREATE INDEX ix_turns_tenant_conversation ON turns (tenant, conversation);
 CREATE INDEX ix_turns_tenant_started_at ON turns (tenant, started_at);
-CREATE INDEX ix_turns_unfinished ON turns (started_at) WHERE status <> 'done';
+CREATE INDEX ix_turns_unfinished ON turns (tenant, started_at) WHERE status <> 'done';
 CREATE UNIQUE INDEX uq_turns_client_key ON turns (tenant, client_key, conversation) WHERE client_key IS NOT NULL;
 
 CREATE TABLE tool_executions (
