@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from contextlib import suppress
 from time import perf_counter, process_time
 
 from tests.simulation.schedule import play, play_many
@@ -37,17 +38,18 @@ def show(seed: int) -> int:
 def run(seeds: range) -> int:
     began, used = perf_counter(), process_time()
     harms: Counter[str] = Counter()
-    turns = effects = harmful = 0
-    for played in play_many(seeds):
-        turns, effects = turns + played.turns, effects + played.effects
-        harmful += bool(played.harms)
-        for harm in played.harms:
-            harms[harm.partition(":")[0]] += 1
-            if harmful <= SHOWN:
-                print(f"seed {played.seed}: {harm}")
+    count = turns = effects = harmful = 0
+    with suppress(KeyboardInterrupt):  # what was found until then is told all the same
+        for played in play_many(seeds):
+            count, turns, effects = count + 1, turns + played.turns, effects + played.effects
+            harmful += bool(played.harms)
+            for harm in played.harms:
+                harms[harm.partition(":")[0]] += 1
+                if harmful <= SHOWN:
+                    print(f"seed {played.seed}: {harm}", flush=True)
     seconds, cpu = perf_counter() - began, process_time() - used
-    print(f"{len(seeds):,} schedules, {turns:,} replies, {effects:,} effects in {seconds:.0f} s ({cpu:.0f} s of CPU)")
-    print(f"{len(seeds) / seconds:.0f} schedules a second; {harmful} with harm: {dict(harms) or 'none'}")
+    print(f"{count:,} schedules, {turns:,} replies, {effects:,} effects in {seconds:.0f} s ({cpu:.0f} s of CPU)")
+    print(f"{count / seconds:.0f} schedules a second; {harmful} with harm: {dict(harms) or 'none'}")
     return bool(harms)
 
 
