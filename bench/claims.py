@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from circumspect.policy.grounding.statements import read_statements
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.values import PastCall, ToolCall
 
@@ -48,6 +49,8 @@ def main() -> None:
     for language in sorted({case["lang"] for case in cases}):
         _show(language, [case for case in cases if case["lang"] == language])
     _show("all", cases)
+    # Nothing is remembered of the first reading, so that each reply costs what it costs in a turn.
+    read_statements.cache_clear()
     started = time.perf_counter()
     for case in cases:
         judge(case)

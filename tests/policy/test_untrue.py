@@ -103,3 +103,29 @@ def test_a_hostile_reply_costs_what_its_length_says(piece: str) -> None:
 
     measure(1_000)
     assert measure(20_000) < PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [("cancel my order", True), ("what happens when I cancel?", False), ("no, don't cancel it", False)],
+)
+def test_what_the_user_said_decides_how_much_is_asked_of_an_unknown_verb(said: str, held: bool) -> None:
+    assert bool(find_untrue("That one evaporated from the plan.", "en", [], said=said)) is held
+
+
+def test_an_unknown_verb_about_a_record_needs_a_call_on_that_record() -> None:
+    reply = "12345 has been mothballed."
+    assert find_untrue(reply, "en", [])
+    assert find_untrue(reply, "en", [ran("cancel_order", order_id="12344")])
+    assert not find_untrue(reply, "en", [ran("cancel_order", order_id="12345")])
+
+
+def test_an_hour_in_words_is_the_hour_that_was_booked() -> None:
+    booked = [ran("book_appointment", {"date": "2026-12-07", "time": "16:00", "booked": True}, date="2026-12-07")]
+    assert not find_untrue("Your appointment is at four in the afternoon.", "en", booked)
+    assert [one.reason for one in find_untrue("Your appointment is at six in the evening.", "en", booked)] == ["figure"]
+
+
+def test_a_tick_says_done_unless_it_decks_out_what_is_possible() -> None:
+    assert find_untrue("✅ Order 12345", "en", [])
+    assert not find_untrue("I can do this for you:\n✅ cancel an order\n✅ change an address", "en", [])

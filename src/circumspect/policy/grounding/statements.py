@@ -59,6 +59,7 @@ _GLUED = re.compile(r"(?<=[\u0590-\u05ff])-(?=\d)")
 _LIST_ITEM = re.compile(r"^\s*(?:[-+]|\d{1,2}[.)])\s+")
 _NO_MORE = re.compile(r"(\w{2,9}) \w+(?:,| -) \1(?: \w+){1,3}\W*$")
 """No order, no bill."""
+_BULLET = re.compile(r"\s*[*\u2022\u2705\u2714\u2611\u2713]")
 _LONGEST = 400
 _FULL_STOP = re.compile(r"[;]| - ")
 _NUMBER = re.compile(r"\d{4}|\w@\w|\d:\d\d|\d[.,]\d\d(?!\d)")
@@ -75,7 +76,7 @@ def read_statements(reply: str, language: Language | None = None) -> tuple[State
     found: list[Statement] = []
     topic, listed = "", False
     for piece in split_sentences(reply):
-        is_item = bool(_LIST_ITEM.match(piece))
+        is_item = bool(_LIST_ITEM.match(piece) or _BULLET.match(piece))
         text = _QUOTED.sub(" ", fold(_LIST_ITEM.sub("", piece)).replace("\u0451", "\u0435"))
         # A tick says "done" of what stands behind it, unless it only decks out a list of what is possible.
         text = _TICKS.sub(" " if listed else f"; {TICK} ", text)
