@@ -183,3 +183,28 @@ def test_a_key_whose_call_is_open_has_no_answer_yet(open_site: Opening, way: str
     else:
         assert (early.status, bool(early.retry_after)) == (409, True)
         assert faults == {}
+
+
+@only_sqlite
+def test_a_request_without_a_key_that_is_sent_again_is_the_same_request(open_site: Opening, back_end: BackEnd) -> None:
+    """As clients of the OpenAI endpoint do: they know of no key, and send the whole talk each time."""
+    shop = next(one for one in SHOPS if one.agreement == "nobody")
+    back_end.keyed.add(shop.name)
+    site = open_site(
+        tenants={shop.name: make_shop(shop, back_end.url, TIMEOUT)}, effects=lambda: list(back_end.effects)
+    )
+    wish = Said(shop.name, "", "cancel order 12345", "k1", "12345", True, "completions", keyless=True)
+    back_end.held.add(shop.name)
+    answer = site.begun(wish, site.start())
+    wait_until(lambda: back_end.waiting)
+    site.kill(site.workers[-1])
+    answer.result()
+    back_end.held.clear()
+    wait_until(lambda: back_end.effects)
+    site.start()
+    site.move_clock(CONVERSATION_LEASE)
+    site.send(wish, site.workers[-1])
+    site.move_clock(LEASES)
+    site.insist(wish)
+    assert site.check().faults == {}
+    assert len(back_end.effects) == 1
