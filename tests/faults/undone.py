@@ -32,7 +32,7 @@ def _believe_a_second_refusal() -> None:
 
     recover = running.recover
 
-    async def believe(started: Any, tools: Any, clock: Any, timeout: float) -> Any:
+    async def believe(started: Any, tools: Any, *rest: Any) -> Any:
         refused: list[ToolError] = []
 
         class Heard:
@@ -47,7 +47,7 @@ def _believe_a_second_refusal() -> None:
             def __getattr__(self, name: str) -> Any:
                 return getattr(tools, name)
 
-        ended = await recover(started, Heard(), clock, timeout)
+        ended = await recover(started, Heard(), *rest)
         if refused and ended.state == "indeterminate":
             return replace(ended, state="failed", reason=ReasonCode.TOOL_FAILED, error=refused[0].problem)
         return ended
@@ -62,7 +62,7 @@ def _answer_while_the_call_is_open() -> None:
     from circumspect.errors import CallUnderWay
     from circumspect.steps.sweep import catch_up
 
-    async def answer(opened: Any, incoming: Any, tools: Any, store: Any, clock: Any, ids: Any) -> Any:
+    async def answer(opened: Any, incoming: Any, tools: Any, store: Any, *rest: Any) -> Any:
         class Keeping:
             async def give_back(self, *args: Any) -> None:
                 pass
@@ -71,7 +71,7 @@ def _answer_while_the_call_is_open() -> None:
                 return getattr(store, name)
 
         try:
-            return await catch_up(opened, incoming, tools, Keeping(), clock, ids)
+            return await catch_up(opened, incoming, tools, Keeping(), *rest)
         except CallUnderWay:
             return replace(opened, unsettled=()), ()
 
