@@ -26,6 +26,7 @@ WAITING = (
     "ix_tool_executions_unreported",
     "ix_outbox_waiting",
     "ix_intents_waiting",
+    "ix_outbox_dead",
     "ix_turns_unfinished",
 )
 """Indexes of what waits, which is little however much there was."""

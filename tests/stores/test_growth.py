@@ -13,7 +13,6 @@ from tests.stores.words import NOON, TENANT, asked, closing, execution, incoming
 from circumspect.reasons import ReasonCode
 from circumspect.server.stores import client_chats, privacy
 from circumspect.stores import SqlStore, unfinished_turns
-from circumspect.stores.engine import connect
 from circumspect.values import ConversationId, Escalation
 
 FEW, MANY = 300, 3000
@@ -21,12 +20,8 @@ NOW = NOON.timestamp()
 
 
 def grow(url: str, number: int) -> None:
-    database = connect(url)
-    try:
-        fill(database.engine, TENANT, number, now=NOW)
-        fill(database.engine, "other", number, now=NOW)
-    finally:
-        database.close()
+    for tenant in (TENANT, "other"):
+        fill(url, tenant, number, now=NOW)
 
 
 # --- what is done ---------------------------------------------------------------------------------------------------
@@ -99,7 +94,7 @@ async def test_ten_times_as_much_stored_is_not_more_work(sqlite_template, tmp_pa
     for number in (FEW, MANY):
         path = tmp_path / f"{number}.db"
         path.write_bytes(sqlite_template.read_bytes())
-        grow(str(path), number)
+        grow(f"sqlite:///{path}", number)
         with count_steps() as steps:
             store = await SqlStore.open(str(path))
             try:

@@ -44,7 +44,8 @@ _LEFT = sa.and_(
     sa.or_(turns.c.started_at <= sa.bindparam("begun"), sa.exists(_CALLS.where(tool_executions.c.effect != "read"))),
 )
 _OWN_CONVERSATION = sa.and_(conversations.c.tenant == turns.c.tenant, conversations.c.id == turns.c.conversation)
-_TENANTS = sa.select(turns.c.tenant).distinct().join_from(turns, conversations, _OWN_CONVERSATION).where(_LEFT)
+# Not DISTINCT, for whose sake SQLite would walk all turns there ever were in the order of tenants.
+_TENANTS = sa.select(turns.c.tenant).join_from(turns, conversations, _OWN_CONVERSATION).where(_LEFT)
 _TURNS = (
     sa.select(
         turns.c.tenant,
@@ -70,7 +71,7 @@ _TURNS = (
 
 
 def tenants_with_unfinished(connection: sa.Connection) -> Sequence[TenantId]:
-    return [TenantId(tenant) for (tenant,) in connection.execute(_TENANTS, _read_times(connection))]
+    return sorted({TenantId(tenant) for (tenant,) in connection.execute(_TENANTS, _read_times(connection))})
 
 
 def list_unfinished(connection: sa.Connection, tenant: TenantId, limit: int) -> Sequence[UnfinishedTurn]:

@@ -20,7 +20,6 @@ from circumspect.server.console import conversation_search
 from circumspect.server.stores import access
 from circumspect.server.stores.access import OperatorRow
 from circumspect.stores import SqlStore
-from circumspect.stores.engine import connect
 from circumspect.values import TenantId
 
 FEW, MANY = 200, 2000
@@ -115,10 +114,8 @@ class GrownHouse(ConsoleHouse):
         await super()._furnish(store)
         row = OperatorRow("op-both", "both", "admin", (TenantId(OURS), TenantId(THEIRS)), time.time())
         await store.tx(access.add_operator, row, credentials.hash_password(PASSWORD))
-        database = connect(self.settings.database)
         for tenant in (OURS, THEIRS):
-            fill(database.engine, tenant, self.number, now=time.time())
-        database.close()
+            fill(self.settings.database, tenant, self.number, now=time.time())
 
     def ask(self, name: str, path: str) -> None:
         if path.startswith("/v1") or path == "/metrics":
