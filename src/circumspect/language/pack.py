@@ -136,6 +136,10 @@ class WantedWords:
     """At the end of a clause with an address, and no part of it."""
     person: Lines
     """Asks for a person."""
+    elsewhere: Lines
+    """Where something should go instead, though no address says it: to my office."""
+    courtesy: Lines
+    """Sounds like a condition and is none: if possible."""
     misspelt: Lines
     """Words that are mended where one letter of them is wrong."""
     real_words: Lines

@@ -54,7 +54,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     found: list[Mention] = []
     reported = False
     for sentence in _split(text[:_LONGEST]):
-        low = even_out(sentence)
+        low = _words("courtesy").sub(lambda hit: " " * len(hit[0]), even_out(sentence))
         if not (hits := _find_verbs(low)):
             low = mend_spelling(low)
             hits = _find_verbs(low)
@@ -100,6 +100,11 @@ def asks_for_person(text: str) -> bool:
 def talks_of(text: str, act: WantedAct) -> bool:
     """A word for the act is in the message, in any form."""
     return _talk(act).search(even_out(text[:_LONGEST])) is not None
+
+
+def goes_elsewhere(text: str) -> bool:
+    """The message says that something should go to another place."""
+    return _words("elsewhere").search(even_out(text[:_LONGEST])) is not None
 
 
 def find_things(low: str) -> frozenset[str]:

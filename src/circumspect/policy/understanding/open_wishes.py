@@ -24,6 +24,7 @@ from circumspect.language.wanted import (
     even_out,
     find_mentions,
     find_things,
+    goes_elsewhere,
     is_question,
     leave_out_denied,
     talks_of,
@@ -96,8 +97,9 @@ def read_wishes(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
 
 
 def find_candidates(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
-    """What a message may be asking for that speaks of no act, and names something that tools do things to."""
-    if find_mentions(text) or (is_question(text) and begins_as_question(text)):
+    """What a message may be asking for that speaks of no act plainly, and names something that tools do things to."""
+    placed = any(one.mood != "unclear" for one in find_mentions(text))
+    if placed or (is_question(text) and begins_as_question(text)):
         return ()
     told = leave_out_denied(text)
     return tuple(
@@ -144,7 +146,8 @@ def _score(mention: Mention, text: str, spec: ToolSpec) -> int:
     if mention.act not in acts or mention.things - named - beside:
         return 0
     given, around = _find_given(mention, spec), find_things(even_out(text))
-    if mention.act in ("change", "send") and not ((mention.things | around) & named or "address" in given):
+    about_place = "address" in given or (mention.act == "send" and goes_elsewhere(text))
+    if mention.act in ("change", "send") and not ((mention.things | around) & named or about_place):
         return 0
     spelled = any(mention.verb.startswith(word[:5]) for word in words if word in _ACTS)
     here = 2 * bool(mention.things & named) + bool(given) + spelled + (1 if not named and mention.things else 0)
