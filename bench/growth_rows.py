@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.stores.day_tables import turn_days
 from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.tables import (
     conversations,
@@ -64,10 +66,21 @@ def fill(url: str, tenant: str, number: int, *, now: float) -> None:
         with engine.begin() as connection:
             for table in _TABLES:
                 _load(connection, table, rows[table.name])
+    with engine.begin() as connection:
+        _load(connection, turn_days, list(_days(tenant, number, now)))
     if engine.dialect.name != "sqlite":  # which nobody does there, so its plans have to do without
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("ANALYZE")
     engine.dispose()
+
+
+def _days(tenant: str, number: int, now: float) -> Iterator[dict[str, Any]]:
+    """A year of sums, as many outcomes a day as there are."""
+    for back in range(365):
+        day = datetime.fromtimestamp(now - 86_400 * back, UTC).date().isoformat()
+        for outcome in sorted(set(OUTCOMES)):
+            sums = dict.fromkeys((one.name for one in turn_days.c if not one.primary_key), number // 365)
+            yield {"tenant": tenant, "day": day, "mode": "adaptive", "outcome": outcome, **sums}
 
 
 def _load(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
