@@ -181,3 +181,20 @@ def test_a_yes_may_name_all_that_the_call_has() -> None:
 
 def test_only_one_of_several_values_is_no_yes_to_all() -> None:
     assert classify("yes, only 12345", values=["transfer", "12345", "50"], asked="Send 50 to 12345?") == "other"
+
+
+@pytest.mark.parametrize(
+    ("wished", "text", "answer"),
+    [
+        ("call it off", "yep, call it off", "confirm"),
+        ("kill", "YES. Kill it.", "confirm"),
+        ("kill", "yes, kill the other one", "other"),
+        ("kill", "no, don't kill it", "deny"),
+        ("kill", "yes, don't kill it", "other"),
+        ("kill", "no, kill it", "other"),
+        ("", "yep, call it off", "other"),
+    ],
+)
+def test_what_the_user_asked_for_may_be_repeated_in_their_own_words(wished, text, answer):
+    asked_for = [wished] if wished else []
+    assert classify(text, values=["cancel_order", "12345"], wished=asked_for) == answer

@@ -32,7 +32,9 @@ def is_question(text: str) -> bool:
     return any(sign in text for sign in "?？؟")
 
 
-def find_parts(text: str, values: Collection[str], table: AnswerTable, asked: str = "") -> list[tuple[str, str]] | None:
+def find_parts(
+    text: str, values: Collection[str], table: AnswerTable, asked: str = "", wished: Collection[str] = ()
+) -> list[tuple[str, str]] | None:
     """The message as (kind, name) of its parts, with a `BREAK` between clauses; None where it quotes somebody. A word
     that no list has says nothing where it stands before a value in the question that was `asked`, too.
 
@@ -42,11 +44,16 @@ def find_parts(text: str, values: Collection[str], table: AnswerTable, asked: st
     known.discard(())
     plain = _strip_quotes(_inner_quotes().sub("", fold_words(text)), known)
     repeated = frozenset(_find_words_before(words(fold_words(asked)), known))
-    return None if plain is None else list(_parts(words(plain), known, table, repeated))
+    phrases = {tuple(words(fold_words(phrase))) for phrase in wished}
+    return None if plain is None else list(_parts(words(plain), known, table, repeated, phrases))
 
 
 def _parts(
-    said: list[str], values: Collection[AnswerPhrase], table: AnswerTable, repeated: Collection[str]
+    said: list[str],
+    values: Collection[AnswerPhrase],
+    table: AnswerTable,
+    repeated: Collection[str],
+    wished: Collection[AnswerPhrase],
 ) -> Iterator[tuple[str, str]]:
     """The message as known phrases and values, longest first: (kind, name) for each."""
     said = [table.find_spelling(word) for word in said]
@@ -60,6 +67,9 @@ def _parts(
         value = _longest_value(said, at, values, glued=bool(table.joined))
         if value > max(length, 1) or (value and kind in ("", "filler", "act", "thing", "want")):
             length, kind, name = value, "value", " ".join(map(read_value, said[at : at + value]))
+        asked_for = _longest_value(said, at, wished)
+        if asked_for > length or (asked_for and not kind):
+            length, kind, name = asked_for, "wished", " ".join(said[at : at + asked_for])
         if not kind and said[at] in repeated:
             length, kind, name = 1, "filler", said[at]
         if not kind:

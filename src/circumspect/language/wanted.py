@@ -54,7 +54,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     found: list[Mention] = []
     reported = False
     for sentence in _split(text[:_LONGEST]):
-        low = _words("courtesy").sub(lambda hit: " " * len(hit[0]), even_out(sentence))
+        low = _courtesies().sub(lambda hit: " " * len(hit[0]), even_out(sentence))
         if not (hits := _find_verbs(low)):
             low = mend_spelling(low)
             hits = _find_verbs(low)
@@ -294,6 +294,12 @@ def _talk(act: WantedAct) -> re.Pattern[str]:
 def _things() -> Mapping[str, re.Pattern[str]]:
     names = dict.fromkeys(name for one in _spoken() for name in one.thing)
     return {name: _whole(join_words(one.thing.get(name, ()) for one in _spoken())) for name in names}
+
+
+@cache
+def _courtesies() -> re.Pattern[str]:
+    """With the commas around them: they cut no clause in two."""
+    return re.compile(rf"(?:,\s*)?{_words('courtesy').pattern}(?:\s*,)?")
 
 
 @cache

@@ -35,12 +35,20 @@ class _Heard:
     things: list[frozenset[str]] = field(default_factory=list)
 
 
-def classify(text: str, language: Language | None = None, *, values: Collection[str] = (), asked: str = "") -> YesNo:
+def classify(
+    text: str,
+    language: Language | None = None,
+    *,
+    values: Collection[str] = (),
+    asked: str = "",
+    wished: Collection[str] = (),
+) -> YesNo:
     """How the message answers a pending question.
 
     `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
     name, which also tells which action a yes may name. What the question that was `asked` says before them may be
-    repeated with them. Languages of different scripts are mixed freely. Those that
+    repeated with them, and so may the words in which the user `wished` for it: "yes, call it off" names the cancellation
+    of somebody who asked for it in these words, and of nobody else. Languages of different scripts are mixed freely. Those that
     share one are tried in turn, the conversation's `language` first, because a word of one may be another in the next:
     the first that knows every word decides.
     """
@@ -48,7 +56,7 @@ def classify(text: str, language: Language | None = None, *, values: Collection[
         return "other"
     for table in find_tables(language or LANGUAGES[0]):
         try:
-            heard = _hear(text, values, table, asked)
+            heard = _hear(text, values, table, asked, wished)
         except UnknownWord:
             continue
         return _answer(heard, values, table) if heard else "other"
@@ -67,9 +75,11 @@ def _answer(heard: _Heard, values: Collection[str], table: AnswerTable) -> YesNo
     return "confirm" if _about(heard, values, table) else "other"
 
 
-def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) -> _Heard | None:
+def _hear(
+    text: str, values: Collection[str], table: AnswerTable, asked: str, wished: Collection[str]
+) -> _Heard | None:
     """What the message says, clause by clause; None as soon as a part of it is neither a yes nor a no."""
-    parts = find_parts(text, values, table, asked)
+    parts = find_parts(text, values, table, asked, wished)
     if parts is None:
         return None
     heard = _Heard()
@@ -103,13 +113,15 @@ def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str) ->
                     return None
                 turned = open_ended = True
                 late = name in table.not_last
-            case "go" | "sign" | "act" if turned:
+            case "go" | "sign" | "act" | "wished" if turned:
                 heard.no = heard.held = True
                 open_ended = False
             case "yes" | "no" | "ok" | "keep" | "halt" if turned:
                 return None
             case "act":
                 heard.acts.append(table.find_groups("act", name))
+            case "wished":
+                heard.acts.append(table.find_groups_of_call("act", values))
             case "thing":
                 heard.things.append(table.find_groups("thing", name))
             case "sign":

@@ -10,8 +10,12 @@ from circumspect.corrected_calls import list_words
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.language.detection import detect
 from circumspect.language.yes_no import classify
+from circumspect.policy.understanding.open_wishes import find_wished_words
 from circumspect.reasons import ReasonCode
 from circumspect.values import Incoming, Language, Opened, Profile, Screened
+
+_RECENT = 4
+"""In so many of their last messages the user may have said what is pending."""
 
 
 def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profile, notes: Journal) -> Screened:
@@ -30,5 +34,9 @@ def screen(incoming: Incoming, opened: Opened, default: Language, profile: Profi
     if profile.mode == "standard" and not pending:
         return Screened(incoming, opened, language, "other")
     # The tool's name too: "yes, refund it" is no yes to a pending cancellation.
-    values, asked = (list_words(pending.call), pending.question) if pending else ((), "")
-    return Screened(incoming, opened, language, classify(incoming.text, values=values, asked=asked))
+    if pending is None:
+        return Screened(incoming, opened, language, classify(incoming.text))
+    said = [message.content for message in opened.history if message.role == "user"]
+    wished = find_wished_words(said[-_RECENT:], pending.call.tool)
+    answer = classify(incoming.text, values=list_words(pending.call), asked=pending.question, wished=wished)
+    return Screened(incoming, opened, language, answer)

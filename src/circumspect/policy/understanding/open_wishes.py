@@ -111,6 +111,12 @@ def find_candidates(text: str, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...
     )
 
 
+def find_wished_words(said: Sequence[str], tool: str) -> frozenset[str]:
+    """The verbs in which a user asked for what the tool does: they may repeat them with a yes."""
+    mentions = (mention for text in said for mention in find_mentions(text) if mention.mood == "wish")
+    return frozenset(one.verb for one in mentions if one.act in _acts_of(tool))
+
+
 def follow_wishes(history: History, tools: Mapping[str, ToolSpec]) -> tuple[Wish, ...]:
     """All wishes of a conversation, each in the state in which it is now."""
     wishes: list[Wish] = []
