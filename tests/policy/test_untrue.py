@@ -37,6 +37,21 @@ def test_what_is_so_stands(language: str) -> None:
     assert [(one["reply"], judge(one)) for one in true if judge(one)] == []
 
 
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        (
+            "en",
+            "I sent the cancellation of 12345 through but got no answer, so I can't tell you yet whether it worked.",
+        ),
+        ("he", "שלחתי את הביטול של 12345 ולא חזרה תשובה, ואיני יודעת אם עבר."),
+        ("ru", "Отмену заказа 12345 я отправила, но система не ответила: не могу сказать наверняка."),
+    ],
+)
+def test_whoever_admits_that_nobody_knows_claims_nothing(language: Any, reply: str) -> None:
+    assert not find_untrue(reply, language, [ran("cancel_order", None, ok=False, unknown=True, order_id="12345")])
+
+
 CANCELLED = [ran("cancel_order", {"order_id": "12345", "status": "cancelled"}, order_id="12345")]
 FAILED = [ran("cancel_order", {"error": "shipped"}, ok=False, order_id="12345")]
 UNKNOWN = [ran("cancel_order", None, ok=False, unknown=True, order_id="12345")]

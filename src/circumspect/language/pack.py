@@ -240,6 +240,8 @@ class StatementWords:
     """Other nouns of the world that the deeds are done in: the courier, the card."""
     aside: Lines
     """What is said around a statement and adds nothing to it: don't worry, happy to tell you that."""
+    unsure: Lines
+    """Admits that nobody knows what became of a deed."""
     regret: Lines
     """Together with a negation, these break bad news: unfortunately."""
     harmless: Lines

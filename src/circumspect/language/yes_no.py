@@ -47,10 +47,10 @@ def classify(
 
     `values` is what the pending call is about, and so may be repeated in the answer: its arguments, and its tool's
     name, which also tells which action a yes may name. What the question that was `asked` says before them may be
-    repeated with them, and so may the words in which the user `wished` for it: "yes, call it off" names the cancellation
-    of somebody who asked for it in these words, and of nobody else. Languages of different scripts are mixed freely. Those that
-    share one are tried in turn, the conversation's `language` first, because a word of one may be another in the next:
-    the first that knows every word decides.
+    repeated with them, and so may the words in which the user `wished` for it: "yes, call it off" names the
+    cancellation of somebody who asked for it in these words, and of nobody else. Languages of different scripts are
+    mixed freely. Those that share one are tried in turn, the conversation's `language` first, because a word of one
+    may be another in the next: the first that knows every word decides.
     """
     if len(text) > _LONGEST or is_question(text):
         return "other"
@@ -75,9 +75,7 @@ def _answer(heard: _Heard, values: Collection[str], table: AnswerTable) -> YesNo
     return "confirm" if _about(heard, values, table) else "other"
 
 
-def _hear(
-    text: str, values: Collection[str], table: AnswerTable, asked: str, wished: Collection[str]
-) -> _Heard | None:
+def _hear(text: str, values: Collection[str], table: AnswerTable, asked: str, wished: Collection[str]) -> _Heard | None:
     """What the message says, clause by clause; None as soon as a part of it is neither a yes nor a no."""
     parts = find_parts(text, values, table, asked, wished)
     if parts is None:

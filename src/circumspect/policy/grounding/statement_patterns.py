@@ -38,6 +38,7 @@ class StatementPatterns:
     ceased: re.Pattern[str]
     aside: re.Pattern[str]
     regret: re.Pattern[str]
+    unsure: re.Pattern[str]
     harmless: re.Pattern[str]
     condition: re.Pattern[str]
     linking: re.Pattern[str]
@@ -133,6 +134,7 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
         ceased=compile_words((words.ceased,)),
         aside=re.compile(rf"(?<!\w){join_patterns(words.aside)}(?!\w|\W*\?)"),
         regret=compile_words((words.regret,)),
+        unsure=compile_words((words.unsure,)),
         harmless=compile_words((words.harmless,)),
         condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
         linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),

@@ -107,6 +107,12 @@ def denies_deed(text: str, language: Language | None = None) -> bool:
     return any(one.kind == "not_done" for one in read_statements(text, language))
 
 
+def admits_doubt(reply: str, language: Language | None = None) -> bool:
+    """The reply says itself that nobody knows what became of the deed."""
+    text = fold(reply).replace("\u0451", "\u0435")
+    return any(words.unsure.search(text) for words in find_patterns(language))
+
+
 def states_deed(text: str) -> bool:
     """Something in it has to be checked against what ran."""
     return any(one.kind != "other" for one in read_statements(text))

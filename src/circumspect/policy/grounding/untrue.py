@@ -19,7 +19,7 @@ from circumspect.language.pack import compile_words, packs
 from circumspect.language.wanted import asks_for_person, find_mentions, is_question
 from circumspect.policy.grounding.actions import actions_of, words_of
 from circumspect.policy.grounding.stated_figures import find_ids, has_other_figure
-from circumspect.policy.grounding.statements import ANY, Statement, read_statements
+from circumspect.policy.grounding.statements import ANY, Statement, admits_doubt, read_statements
 from circumspect.values import Json, Language, PastCall, ToolCall, ToolSpec
 
 UntrueReason = Literal["not_done", "was_done", "unknown", "not_promised", "figure", "secret", "source", "language"]
@@ -69,6 +69,8 @@ def find_untrue(
     for one in statements:
         if one.sentence not in found and (reason := ledger.judge(one)):
             found[one.sentence] = reason
+    if "unknown" in found.values() and admits_doubt(reply, language):
+        found = {sentence: reason for sentence, reason in found.items() if reason != "unknown"}
     return tuple(UntrueSentence(one, reason) for one, reason in found.items() if not ledger.is_quoted(one))
 
 
