@@ -95,7 +95,9 @@ def replicate(path: Path, turns: int) -> tuple[int, int]:
         for name, _ in indexes:
             database.execute(f'DROP INDEX "{name}"')
         for table in ("conversations", "turns", "intents", "tool_executions", "messages"):
+            # The database numbers messages by itself.
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            columns = [name for name in columns if (table, name) != ("messages", "id")]
             source = f"original_{table}"
             database.execute(f"CREATE TEMP TABLE {source} AS SELECT * FROM {table}")
             written = ", ".join(_copied(table, column) for column in columns)

@@ -30,7 +30,7 @@ UNTIL_FOUND = settings(
 )
 
 
-def show_less(call, spec, language, phrase=None):
+def show_less(call, spec, language, phrase=None, wholes=None):
     return Description(wording.action(call, spec, language, phrase))
 
 

@@ -1,4 +1,5 @@
-"""Rows that a test needs and that only a long story would make: an escalation, an approval that waits."""
+"""Rows that a test needs and that only a long story would make: an escalation, an approval that waits, a notification
+that was given up."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from tests.server.house import House
 
 from circumspect.stores import SqlStore
-from circumspect.stores.tables import escalations, intents
+from circumspect.stores.tables import escalations, intents, outbox
 from circumspect.values import ToolCall
 
 
@@ -47,6 +48,19 @@ def approval(house: House, tenant: str, conversation: str, order: str = "12345")
 
     async def add(store: SqlStore) -> None:
         await store.tx(body)
+
+    house.stored(add)
+    return id_
+
+
+def notification(house: House, tenant: str, conversation: str) -> str:
+    """One that was given up."""
+    id_, now = f"esc_{secrets.token_hex(6)}", time.time()
+
+    async def add(store: SqlStore) -> None:
+        values = {"id": id_, "topic": "escalation", "payload": {}, "state": "dead", "attempts": 80, "next_at": now}
+        where = {"created_at": now, "tenant": tenant, "conversation": conversation}
+        await store.tx(lambda connection: connection.execute(sa.insert(outbox).values(**values, **where)) and None)
 
     house.stored(add)
     return id_

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.server.house import OURS, THEIRS, House, is_a_problem, say
-from tests.server.rows import approval, escalation
+from tests.server.rows import approval, escalation, notification
 
 from circumspect.server.app import create_app
 from circumspect.server.config import Settings
@@ -82,6 +82,7 @@ def ours(house: House) -> dict[str, str]:
         "experiment_id": tried["id"],
         "turn_id": shadow(house, talk, tried["id"]),
         "prompt_id": words["id"],
+        "notification_id": notification(house, OURS, talk),
     }
 
 
@@ -216,6 +217,7 @@ def test_a_scope_opens_only_its_own_doors(
         "manage": {"list_escalations", "get_escalation", "list_approvals", "get_approval"},
         "admin": {"list_tools", "get_usage", "list_policies", "get_policy", "get_current_policy", "diff_policies",
                   "list_tenants", "get_tenant", "list_log", "list_keys", "export_person", "list_experiments",
+                      "list_notifications",
                   "get_experiment", "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
         "widget": set(),
     }  # fmt: skip
