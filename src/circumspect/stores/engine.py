@@ -9,6 +9,7 @@ password, and a badly written one may hold it anywhere.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -151,13 +152,26 @@ def _sqlite(url: sa.URL) -> Database:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None
+    _keep_log_of_changes(connection)
     for pragma in (
-        "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
         "secure_delete = ON",  # what is deleted is overwritten
     ):
         connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _keep_log_of_changes(connection: sqlite3.Connection) -> None:
+    """Of two that open a new file at the same moment SQLite refuses one at once, whatever its patience."""
+    end = time.monotonic() + bounds.SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
