@@ -169,6 +169,7 @@ class Crowd:
 
     async def break_things(self) -> None:
         faults = [self.kill] * 5 + [self.freeze, self.freeze_for_long, self.restart_database or self.lock_database]
+        await self.kill()  # first of all: on a slow machine one long freeze may be all that there is time for
         while time.monotonic() < self.until:
             await asyncio.sleep(self.lots.uniform(0.7, 1.6))
             await self.lots.choice(faults)()
