@@ -168,7 +168,11 @@ class Crowd:
     # --- whoever makes things go wrong ------------------------------------------------------------------------------
 
     async def break_things(self) -> None:
-        faults = [self.kill] * 5 + [self.freeze, self.freeze_for_long, self.restart_database or self.lock_database]
+        faults = [self.kill] * 5 + [self.freeze, self.freeze_for_long]
+        if self.restart:
+            faults.append(self.restart_database)
+        elif self.site.database.startswith("sqlite"):
+            faults.append(self.lock_database)
         await self.kill()  # first of all: on a slow machine one long freeze may be all that there is time for
         while time.monotonic() < self.until:
             await asyncio.sleep(self.lots.uniform(0.7, 1.6))
@@ -200,11 +204,7 @@ class Crowd:
         self.made.faults["database locked"] += 1
         await asyncio.to_thread(_lock, self.site.database.removeprefix("sqlite:///"), self.lots.uniform(0.5, 3))
 
-    @property
-    def restart_database(self) -> Any:
-        return self._restart if self.restart else None
-
-    async def _restart(self) -> None:
+    async def restart_database(self) -> None:
         assert self.restart
         self.made.faults["database restarted"] += 1
         await asyncio.to_thread(self.restart)
