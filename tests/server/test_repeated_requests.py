@@ -216,7 +216,7 @@ async def test_two_who_begin_with_the_same_words_have_a_conversation_each(
 
 def test_another_sender_history_or_tool_makes_another_request() -> None:
     def key(*owner: str, named: str | None = None, **more: Any) -> str:
-        return identify(owner, ChatRequest.model_validate({**HI, **more}), named)
+        return identify(owner, ChatRequest.model_validate({**HI, **more}).content, named)
 
     longer = [*HI["messages"], {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "hi"}]
     lookup = {"type": "function", "function": {"name": "look"}}

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.ports import Ids
-from circumspect.server.openai_format import ClientChat, result_of, thread_of
+from circumspect.server.client_talk import ClientTalk, identify_talk, read_result
 from circumspect.server.services import Services
 from circumspect.server.stores import client_chats
 from circumspect.setup import TurnSetup
@@ -60,7 +60,7 @@ async def find(
     services: Services,
     setup: TurnSetup,
     sender: ChatSender,
-    talk: ClientChat,
+    talk: ClientTalk,
     named: str | None,
     idempotency_key: str | None,
 ) -> Thread:
@@ -70,19 +70,23 @@ async def find(
     if conversation is None and idempotency_key:
         conversation = await store.tx(client_chats.conversation_of_key, sender.tenant, sender.person, idempotency_key)
     if conversation is None and talk.earlier:
-        conversation = await store.tx(client_chats.find_thread, sender.tenant, thread_of(sender.owner, talk.earlier))
+        conversation = await store.tx(
+            client_chats.find_thread, sender.tenant, identify_talk(sender.owner, talk.earlier)
+        )
     id_ = conversation or ConversationId(services.ids.new("conv"))
     past = _past(talk, setup, sender.tenant, id_, services.ids, now)
     known = await store.tx(_begin, setup, sender, id_, past, now)
     if not known:
         return Thread(id_, ())
-    back = tuple(ClientResult(ExecutionId(one.call_id), result_of(one.text)) for one in talk.results)
+    back = tuple(ClientResult(ExecutionId(one.call_id), read_result(one.text)) for one in talk.results)
     return Thread(id_, back)
 
 
 async def remember(services: Services, sender: ChatSender, said: Sequence[ChatMessage], result: TurnResult) -> None:
     """The next request of this talk begins with what this one ends with."""
-    await services.store.tx(client_chats.set_thread, sender.tenant, result.conversation, thread_of(sender.owner, said))
+    await services.store.tx(
+        client_chats.set_thread, sender.tenant, result.conversation, identify_talk(sender.owner, said)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def _begin(
 
 
 def _past(
-    talk: ClientChat, setup: TurnSetup, tenant: TenantId, conversation: ConversationId, ids: Ids, now: datetime
+    talk: ClientTalk, setup: TurnSetup, tenant: TenantId, conversation: ConversationId, ids: Ids, now: datetime
 ) -> _Past:
     turn = TurnId(ids.new("import"))
     said: list[dict[Literal["role", "content"], str]] = []
@@ -116,7 +120,7 @@ def _past(
         if one.role == "tool":
             call = calls.get(one.call_id)
             if call is not None:
-                ran.append(_ran(call, result_of(one.text), setup, tenant, conversation, turn, ids, now))
+                ran.append(_ran(call, read_result(one.text), setup, tenant, conversation, turn, ids, now))
         elif one.text:
             said.append({"role": one.role, "content": one.text})
     return _Past(tuple(said), tuple(ran), turn)

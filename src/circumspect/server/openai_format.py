@@ -6,17 +6,15 @@ nothing (null, `n: 1`, and the like, which client libraries send unasked).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from circumspect.hashing import digest
+from circumspect.server.client_talk import ClientTalk, read_arguments, split_talk
+from circumspect.server.responses import encode_json
 from circumspect.stores.codec import dumps
-from circumspect.values import ChatMessage, Json, ToolCall, ToolSpec, TurnResult
+from circumspect.values import ChatMessage, Json, JsonObject, ToolCall, ToolSpec, TurnId, TurnResult
 
 NEUTRAL: Mapping[str, Json] = {
     "n": 1,
@@ -152,36 +150,19 @@ class ChatRequest(Lenient):
         "`seen` as in a message of a conversation.",
     )
 
+    @property
+    def content(self) -> JsonObject:
+        """What was asked for, however the answer is to be sent."""
+        return self.model_dump(mode="json", exclude={"stream", "stream_options"})
+
 
 # --- what was sent --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ClientChat:
-    """The messages of a request, taken apart: what the application says, what was there before, what is new."""
-
-    instructions: str
-    earlier: tuple[ChatMessage, ...]
-    """Up to the assistant's last words."""
-    newest: tuple[ChatMessage, ...]
-
-    @property
-    def text(self) -> str:
-        return "\n\n".join(one.text for one in self.newest if one.role == "user")
-
-    @property
-    def results(self) -> tuple[ChatMessage, ...]:
-        return tuple(one for one in self.newest if one.role == "tool")
-
-
-def read_chat(request: ChatRequest) -> ClientChat:
+def read_talk(request: ChatRequest) -> ClientTalk:
     instructions = [_text(one.content) for one in request.messages if isinstance(one, Instructions)]
     said = [_to_chat_message(one) for one in request.messages if not isinstance(one, Instructions)]
-    names = {call.id: call.tool for one in said for call in one.calls}
-    said = [replace(one, tool=names.get(one.call_id, "")) if one.role == "tool" else one
-            for one in said]  # fmt: skip
-    last = max((place for place, one in enumerate(said) if one.role == "assistant"), default=-1)
-    return ClientChat("\n\n".join(instructions), tuple(said[: last + 1]), tuple(said[last + 1 :]))
+    return split_talk(instructions, said)
 
 
 def _to_chat_message(message: FromUser | FromAssistant | FromTool) -> ChatMessage:
@@ -192,7 +173,7 @@ def _to_chat_message(message: FromUser | FromAssistant | FromTool) -> ChatMessag
             return ChatMessage("tool", _text(message.content), call_id=message.tool_call_id)
         case FromAssistant():
             calls = tuple(
-                ToolCall(one.function.name, _arguments(one.function.arguments), one.id)
+                ToolCall(one.function.name, read_arguments(one.function.arguments), one.id)
                 for one in message.tool_calls or ()
             )
             return ChatMessage("assistant", _text(message.content), calls)
@@ -202,25 +183,14 @@ def _text(content: Content) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content or ())
 
 
-def _arguments(text: str) -> dict[str, Json]:
-    """What cannot be read was not a call of ours; it is kept as it came."""
-    try:
-        value = json.loads(text or "{}")
-    except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {"": text}
+def find_tools(request: ChatRequest) -> dict[str, ToolSpec] | None:
+    """The client's own; None where it leaves them to the tenant."""
+    if request.tool_choice == "none":
+        return {}
+    return _specs_of(request.tools) if request.tools else None
 
 
-def result_of(text: str) -> Json:
-    """A tool's answer comes as text; where that is JSON, rules can look inside."""
-    try:
-        value: Json = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-    return value
-
-
-def specs_of(tools: Sequence[ToolGiven]) -> dict[str, ToolSpec]:
+def _specs_of(tools: Sequence[ToolGiven]) -> dict[str, ToolSpec]:
     """The client's tools. What they do is for the tenant's policy to say: a client's word opens no gate."""
     return {
         one.function.name: ToolSpec(
@@ -233,22 +203,7 @@ def specs_of(tools: Sequence[ToolGiven]) -> dict[str, ToolSpec]:
     }
 
 
-def thread_of(owner: Sequence[str], said: Sequence[ChatMessage]) -> str:
-    """A digest of a talk, by which it is recognised when it comes back longer. The owner is part of it: the same words
-    between other people are another talk."""
-    lines = [
-        [one.role, one.text.strip(), one.call_id, [[call.id, call.tool, call.arguments] for call in one.calls]]
-        for one in said
-    ]
-    return digest([list(owner), lines])
-
-
 # --- what goes back -------------------------------------------------------------------------------------------------
-
-
-def make_reply_message(result: TurnResult) -> ChatMessage:
-    """The assistant's message as the client will send it back."""
-    return ChatMessage("assistant", result.reply, result.calls)
 
 
 def tool_calls(result: TurnResult) -> list[dict[str, Any]]:
@@ -304,3 +259,40 @@ def chunk(turn: str, model: str, created: int, delta: Mapping[str, Any], **more:
         "choices": [choice],
         **more,
     }
+
+
+class ChunkFormat:
+    """The `StreamFormat` of chat completions."""
+
+    def __init__(self, turn: TurnId, given: ChatRequest, created: int) -> None:
+        self._turn, self._model, self._created = turn, given.model, created
+        self._with_usage = bool(given.stream_options and given.stream_options.include_usage)
+
+    def begin(self) -> Iterator[bytes]:
+        yield self._write({"role": "assistant", "content": ""})
+
+    def add_text(self, piece: str) -> Iterator[bytes]:
+        yield self._write({"content": piece})
+
+    def finish(self, result: TurnResult) -> Iterator[bytes]:
+        for place, call in enumerate(tool_calls(result)):
+            yield self._write({"tool_calls": [{"index": place, **call}]})
+        yield self._write({}, finish_reason=finish(result), circumspect=extension(result))
+        if self._with_usage:
+            last = chunk(self._turn, self._model, self._created, {}, usage=usage(result))
+            yield _write_event({**last, "choices": []})
+        yield DONE
+
+    def fail(self, problem: Mapping[str, Any]) -> Iterator[bytes]:
+        yield _write_event({"error": {**problem, **with_error(problem, 503)["error"]}})
+        yield DONE
+
+    def _write(self, delta: Mapping[str, Any], **more: Any) -> bytes:
+        return _write_event(chunk(self._turn, self._model, self._created, delta, **more))
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def _write_event(item: Mapping[str, Any]) -> bytes:
+    return b"data: " + encode_json(item).strip() + b"\n\n"

@@ -16,11 +16,10 @@ from collections.abc import Sequence
 from circumspect.errors import ConversationBusy
 from circumspect.hashing import digest
 from circumspect.server.client_chats import ChatSender
-from circumspect.server.openai_format import ChatRequest
 from circumspect.server.services import Services
 from circumspect.server.stores import client_chats
 from circumspect.server.stores.client_chats import FormerRequest
-from circumspect.values import ConversationId, TurnId
+from circumspect.values import ConversationId, JsonObject, TurnId
 
 PATIENCE_SECONDS = 60.0
 PAUSE_SECONDS = 0.2
@@ -30,9 +29,8 @@ ANSWER_SECONDS = 600.0
 """So long a request may be sent again after its turn ended."""
 
 
-def identify(owner: Sequence[str], given: ChatRequest, named: str | None) -> str:
+def identify(owner: Sequence[str], content: JsonObject, named: str | None) -> str:
     """The key of a request that came without one. A client's own have no blanks in them, so this is none of theirs."""
-    content = given.model_dump(mode="json", exclude={"stream", "stream_options"})
     return f"same {digest([list(owner), content, named])}"
 
 

@@ -1,0 +1,38 @@
+"""Routes for chat clients of other makers: whatever is wrong is also said in the words that those look for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import orjson
+from fastapi import Request
+from starlette.responses import Response
+
+from circumspect.server.problems import response_to
+from circumspect.server.request_log import StrictRoute
+from circumspect.server.responses import to_response
+
+ProblemWriter = Callable[[Mapping[str, Any], int], Mapping[str, Any]]
+"""Our `code`, `problem` and `fix` with the status, and out comes the body that the client understands."""
+
+
+def route_that_says(write: ProblemWriter) -> type[StrictRoute]:
+    """A route class whose errors are written by `write`: the clients of a format show nothing else."""
+
+    class ClientRoute(StrictRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handler = super().get_route_handler()
+
+            async def answer_in_format(request: Request) -> Response:
+                try:
+                    return await handler(request)
+                except Exception as error:
+                    response = await response_to(request, error)
+                    body, status = orjson.loads(response.body), response.status_code
+                    kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+                    return to_response(write(body, status), status, kept)
+
+            return answer_in_format
+
+    return ClientRoute
