@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-
-import rfc8785
 
 
 def digest(value: object) -> str:
@@ -14,7 +13,8 @@ def digest(value: object) -> str:
     RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
     so numbers are tagged with their type first.
     """
-    return hashlib.sha256(rfc8785.dumps(_tag_types(value))).hexdigest()  # type: ignore[arg-type]
+    text = json.dumps(_tag_types(value), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tag_types(value: object) -> object:
@@ -26,7 +26,8 @@ def _tag_types(value: object) -> object:
         case int() | float():
             return {"\0" + type(value).__name__: repr(value)}
         case Mapping():
-            return {_escape_key(key): _tag_types(item) for key, item in value.items()}
+            tagged = {_escape_key(key): _tag_types(item) for key, item in value.items()}
+            return dict(sorted(tagged.items(), key=_place_of_key))
         case Sequence():
             return [_tag_types(item) for item in value]
     raise TypeError(f"{type(value).__name__} is not a JSON value")
@@ -47,6 +48,11 @@ def _escape_key(key: object) -> str:
         raise TypeError("JSON object keys are strings")
     key = key if key.isascii() or _is_text(key) else "\0str" + ascii(key)
     return "\0" + key if key.startswith("\0") else key
+
+
+def _place_of_key(entry: tuple[str, object]) -> bytes:
+    """RFC 8785 sorts keys as JavaScript does, by UTF-16."""
+    return entry[0].encode("utf-16-be")
 
 
 def stable_share(*names: str) -> float:

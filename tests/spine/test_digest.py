@@ -1,9 +1,12 @@
 """The hash of a call ignores key order and nothing else."""
 
+import hashlib
+
+import rfc8785
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from circumspect.hashing import digest
+from circumspect.hashing import _tag_types, digest
 from circumspect.values import ToolCall
 
 json_values = st.recursive(
@@ -41,6 +44,17 @@ def test_the_hash_ignores_key_order(value, rnd):
 def test_the_hash_ignores_nothing_else(left, right):
     assume(exactly(left) != exactly(right))
     assert digest(left) != digest(right)
+
+
+@given(json_values)
+def test_the_hash_is_taken_over_canonical_json(value):
+    assert digest(value) == hashlib.sha256(rfc8785.dumps(_tag_types(value))).hexdigest()
+
+
+def test_keys_are_sorted_as_the_standard_says():
+    """By UTF-16, in which a sign beyond the first 65,536 comes before the last of those."""
+    value = {"\ufb33": "a", "\U0001f600": "b"}
+    assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
 def test_types_matter():
