@@ -69,6 +69,8 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
     if not talk.newest:
         raise refuse("The last message has to be the user's or a tool's.", "Add what the user said.")
     setup = _with_clients_tools(await services.directory.setup(who.tenant), request)
+    if request.tools:
+        await services.seen_tools.note(who.tenant, request.tools)
     speaker = who.identify(request.user or None)
     sender = ChatSender(who.tenant, who.key, speaker.person)
     again = None if request.key else identify(sender.owner, request.content, request.conversation)

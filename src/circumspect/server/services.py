@@ -24,6 +24,7 @@ from circumspect.server.metrics import Metrics
 from circumspect.server.page_setups import Pages
 from circumspect.server.request_limits import Limiter, open_limiter
 from circumspect.server.running_turns import Turns
+from circumspect.server.seen_tools import SeenTools
 from circumspect.server.shadow_turns import Shadowing
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore
@@ -50,6 +51,7 @@ class Services:
     """One long computation at a time for each worker: conversations go on meanwhile."""
     experimenting: Experimenting
     shadowing: Shadowing
+    seen_tools: SeenTools
 
 
 @asynccontextmanager
@@ -82,7 +84,7 @@ async def open_services(
         opened.push_async_callback(evaluations.close)
         yield Services(
             settings, store, library, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations,
-            computing, experimenting, shadowing,
+            computing, experimenting, shadowing, SeenTools(store, clock),
         )  # fmt: skip
 
 

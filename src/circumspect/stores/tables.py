@@ -175,6 +175,17 @@ tools = sa.Table(
 )
 """What each tenant's tools were last known to be, so that stored turns can be replayed without the tools' code."""
 
+seen_tools = sa.Table(
+    "seen_tools",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    _not_null("version", sa.Text),
+    _not_null("spec", JsonType),
+    _not_null("seen_at", sa.Double),
+)
+"""Tools that clients brought along and nobody has reviewed yet: the most recent ones of each tenant."""
+
 conversations = sa.Table(
     "conversations",
     metadata,

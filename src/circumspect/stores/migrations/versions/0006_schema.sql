@@ -220,6 +220,15 @@ CREATE TABLE secrets (
     CONSTRAINT pk_secrets PRIMARY KEY (tenant, name)
 );
 
+CREATE TABLE seen_tools (
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    spec JSON NOT NULL,
+    seen_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_seen_tools PRIMARY KEY (tenant, name)
+);
+
 CREATE TABLE tools (
     tenant TEXT NOT NULL,
     name TEXT NOT NULL,
