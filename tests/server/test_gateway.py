@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -17,9 +18,12 @@ from tests.patience import PATIENCE
 
 from circumspect.cli import cli
 from circumspect.demo.samples.apply_samples import apply_samples
+from circumspect.demo.samples.sample_files import DIRECTORY
+from circumspect.policy.load import load
 from circumspect.server.config import Settings
+from circumspect.server.stores.policies import put_policy
 from circumspect.stores import SqlStore
-from circumspect.values import ConversationId, TenantId
+from circumspect.values import TenantId
 
 SECRET = "a secret key for tests only which is long enough"
 
@@ -51,8 +55,17 @@ def said(result) -> str:
 
 
 async def ran(store, tool="cancel_order"):
-    found = await store.executions(TenantId("shop"), ConversationId("mcp:tester"))
-    return [one.state for one in found if one.call.tool == tool]
+    """How the tool's calls ended, in whatever session."""
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    return [one.state for one in await store.recent_executions(TenantId("shop"), [tool], long_ago)]
+
+
+async def require_a_look(store):
+    """From now on the shop's orders are cancelled only after they were looked at."""
+    text = (DIRECTORY / "policy.yaml").read_text("utf-8")
+    rule = "requires: [{call: get_order_status, same: order_id}]"
+    text = text.replace("cancel_order: {", f"cancel_order: {{{rule}, ")
+    await store.tx(put_policy, TenantId("shop"), text, load(text).hash, at=datetime.now(UTC))
 
 
 async def approvals(*arguments: str):
@@ -153,6 +166,52 @@ async def test_a_user_who_can_be_asked_is_asked(shop, tmp_path, action, mode):
     assert await ran(shop) == (["succeeded"] if action == "accept" else [])
     if action in ("decline", "unticked", "says no"):
         assert "DECLINED" in said(result)
+
+
+async def test_what_an_earlier_session_looked_up_satisfies_no_requirement(shop, tmp_path):
+    await require_a_look(shop)
+    look, cancel = ("get_order_status", {"order_id": "12345"}), ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path) as client:
+        assert "HELD" in said(await client.call_tool(*cancel))
+        await client.call_tool(*look)
+    async with gateway(tmp_path) as client:
+        held = await client.call_tool(*cancel)
+        assert "HELD" in said(held)
+        assert "REQUIREMENT_NOT_MET" in said(held)
+        await client.call_tool(*look)
+        assert "PENDING" in said(await client.call_tool(*cancel))
+
+
+async def test_what_an_earlier_session_left_pending_is_found_by_the_same_call_in_a_later_one(shop, tmp_path):
+    await require_a_look(shop)
+    look, cancel = ("get_order_status", {"order_id": "12345"}), ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path) as client:
+        await client.call_tool(*look)
+        assert "PENDING" in said(await client.call_tool(*cancel))
+    async with gateway(tmp_path) as client:
+        assert "PENDING" in said(await client.call_tool(*cancel))
+        (waiting,) = json.loads((await approvals("list", "--json")).output)
+        assert (await approvals("approve", waiting["id"])).exit_code == 0
+    async with gateway(tmp_path) as client:
+        assert not (await client.call_tool(*cancel)).is_error
+        assert await ran(shop) == ["succeeded"]
+        assert "HELD" in said(await client.call_tool(*cancel)), "what became of it is told once; this is a new call"
+    assert await ran(shop) == ["succeeded"]
+
+
+async def test_a_user_may_answer_in_a_later_session_what_an_earlier_one_asked(shop, tmp_path):
+    async def dismiss(context, params):
+        return types.ElicitResult(action="cancel")
+
+    async def accept(context, params):
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
+    cancel = ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path, elicitation_callback=dismiss, mode="legacy") as client:
+        assert "PENDING" in said(await client.call_tool(*cancel))
+    async with gateway(tmp_path, elicitation_callback=accept, mode="legacy") as client:
+        assert not (await client.call_tool(*cancel)).is_error
+    assert await ran(shop) == ["succeeded"]
 
 
 async def test_two_calls_at_once_run_once(shop, tmp_path):

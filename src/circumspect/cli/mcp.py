@@ -44,7 +44,8 @@ async def _serve(tenant: str, client: str, database: str | None, config: Path | 
     settings = load_settings(config, database=database)
     async with open_services(settings) as services, in_background(services):
         await services.directory.setup(TenantId(tenant))
-        gateway = Gateway(services, TenantId(tenant), ConversationId(f"mcp:{client}"), client)
+        session = ConversationId(services.ids.new("mcp"))
+        gateway = Gateway(services, TenantId(tenant), session, client)
         server = gateway.server()
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

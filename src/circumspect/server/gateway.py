@@ -5,6 +5,9 @@ client's own user where the client can ask (elicitation, in either of the protoc
 colleague. A held call answers "pending", and the same call made again attaches to it: still pending, or what became
 of it, once. An MCP client does not tell us what its user said, so values cannot be traced to words here; every rule
 about the call itself holds.
+
+A session is a conversation. What one session looked up satisfies no rule in another; what it left pending is its
+client's, and attaches to the same call in any later session, because approvals may take days.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ _YES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Gateway:
-    """One client's view of one tenant. The conversation is where its calls are kept."""
+    """One session of one client with one tenant. The conversation is where its calls are kept."""
 
     services: Services
     tenant: TenantId
@@ -93,10 +96,11 @@ class Gateway:
         given: JsonObject = params.arguments or {}
         call = ToolCall(params.name, materialise(spec, given)[0] if spec else given)
         waiting = await self.services.store.tx(
-            approvals.waiting_call, self.tenant, self.conversation, call.hash, self.services.clock.now()
+            approvals.waiting_call, self.tenant, self.principal, call.hash, self.services.clock.now()
         )
         if waiting is None:
-            return await self._report_turn(await self._run(OutsideCall(call, _can_ask(context)), setup), context, setup)
+            errand = OutsideCall(call, _can_ask(context))
+            return await self._report_turn(await self._run(errand, self.conversation, setup), context, setup)
         answer = _answer(params, waiting.intent)
         if answer is not None and waiting.intent.state == "pending":
             return await self._report_turn(await self._decide(waiting.intent, answer, setup), context, setup)
@@ -134,16 +138,17 @@ class Gateway:
         return await self._report_turn(await self._decide(intent, decided, setup), context, setup)
 
     async def _decide(self, intent: Intent, yes: bool, setup: TurnSetup) -> TurnResult:
-        result = await self._run(PersonDecision(intent.id, "approve" if yes else "deny", self.principal), setup)
+        decision = PersonDecision(intent.id, "approve" if yes else "deny", self.principal)
+        result = await self._run(decision, intent.conversation, setup)
         # Its proposer hears of it now.
         await self.services.store.tx(approvals.collect, self.tenant, intent.id)
         return result
 
-    async def _run(self, errand: Errand, setup: TurnSetup) -> TurnResult:
+    async def _run(self, errand: Errand, conversation: ConversationId, setup: TurnSetup) -> TurnResult:
         services = self.services
         incoming = Incoming(
             tenant=self.tenant,
-            conversation=self.conversation,
+            conversation=conversation,
             turn=TurnId(services.ids.new("turn")),
             text="",
             at=services.clock.now(),

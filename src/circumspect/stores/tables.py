@@ -290,6 +290,7 @@ intents = sa.Table(
     _partial("ix_intents_approvals_tenant", "tenant", "created_at", "id", where=APPROVALS),
     _partial("ix_intents_waiting", "kind", "expires_at", "tenant", where=WAITING),
     sa.Index("ix_intents_tenant_conversation_created_at", "tenant", "conversation", "created_at"),
+    sa.Index("ix_intents_tenant_hash", "tenant", "hash"),
 )
 
 tool_executions = sa.Table(

@@ -16,7 +16,7 @@ from circumspect.stores import codec
 from circumspect.stores.codec import epoch
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first, not_there
 from circumspect.stores.tables import APPROVALS, WAITING, intents, tool_executions
-from circumspect.values import ConversationId, Execution, Intent, IntentId, TenantId
+from circumspect.values import Execution, Intent, IntentId, TenantId
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,16 @@ class HeldCall:
 
 
 def waiting_call(
-    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, hash_: str, now: datetime
+    connection: sa.Connection, tenant: TenantId, principal: str, hash_: str, now: datetime
 ) -> HeldCall | None:
-    """The newest intent for exactly this call that its proposer has not collected yet; None when there is none."""
+    """The newest intent for exactly this call that its proposer has not collected yet, whichever of their conversations
+    it is from; None when there is none."""
     query = (
         sa.select(intents)
         .where(
             intents.c.tenant == tenant,
-            intents.c.conversation == conversation,
             intents.c.hash == hash_,
+            intents.c.principal == principal,
             intents.c.state.in_(("pending", "consumed", "denied")),
         )
         .order_by(intents.c.created_at.desc(), intents.c.id.desc())

@@ -352,6 +352,7 @@ CREATE TABLE intents (
     CONSTRAINT fk_intents_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_intents_tenant_conversation_created_at ON intents (tenant, conversation, created_at);
+CREATE INDEX ix_intents_tenant_hash ON intents (tenant, hash);
 CREATE INDEX ix_intents_approvals ON intents (created_at, id) WHERE kind = 'approval';
 CREATE INDEX ix_intents_approvals_tenant ON intents (tenant, created_at, id) WHERE kind = 'approval';
 CREATE INDEX ix_intents_waiting ON intents (kind, expires_at, tenant) WHERE state = 'pending';
