@@ -3,8 +3,11 @@
 import re
 
 import pytest
+from fluent.runtime import FluentBundle, FluentResource
 
 from circumspect.language import catalogue
+from circumspect.language.fluent_texts import parse_fluent
+from circumspect.language.pack import pack
 from circumspect.reasons import ReasonCode
 from circumspect.values import LANGUAGES
 
@@ -64,3 +67,45 @@ def test_user_text_in_a_message_is_data_and_never_a_message():
 
 def test_a_number_inside_hebrew_is_isolated_from_the_direction_of_the_text():
     assert "\u2068לבטל הזמנה 12345\u2069" in catalogue.say("he", "done", action="לבטל הזמנה 12345")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["messages", "reasons"])
+@pytest.mark.parametrize("value", ["x {$y} \u05d0", 4_000, 1_234_567])
+def test_every_text_reads_as_fluent_reads_it(language, name, value):
+    from importlib import resources
+
+    text = resources.files("circumspect.language").joinpath(language, f"{name}.ftl").read_text("utf-8")
+    bundle = FluentBundle([language], use_isolating=pack(language).right_to_left)
+    bundle.add_resource(FluentResource(text))
+    ours = parse_fluent(text)
+    assert ours.keys() == bundle._messages.keys()
+    for key, message in ours.items():
+        values = dict.fromkeys(message.text.values, value)
+        theirs, problems = bundle.format_pattern(bundle.get_message(key).value, values)
+        assert not problems
+        assert catalogue._format(name, language, key, values) == theirs
+        for attribute, said in message.attributes.items():
+            theirs, _ = bundle.format_pattern(bundle.get_message(key).attributes[attribute], {})
+            assert said.fill({}, isolate=False) == theirs
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key = { NUMBER($x) }",
+        "key = { -brand } is ours",
+        "key = { $n ->\n    [one] one\n   *[other] more\n }",
+        "-brand = Circumspect",
+        "no message at all",
+        "    a line that nothing goes before",
+    ],
+)
+def test_what_is_beyond_our_part_of_fluent_is_refused(text):
+    with pytest.raises(ValueError, match=r"line \d+:|only \{ \$value \}"):
+        parse_fluent(text)
+
+
+def test_a_value_that_is_not_given_is_named(caplog):
+    assert "{$action}" in catalogue.say("en", "dropped")
+    assert "action" in caplog.text

@@ -1,6 +1,6 @@
 """Every word of ours that a user sees, in Fluent files: `say("he", "confirm-question", action=…)`.
 
-Values are data: Fluent never reads messages out of them. In a language that runs from right to left they are wrapped in
+Values are data: nothing reads messages out of them. In a language that runs from right to left they are wrapped in
 Unicode isolates, so that an order number stays in one piece.
 """
 
@@ -10,14 +10,11 @@ import logging
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
 
+from circumspect.language.fluent_texts import FluentMessage, parse_fluent
 from circumspect.language.pack import pack
 from circumspect.language.registry import LANGUAGES, Language
 from circumspect.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    from fluent.runtime import FluentBundle
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +25,7 @@ def say(language: Language, key: str, /, **values: str | int | float) -> str:
 
 
 def has(language: Language, key: str) -> bool:
-    return bool(_bundle("messages", language).has_message(key))
+    return key in _messages("messages", language)
 
 
 def meaning(code: ReasonCode, language: Language = "en") -> str:
@@ -38,9 +35,7 @@ def meaning(code: ReasonCode, language: Language = "en") -> str:
 
 def advice(code: ReasonCode) -> str:
     """What whoever runs the agent can do about a reason code, in English."""
-    bundle = _bundle("reasons", LANGUAGES[0])
-    text, _ = bundle.format_pattern(bundle.get_message(_name(code)).attributes["advice"])
-    return str(text)
+    return _messages("reasons", LANGUAGES[0])[_name(code)].attributes["advice"].fill({}, isolate=False)
 
 
 def _name(code: ReasonCode) -> str:
@@ -49,27 +44,24 @@ def _name(code: ReasonCode) -> str:
 
 def keys(catalogue: str, language: Language) -> frozenset[str]:
     """All message names of a catalogue."""
-    return frozenset(_bundle(catalogue, language)._messages)
+    return frozenset(_messages(catalogue, language))
 
 
 def _format(catalogue: str, language: Language, key: str, values: Mapping[str, str | int | float]) -> str:
     for candidate in (language, LANGUAGES[0]):
-        bundle = _bundle(catalogue, candidate)
-        pattern = bundle.get_message(key).value if bundle.has_message(key) else None
-        if pattern is not None:
-            text, problems = bundle.format_pattern(pattern, dict(values))
-            if problems:
-                log.warning("message %s in %s: %s", key, candidate, problems[0])
-            return str(text)
+        if message := _messages(catalogue, candidate).get(key):
+            if missing := message.text.values - values.keys():
+                log.warning("message %s in %s is not given %s", key, candidate, ", ".join(sorted(missing)))
+            written = {name: _write(value, candidate) for name, value in values.items()}
+            return message.text.fill(written, isolate=pack(candidate).right_to_left)
         log.warning("no message %s in %s", key, candidate)
     raise KeyError(key)
 
 
-@cache
-def _bundle(catalogue: str, language: str) -> FluentBundle:
-    from fluent.runtime import FluentBundle, FluentResource
+def _write(value: str | int | float, language: Language) -> str:
+    return value if isinstance(value, str) else f"{value:,}".replace(",", pack(language).thousands)
 
-    bundle = FluentBundle([language], use_isolating=pack(language).right_to_left)
-    text = resources.files(__package__).joinpath(language, f"{catalogue}.ftl").read_text("utf-8")
-    bundle.add_resource(FluentResource(text))
-    return bundle
+
+@cache
+def _messages(catalogue: str, language: Language) -> Mapping[str, FluentMessage]:
+    return parse_fluent(resources.files(__package__).joinpath(language, f"{catalogue}.ftl").read_text("utf-8"))

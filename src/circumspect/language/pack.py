@@ -57,6 +57,8 @@ class About:
     """A message that begins with one of them asks something, also where the question mark is left out."""
     quotation_marks: Lines
     """The opening and the closing one."""
+    thousands: Lines
+    """The sign between groups of three digits; `_` is a blank."""
     same_letters: Lines
     """`a = b`: a letter that people also write as another."""
     final_letters: Lines
@@ -471,6 +473,10 @@ class LanguagePack:
     @cached_property
     def script(self) -> Script:
         return SCRIPTS[self.about.script[0]]
+
+    @property
+    def thousands(self) -> str:
+        return self.about.thousands[0].replace("_", "\N{NO-BREAK SPACE}")
 
     @property
     def right_to_left(self) -> bool:
