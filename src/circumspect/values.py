@@ -658,6 +658,8 @@ class Deny:
     """Said to the model, in English, so that it can do better."""
     because: str = field(default="", compare=False)
     """The policy file's own sentence, which was written for people: the user hears it too."""
+    look_up: bool = field(default=False, compare=False)
+    """The model can mend it by itself, with a call that tells what is not known yet."""
 
 
 Verdict = Allow | Confirm | Ask | Escalate | Deny

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from tests.audit.audit_talk import SHOP, Talk, codes, conversation, last, policy, rulings, written
+from tests.audit.audit_talk import POLICY, SHOP, Talk, codes, conversation, last, policy, rulings, written
 
 from circumspect.audit.auditor import Auditor, audit
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST
@@ -237,7 +237,7 @@ def test_the_summary_counts_what_was_seen(tmp_path: Path) -> None:
         summary.add(row)
     said = summary.to_json()
     assert (said["conversations"], said["calls"], said["changes"], said["held"]) == (2, 3, 1, 1)
-    assert said["verdicts"] == {"allow": 2, "ask": 1, "escalate": 0, "deny": 0}
+    assert said["verdicts"] == {"allow": 2, "redo": 0, "ask": 1, "escalate": 0, "deny": 0}
     assert said["reason_codes"] == {"CONFIRMATION_REQUIRED": 1}
     json.dumps(said)
 
@@ -319,3 +319,20 @@ def test_without_tool_definitions_nothing_is_kept_of_each_call(tmp_path: Path) -
         assert isinstance(one, Transcript)
         assert len(list(auditor.audit_transcript(one))) == 30
     assert len(auditor.covered) == 1
+
+
+def test_a_call_that_only_misses_a_look_up_goes_back_to_the_model(tmp_path: Path) -> None:
+    rules = policy(
+        POLICY.replace(
+            "cancel_order: {effect: write, confirm: always}",
+            "cancel_order: {effect: write, confirm: always, requires: [get_order]}",
+        )
+    )
+    cancel = {"order_id": "A10077", "reason": "not needed"}
+    talk = (
+        Talk().user("Cancel order A10077, I do not need it any more.").says("Shall I cancel order A10077?").user("Yes")
+    )
+    row = last(tmp_path, talk.calls("cancel_order", **cancel), rules)
+    assert (row.verdict, codes(row)) == ("redo", {"REQUIREMENT_NOT_MET"})
+    made_up = Talk().user("Hello").calls("cancel_order", **cancel)
+    assert last(tmp_path, made_up, rules).verdict == "deny"

@@ -225,3 +225,11 @@ def test_the_shipped_example_policies_load(name: str) -> None:
 
 def test_the_shop_of_these_tests_is_covered_by_its_policy() -> None:
     assert set(policy().tools) == {tool["function"]["name"] for tool in SHOP}
+
+
+def test_a_right_call_that_the_model_looks_something_up_for_is_no_friction() -> None:
+    score = AuditScore({"right": "PROCEED", "wrong": "HOLD"})
+    for name in score.labels or {}:
+        score.add(AuditedCall(name, 0, 0, "cancel_order", "redo", (), (), {}, "write", "t.jsonl", 1))
+    assert (score.right, score.wrong) == ((0, 1), (1, 1))
+    assert score.cost == (COST["PROCEED"]["redo"] + COST["HOLD"]["redo"]) / 10

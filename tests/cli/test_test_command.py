@@ -90,7 +90,7 @@ def test_a_policy_that_lets_through_what_was_turned_down_fails(fixtures, run):
     ran = run("test", "fixtures", "--policy", "loose.yaml", "--json")
     assert ran.code == 1
     one, summary = ran.turns
-    assert (one["passed"], one["verdict"], one["expect"]) == (False, "allow", ["ask", "escalate", "deny"])
+    assert (one["passed"], one["verdict"], one["expect"]) == (False, "allow", ["redo", "ask", "escalate", "deny"])
     assert summary == {"summary": {"train": {"passed": 0, "failed": 1}, "held": {"passed": 0, "failed": 0}}}
 
 
@@ -144,9 +144,9 @@ def test_limits_over_time_see_the_time_of_the_fixture(fixtures, run):
     ("changes", "said"),
     [
         ({"expects": "hold"}, "'expects' is no key of a fixture"),
-        ({"expect": None}, "Expect allow, ask, escalate or deny"),
-        ({"expect": "block"}, "Expect allow, ask, escalate or deny"),
-        ({"expect": ["hold", "allow"]}, "Expect allow, ask, escalate or deny"),
+        ({"expect": None}, "Expect allow, redo, ask, escalate or deny"),
+        ({"expect": "block"}, "Expect allow, redo, ask, escalate or deny"),
+        ({"expect": ["hold", "allow"]}, "Expect allow, redo, ask, escalate or deny"),
         ({"proposal": None}, "the proposed call is missing"),
         ({"proposal": {"arguments": {}}}, "the proposed call is missing"),
         ({"held": "yes"}, "'held' must be true or false"),

@@ -28,7 +28,7 @@ from circumspect.audit.message_formats import (
     steps,
 )
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
-from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported, to_audit_verdict
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
 from circumspect.policy import condition_view
@@ -40,6 +40,7 @@ from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import ToolPolicy, effect_of
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.who_acts import to_plain_verdict
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
     Deny,
@@ -325,7 +326,7 @@ class _Conversation:
             index,
             position,
             call.tool,
-            to_audit_verdict(verdict),
+            to_plain_verdict(verdict, findings),
             findings,
             trace(facts) if effect in ("write", "destructive") and not refused else (),
             call.arguments,

@@ -2,7 +2,8 @@
 
 A label says PROCEED (the call was right), HOLD (wrong), ASK_USER (something had to be asked) or BLOCK (no such tool).
 The cost weighs what a verdict is worth: a wrong action let through costs ten needless questions, and asking again about
-a wrong call saves little, because people had mostly just said yes to it.
+a wrong call saves little, because people had mostly just said yes to it. A call that goes back to the model to look
+something up troubles nobody: of a right one it is no friction, of a wrong one half a catch.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ import orjson
 
 from circumspect.audit.rulings import AuditedCall
 from circumspect.errors import ConfigError
+from circumspect.policy.who_acts import PlainVerdict
 from circumspect.values import Json
 
 ExpectedDecision = Literal["PROCEED", "HOLD", "ASK_USER", "BLOCK"]
 
-COST: Mapping[ExpectedDecision, Mapping[str, int]] = {
-    "HOLD": {"allow": 10, "ask": 8, "escalate": 1, "deny": 0},
-    "PROCEED": {"allow": 0, "ask": 1, "escalate": 3, "deny": 5},
-    "ASK_USER": {"allow": 10, "ask": 0, "escalate": 1, "deny": 2},
-    "BLOCK": {"allow": 10, "ask": 2, "escalate": 1, "deny": 0},
+COST: Mapping[ExpectedDecision, Mapping[str, float]] = {
+    "HOLD": {"allow": 10, "redo": 5, "ask": 8, "escalate": 1, "deny": 0},
+    "PROCEED": {"allow": 0, "redo": 0.5, "ask": 1, "escalate": 3, "deny": 5},
+    "ASK_USER": {"allow": 10, "redo": 5, "ask": 0, "escalate": 1, "deny": 2},
+    "BLOCK": {"allow": 10, "redo": 2, "ask": 2, "escalate": 1, "deny": 0},
 }
 
 
@@ -61,7 +63,7 @@ class AuditScore:
             self.unlabelled += 1
             return
         self.verdicts.setdefault(expected, Counter())[row.verdict] += 1
-        if row.verdict == "allow":
+        if row.verdict in _let_through(expected):
             return
         reasons = map(str, row.reason_codes)
         for table, names in ((self.rules, row.rules), (self.reasons, reasons)):
@@ -74,9 +76,9 @@ class AuditScore:
 
     def _count(self, *expected: ExpectedDecision) -> tuple[int, int]:
         """Held, and all, of the calls with these labels."""
-        counts = [self.verdicts.get(one, Counter()) for one in expected]
-        every = sum(sum(count.values()) for count in counts)
-        return every - sum(count["allow"] for count in counts), every
+        counts = {one: self.verdicts.get(one, Counter()) for one in expected}
+        every = sum(count.total() for count in counts.values())
+        return every - sum(count[word] for one, count in counts.items() for word in _let_through(one)), every
 
     @property
     def wrong(self) -> tuple[int, int]:
@@ -137,6 +139,11 @@ class AuditScore:
             yield f"{'by ' + title:42} {'wrong':>6} {'right':>6} {'precision':>10}"
             for name, tally in sorted(table.items(), key=lambda one: -one[1].wrong):
                 yield f"{name:42.42} {tally.wrong:6} {tally.right:6} {_percent(tally.precision):>10}"
+
+
+def _let_through(expected: ExpectedDecision) -> tuple[PlainVerdict, ...]:
+    """The verdicts that do not count as holding such a call."""
+    return ("allow", "redo") if expected == "PROCEED" else ("allow",)
 
 
 def read_expected(label: Any) -> ExpectedDecision | None:

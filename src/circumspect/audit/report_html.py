@@ -16,6 +16,7 @@ from circumspect.reports import render
 
 _WORDS: Mapping[str, str] = {
     "allow": "would run",
+    "redo": "would go back to the model to look something up",
     "ask": "would ask the user",
     "escalate": "would go to a person",
     "deny": "would be refused",

@@ -6,17 +6,16 @@ Each is one line of JSON. Only rulings carry a verdict.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from circumspect.audit.transcript_files import TranscriptProblem
 from circumspect.policy.grounding.tracing import Traced
 from circumspect.policy.grounding.untrue import UntrueSentence
+from circumspect.policy.who_acts import PlainVerdict
 from circumspect.reasons import ReasonCode
-from circumspect.values import Json, JsonObject, RuleFinding, Verdict
-
-AuditVerdict = Literal["allow", "ask", "escalate", "deny"]
+from circumspect.values import Json, JsonObject, RuleFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class AuditedCall:
     call: int
     """Its position in that message."""
     tool: str
-    verdict: AuditVerdict
+    verdict: PlainVerdict
     findings: tuple[RuleFinding, ...]
     grounding: tuple[Traced, ...]
     arguments: JsonObject
@@ -91,10 +90,3 @@ AuditRow = AuditedCall | Unsupported | TranscriptProblem
 def line_of(row: AuditRow) -> bytes:
     """A row as one line of JSON. Only rulings carry a verdict."""
     return orjson.dumps(row.to_json(), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
-
-
-def to_audit_verdict(verdict: Verdict) -> AuditVerdict:
-    """Our verdict in the words of the output: a confirmation is a question; a colleague's approval is a handover."""
-    if verdict.kind == "confirm":
-        return "escalate" if verdict.by == "colleague" else "ask"
-    return verdict.kind

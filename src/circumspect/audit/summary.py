@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import get_args
 
 from circumspect.audit.rulebook import AUDIT_RULES
-from circumspect.audit.rulings import AuditedCall, AuditRow, AuditVerdict, Unsupported
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.transcript_files import TranscriptProblem
+from circumspect.policy.who_acts import PlainVerdict
 from circumspect.reasons import ReasonCode
 from circumspect.values import Json
 
-VERDICTS: tuple[AuditVerdict, ...] = ("allow", "ask", "escalate", "deny")
+VERDICTS: tuple[PlainVerdict, ...] = get_args(PlainVerdict)
 KEPT_PROBLEMS = 20
 _SENTENCES: Mapping[str, str] = {one.name: one.sentence for one in AUDIT_RULES}
 _DOUBTFUL = frozenset(("nowhere", "echo", "stranger", "stranger_field"))
@@ -122,7 +124,7 @@ class AuditSummary:
 
 
 def _telling(row: AuditedCall) -> int:
-    severity = {"deny": 3, "escalate": 2, "ask": 1}.get(row.verdict, 0)
+    severity = VERDICTS.index(row.verdict)
     effect = {"destructive": 3, "write": 2}.get(row.effect, 0)
     return 10 * max((_TELLS.get(str(code), 1) for code in row.reason_codes), default=0) + severity + effect
 

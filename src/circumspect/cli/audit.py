@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from circumspect.audit.tool_defs import Specs
     from circumspect.policy.policy_file import Policy
 
-STRICTNESS = ("ask", "escalate", "deny")
+STRICTNESS = ("redo", "ask", "escalate", "deny")
 
 
 @click.command()

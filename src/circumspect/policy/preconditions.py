@@ -42,7 +42,8 @@ def what_it_requires_was_called_before(facts: Facts) -> Verdict:
     if not unmet:
         return Allow()
     problem = _join_sentences(_unmet(one, facts) for one in unmet)
-    return Deny(problem, because=_join_sentences(one.because for one in unmet if one.because))
+    because = _join_sentences(one.because for one in unmet if one.because)
+    return Deny(problem, because=because, look_up=not any(_find_calls(one, facts) for one in unmet))
 
 
 @rule(ReasonCode.PRECONDITION_FAILED)
@@ -75,7 +76,8 @@ def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
         return Allow()
     if facts.policy and facts.policy.unknown == "ask":
         return Ask(invalid={name: "condition" for one, _ in found.unknown for name in _arguments(one, facts)})
-    return Deny(_join_sentences(_look_up(found)))
+    fresh = all(any(not need.tried for need in came.needs) for _, came in found.unknown)
+    return Deny(_join_sentences(_look_up(found)), look_up=fresh)
 
 
 @rule(ReasonCode.APPROVAL_REQUIRED)
@@ -160,8 +162,16 @@ def _look_up(found: Examined) -> Iterable[str]:
 
 
 def _is_met(one: Requirement, facts: Facts) -> bool:
+    calls = _find_calls(one, facts)
+    if one.where is None:
+        return bool(calls)
+    return any(decide(one.where, _about(event, facts)).kind == "holds" for event in reversed(calls))
+
+
+def _find_calls(one: Requirement, facts: Facts) -> list[PastCall]:
+    """The calls that are required, whatever came of them."""
     wanted = facts.call.arguments
-    calls = [
+    return [
         event
         for event in facts.session.past_calls
         if event.ok
@@ -169,9 +179,6 @@ def _is_met(one: Requirement, facts: Facts) -> bool:
         and event.call.tool in one.call
         and all(name in wanted and event.call.arguments.get(name) == wanted[name] for name in one.same)
     ]
-    if one.where is None:
-        return bool(calls)
-    return any(decide(one.where, _about(event, facts)).kind == "holds" for event in reversed(calls))
 
 
 def _about(event: PastCall, facts: Facts) -> View:

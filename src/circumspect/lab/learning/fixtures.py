@@ -27,17 +27,18 @@ import orjson
 import yaml
 
 from circumspect.audit.auditor import Auditor
-from circumspect.audit.rulings import AuditedCall, AuditVerdict
+from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.tool_defs import Toolbox
 from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read_lines
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.who_acts import PlainVerdict
 from circumspect.values import Json, TenantId
 
 ENDINGS = (".fixture.yaml", ".fixture.yml", ".fixture.json")
-VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
-HOLD: tuple[AuditVerdict, ...] = ("ask", "escalate", "deny")
+VERDICTS: tuple[PlainVerdict, ...] = get_args(PlainVerdict)
+HOLD = VERDICTS[1:]
 _TALK = ("tools", "untrusted_tools", "proposal")
 _KEYS = frozenset((*_TALK, "name", "policy", "tenant", "at", "messages", "expect", "reasons", "held", "decided"))
 _LARGEST = 5_000_000
@@ -54,7 +55,7 @@ class Fixture:
     path: Path
     name: str
     transcript: Transcript
-    expect: tuple[AuditVerdict, ...]
+    expect: tuple[PlainVerdict, ...]
     reasons: tuple[str, ...] = ()
     """Reason codes that have to be among those of the verdict."""
     policy: Path | None = None
@@ -71,7 +72,7 @@ class FixtureResult:
     file: str
     name: str
     held: bool
-    expect: tuple[AuditVerdict, ...] = ()
+    expect: tuple[PlainVerdict, ...] = ()
     verdict: str = ""
     reason_codes: tuple[str, ...] = ()
     problem: str = ""
@@ -186,13 +187,15 @@ def _json(value: Mapping[str, Any]) -> bytes:
         raise BadFixture(f"it holds what JSON cannot say: {problem}") from None
 
 
-def _parse_expected(value: Any) -> tuple[AuditVerdict, ...]:
+def _parse_expected(value: Any) -> tuple[PlainVerdict, ...]:
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
     if names == ("hold",):
         return HOLD
     found = tuple(one for one in VERDICTS if one in names)
     if not found or len(found) != len(names):
-        raise BadFixture(f"expect is {value!r}", fix="Expect allow, ask, escalate or deny, a list of them, or hold.")
+        raise BadFixture(
+            f"expect is {value!r}", fix="Expect allow, redo, ask, escalate or deny, a list of them, or hold."
+        )
     return found
 
 

@@ -65,7 +65,8 @@ _OPENAPI = {
         responses={
             200: {
                 "description": "One JSON line for each proposed call, unsupported claim or unreadable piece; the last "
-                "line is the summary.",
+                "line is the summary. A verdict says who must act: `allow` nobody, `redo` the model, which looks "
+                "something up, `ask` the user, `escalate` a colleague; `deny` is not done.",
                 "content": {LINES: {"schema": {"type": "string"}, "example": _EXAMPLE}},
             }
         },
