@@ -21,7 +21,7 @@ from tests.patience import PATIENCE
 
 
 def test_help_loads_nothing_that_is_slow_to_import(folder):
-    heavy = ("pydantic", "sqlalchemy", "rich", "alembic", "pydantic_ai", "prompt_toolkit", "yaml")
+    heavy = ("pydantic", "sqlalchemy", "rich", "pydantic_ai", "prompt_toolkit", "yaml")
     code = f"""
 import sys
 from circumspect.cli import cli

@@ -1,15 +1,15 @@
 """Which version of the schema a database has, and how it gets to ours.
 
-Reading the version is one query; Alembic, which is slow to import, comes in only when there is something to change.
-An upgrade is one transaction under a lock on both databases: two workers that start at once upgrade once, and a
-worker that is killed halfway leaves the old schema.
+A revision is a module of `migrations/versions` whose name begins with its number and whose `upgrade` is given a
+connection. An upgrade is one transaction under a lock on both databases: two workers that start at once upgrade once,
+and a worker that is killed halfway leaves the old schema.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ from circumspect.stores.engine import Database, explain_error
 
 FIRST, HEAD = "0006", "0006"
 """The revision that makes the whole schema, and the newest. Numbers below `FIRST` were steps towards it."""
-MIGRATIONS = Path(__file__).parent / "migrations"
+_REVISIONS = Path(__file__).parent / "migrations" / "versions"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
-_ONE_AT_A_TIME = threading.Lock()
-"""Alembic keeps what it is upgrading in module state, so one process upgrades one database after the other."""
+_VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
+"""It is called and built as Alembic does, so that whoever runs that beside us finds its own."""
 
 
 def is_usable(version: str | None) -> bool:
@@ -73,7 +73,12 @@ def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
 def _version(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+    return connection.execute(sa.select(_VERSION.c.version_num)).scalar()
+
+
+def list_revisions() -> tuple[str, ...]:
+    """The names of all revisions, oldest first."""
+    return tuple(sorted(file.stem for file in _REVISIONS.glob("[0-9][0-9][0-9][0-9]_*.py")))
 
 
 @contextmanager
@@ -92,15 +97,15 @@ def _without_foreign_keys(connection: sa.Connection) -> Iterator[None]:
 
 
 def _upgrade(connection: sa.Connection) -> None:
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    with _ONE_AT_A_TIME, _without_foreign_keys(connection), connection.begin():
+    with _without_foreign_keys(connection), connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        # Finds nothing to do when another worker held the lock before us.
-        command.upgrade(config, "head")
+        version = _version(connection)
+        # Nothing is left to do when another worker held the lock before us.
+        later = [name for name in list_revisions() if version is None or name[:4] > version]
+        for name in later:
+            import_module(f"circumspect.stores.migrations.versions.{name}").upgrade(connection)
+        if later:
+            _VERSION.create(connection, checkfirst=True)
+            connection.execute(sa.delete(_VERSION))
+            connection.execute(sa.insert(_VERSION), {"version_num": later[-1][:4]})

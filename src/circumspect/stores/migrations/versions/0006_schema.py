@@ -4,16 +4,9 @@ It is numbered 0006 because it stands for the six steps that made it: a database
 and no later revision can be mistaken for one of theirs.
 """
 
-import re
 from pathlib import Path
 
 import sqlalchemy as sa
-from alembic import op
-
-revision = "0006"
-down_revision = None
-branch_labels = None
-depends_on = None
 
 _SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 _IN_SQLITE = {
@@ -59,28 +52,19 @@ _GIN = (
 )
 
 
-def upgrade() -> None:
-    connection, schema = op.get_bind(), _SCHEMA
-    sqlite = connection.dialect.name == "sqlite"
+def upgrade(connection: sa.Connection) -> None:
+    schema, sqlite = _SCHEMA, connection.dialect.name == "sqlite"
     if sqlite:
         for word, spelling in _IN_SQLITE.items():
             schema = schema.replace(word, spelling)
     for statement in (*schema.strip().rstrip(";").split(";\n"), *(_FTS if sqlite else _GIN)):
         connection.exec_driver_sql(statement)
     plans = sa.table("plans", sa.column("name"), sa.column("mode"), sa.column("multiplier"))
-    op.bulk_insert(
-        plans,
+    connection.execute(
+        sa.insert(plans),
         [
             {"name": "free", "mode": "standard", "multiplier": 1.0},
             {"name": "pro", "mode": "adaptive", "multiplier": 1.0},
             {"name": "enterprise", "mode": "adaptive", "multiplier": 1.0},
         ],
     )
-
-
-def downgrade() -> None:
-    if op.get_bind().dialect.name == "sqlite":
-        op.execute("DROP TABLE knowledge_words")
-        op.execute("DROP TABLE message_words")
-    for table in reversed(re.findall(r"CREATE TABLE (\w+)", _SCHEMA)):
-        op.drop_table(table)
