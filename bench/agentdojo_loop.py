@@ -103,9 +103,9 @@ def nobody(desk: Desk, messages: Messages, tool: str, arguments: dict[str, Any])
 
 def ours(policy: Any) -> Gate:
     from circumspect.audit.auditor import Auditor
-    from circumspect.audit.message_formats import TranscriptCall
     from circumspect.audit.rulings import AuditedCall
     from circumspect.audit.transcript_files import Transcript
+    from circumspect.audit.transcript_steps import TranscriptCall
     from circumspect.values import ToolCall
 
     auditor = Auditor(policy, claims=False)

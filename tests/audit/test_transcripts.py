@@ -16,11 +16,19 @@ from tests.audit.audit_talk import SHOP, Talk, conversation, kinds, policy, writ
 from circumspect.audit import json_stream
 from circumspect.audit.auditor import audit
 from circumspect.audit.json_stream import Truncated, pieces
-from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, TranscriptText, Unknown, steps
+from circumspect.audit.message_formats import steps
 from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.tool_defs import Toolbox, specs_of
 from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read, read_stream
+from circumspect.audit.transcript_steps import (
+    TranscriptCall,
+    TranscriptGap,
+    TranscriptResult,
+    TranscriptText,
+    Unknown,
+)
 from circumspect.errors import ConfigError
+from circumspect.policy.grounding.words import bag
 
 TALK = Talk().user("where is A10077?").calls("get_order", order_id="A10077").returns({"status": "open"}).says("Open.")
 
@@ -400,7 +408,12 @@ def test_no_bytes_crash_the_reader(data: bytes) -> None:
             st.lists(inner)
             | st.dictionaries(
                 st.sampled_from(
-                    ["role", "type", "content", "tool_calls", "data", "kwargs", "id", "function", "name", "arguments"]
+                    sorted(
+                        bag(
+                            "role type content tool_calls data kwargs id function name arguments parts kind part_kind "
+                            "toolInvocations toolCallId functionCall toolUse raw_item"
+                        )
+                    )
                 ),
                 inner,
             )
@@ -413,4 +426,4 @@ def test_no_message_crashes_the_reader(message: Any) -> None:
         found = steps(message)
     except Unknown:
         return
-    assert all(isinstance(step, TranscriptText | TranscriptCall | TranscriptResult) for step in found)
+    assert all(isinstance(step, TranscriptText | TranscriptCall | TranscriptResult | TranscriptGap) for step in found)

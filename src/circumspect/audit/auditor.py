@@ -17,20 +17,21 @@ from typing import Any
 
 from circumspect.audit.draft_policy import guess
 from circumspect.audit.exchanges import exchange_of
-from circumspect.audit.message_formats import (
+from circumspect.audit.message_formats import steps
+from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
+from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
+from circumspect.audit.tool_defs import Specs, Toolbox
+from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
+from circumspect.audit.transcript_steps import (
     TranscriptCall,
+    TranscriptGap,
     TranscriptResult,
     TranscriptText,
     Unknown,
     has_failed,
     read_call,
     result_value,
-    steps,
 )
-from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
-from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
-from circumspect.audit.tool_defs import Specs, Toolbox
-from circumspect.audit.transcript_files import ProblemKind, Transcript, TranscriptProblem, read
 from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
@@ -59,6 +60,8 @@ Rules = tuple[Rule, ...]
 MESSAGE_LIMIT = 200_000
 """A longer message is read up to here, and said to be."""
 KNOWN_TOOLS = 4096
+_LOOKED_INTO = frozenset(("function_call", "parts", "toolInvocations"))
+"""What else an assistant's message may hold its calls in."""
 
 _CLAIMED = ("not_done", "unknown", "was_done")
 """What calls can tell of a reply. A plan is carried out by a later message of the transcript; a figure may come from
@@ -209,6 +212,8 @@ class _Conversation:
                         calls += 1
                     case TranscriptResult():
                         yield from self._match_result(step, index)
+                    case TranscriptGap():
+                        yield self._note_problem("unknown_piece", f"unknown kind of content: {step.kind!r}", index)
         if only is not None:
             yield self._audit_call(only, len(messages), 0)
 
@@ -230,7 +235,7 @@ class _Conversation:
             self.events.append(heard)
             self.ledger.add(heard)
         elif role == "assistant":
-            if "function_call" in message:
+            if not message.keys().isdisjoint(_LOOKED_INTO):
                 return False
             self.events.append(Utterance("assistant", content, index))
         elif role == "tool" and "error" not in message:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from circumspect.audit.message_formats import TranscriptCall, TranscriptResult, Unknown, steps
+from circumspect.audit.message_formats import steps
 from circumspect.audit.transcript_files import Transcript
+from circumspect.audit.transcript_steps import TranscriptCall, TranscriptResult, Unknown
 from circumspect.policy.grounding.actions import words_of
 from circumspect.policy.grounding.tracing import names_a_destination
 from circumspect.policy.grounding.words import bag

@@ -1,65 +1,35 @@
 """One message of a foreign conversation, whoever wrote it down, as the few things that can happen in one.
 
 Read as they are: OpenAI chat messages, OpenAI Agents / Responses items, Anthropic content blocks, LangChain messages
-(`messages_to_dict`, `dumpd`, `model_dump`), tau-bench and tau2-bench messages. Out come `TranscriptText`,
-`TranscriptCall` and `TranscriptResult`, in order; a message of no known kind raises `Unknown`, and the caller says so
-and goes on.
+(`messages_to_dict`, `dumpd`, `model_dump`), tau-bench and tau2-bench messages, and messages in `parts`, whose writers
+each have a module in `readers`. Out come `TranscriptText`, `TranscriptCall` and `TranscriptResult`, in order; a message
+of no known kind raises `Unknown`, and the caller says so and goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-import orjson
-
+from circumspect.audit.readers import bedrock_blocks, gemini_parts, genai_parts, pydantic_ai_parts, vercel_parts
+from circumspect.audit.transcript_steps import (
+    ROLES,
+    Speaker,
+    TranscriptGap,
+    TranscriptResult,
+    TranscriptStep,
+    TranscriptText,
+    Unknown,
+    read_call,
+    read_result,
+    read_speaker,
+)
 from circumspect.policy.grounding.words import bag
-from circumspect.values import Json, ToolCall
 
-
-class Unknown(ValueError):
-    """The message is of no kind that we can read."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptText:
-    speaker: Literal["user", "assistant", "system"]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptCall:
-    call: ToolCall
-    problem: str = ""
-    """Why the arguments could not be read; they are empty then."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptResult:
-    call_id: str
-    tool: str
-    content: str
-    failed: bool
-
-
-TranscriptStep = TranscriptText | TranscriptCall | TranscriptResult
-
-_ROLES: Mapping[str, Literal["user", "assistant", "system"]] = {
-    "user": "user",
-    "human": "user",
-    "HumanMessage": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "AIMessage": "assistant",
-    "AIMessageChunk": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "developer": "system",
-    "SystemMessage": "system",
-}
 _RESULT_ROLES = frozenset(("tool", "function", "ToolMessage", "FunctionMessage"))
+_RUN_ITEMS = bag(
+    "tool_call_item tool_call_output_item message_output_item reasoning_item handoff_call_item handoff_output_item"
+)
 _SILENT = bag(
     "reasoning item_reference web_search_call file_search_call computer_call computer_call_output "
     "code_interpreter_call "
@@ -69,27 +39,43 @@ _SILENT = bag(
 )
 """Items that say nothing to the user and call none of the agent's own tools."""
 
+PartReader = Callable[[Mapping[str, Any]], Iterator[TranscriptStep]]
+_IN_PARTS: Sequence[tuple[Callable[[Mapping[str, Any]], bool], PartReader]] = (
+    (pydantic_ai_parts.is_message, pydantic_ai_parts.read_message),
+    (genai_parts.is_message, genai_parts.read_message),
+    (vercel_parts.is_message, vercel_parts.read_message),
+    (gemini_parts.is_message, gemini_parts.read_message),
+)
+
 
 def steps(message: Any) -> Sequence[TranscriptStep]:
     """What happens in one message. The chat format, by far the commonest, takes the short way."""
     if type(message) is dict:
         role, content = message.get("role"), message.get("content")
-        if type(content) is str:
+        if type(content) is str and "parts" not in message:
             if role == "user":
                 return (TranscriptText("user", content),) if content else ()
             if role == "tool" and type(key := message.get("tool_call_id")) is str and "error" not in message:
                 return (TranscriptResult(key, "", content, message.get("status") == "error"),)
-            if role == "assistant" and not message.get("tool_calls") and "function_call" not in message:
+            if role == "assistant" and not message.get("tool_calls") and not _OTHER_CALLS & message.keys():
                 return (TranscriptText("assistant", content),) if content else ()
         elif content is None and role == "assistant" and type(calls := message.get("tool_calls")) is list:
             return tuple(_calls(message)) if calls else ()
     return tuple(_steps(message))
 
 
+_OTHER_CALLS = frozenset(("function_call", "toolInvocations"))
+
+
 def _steps(message: Any) -> Iterator[TranscriptStep]:
     if not isinstance(message, Mapping):
         raise Unknown(f"a message must be an object, not {type(message).__name__}")
     role, kind = message.get("role"), message.get("type")
+    if isinstance(message.get("parts"), list):
+        for fits, read in _IN_PARTS:
+            if fits(message):
+                yield from read(message)
+                return
     if isinstance(role, str):
         yield from _by_role(role, message)
     elif kind == "constructor" and isinstance(message.get("kwargs"), Mapping):
@@ -97,17 +83,19 @@ def _steps(message: Any) -> Iterator[TranscriptStep]:
         yield from _by_role(str(path[-1]) if isinstance(path, list) and path else "", message["kwargs"])
     elif isinstance(message.get("data"), Mapping) and isinstance(kind, str):
         yield from _by_role(kind, message["data"])
+    elif isinstance(kind, str) and kind in _RUN_ITEMS and isinstance(message.get("raw_item"), Mapping):
+        yield from _run_item(message)
     elif kind == "function_call":
         yield read_call(message.get("name"), message.get("arguments"), message.get("call_id") or message.get("id"))
+    elif kind == "custom_tool_call":
+        yield read_call(message.get("name"), {"input": message.get("input")}, message.get("call_id"))
     elif kind == "mcp_call":
         yield read_call(message.get("name"), message.get("arguments"), message.get("id"))
         if message.get("output") is not None or message.get("error"):
-            yield _read_result(
-                message.get("id"), message.get("name"), message.get("output"), bool(message.get("error"))
-            )
-    elif kind == "function_call_output":
-        yield _read_result(message.get("call_id"), message.get("name"), message.get("output"), False)
-    elif isinstance(kind, str) and (kind in _ROLES or kind in _RESULT_ROLES):
+            yield read_result(message.get("id"), message.get("name"), message.get("output"), bool(message.get("error")))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        yield read_result(message.get("call_id"), message.get("name"), message.get("output"), False)
+    elif isinstance(kind, str) and (kind in ROLES or kind in _RESULT_ROLES):
         yield from _by_role(kind, message)
     elif isinstance(kind, str) and kind in _SILENT:
         return
@@ -115,22 +103,31 @@ def _steps(message: Any) -> Iterator[TranscriptStep]:
         raise Unknown(f"unknown kind of message: {str(kind or role)[:40]!r}")
 
 
+def _run_item(item: Mapping[str, Any]) -> Iterator[TranscriptStep]:
+    """An item of an OpenAI Agents run. Its own `output` is the value that the raw item holds as a text."""
+    raw = item["raw_item"]
+    if item.get("type") == "tool_call_output_item" and item.get("output") is not None:
+        yield read_result(raw.get("call_id"), raw.get("name"), item["output"], False)
+    elif "raw_item" not in raw:
+        yield from _steps(raw)
+
+
 def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
+    content = message.get("content")
     if role in _RESULT_ROLES:
         if isinstance(message.get("tool_messages"), list):
             for one in message["tool_messages"]:
                 if isinstance(one, Mapping) and "tool_messages" in one:
                     raise Unknown("tool messages inside tool messages")
                 yield from _steps(one)
-            return
-        failed = message.get("error") is True or message.get("status") == "error"
-        identity = message.get("tool_call_id") or (message.get("id") if "requestor" in message else None)
-        yield _read_result(identity, message.get("name"), message.get("content"), failed)
+        elif isinstance(content, list) and any(vercel_parts.is_tool_block(block) for block in content):
+            yield from _blocks("assistant", content)
+        else:
+            failed = bool(message.get("error")) or message.get("status") == "error"
+            identity = message.get("tool_call_id") or (message.get("id") if "requestor" in message else None)
+            yield read_result(identity, message.get("name"), content, failed)
         return
-    speaker = _ROLES.get(role)
-    if speaker is None:
-        raise Unknown(f"unknown role {role[:40]!r}")
-    content = message.get("content")
+    speaker = read_speaker(role)
     if isinstance(content, str):
         if content:
             yield TranscriptText(speaker, content)
@@ -142,7 +139,7 @@ def _by_role(role: str, message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
         yield from _calls(message)
 
 
-def _blocks(speaker: Literal["user", "assistant", "system"], blocks: list[Any]) -> Iterator[TranscriptStep]:
+def _blocks(speaker: Speaker, blocks: list[Any]) -> Iterator[TranscriptStep]:
     said: list[str] = []
     rest: list[TranscriptStep] = []
     for block in blocks:
@@ -154,13 +151,25 @@ def _blocks(speaker: Literal["user", "assistant", "system"], blocks: list[Any]) 
             said.append(block["text"])
         elif isinstance(block.get("refusal"), str):
             said.append(block["refusal"])
-        elif block.get("type") in ("tool_use", "server_tool_use"):
-            rest.append(read_call(block.get("name"), block.get("input"), block.get("id")))
-        elif block.get("type") == "tool_result":
-            rest.append(_read_result(block.get("tool_use_id"), "", block.get("content"), bool(block.get("is_error"))))
+        else:
+            rest += _block(block)
     if said:
         yield TranscriptText(speaker, "\n".join(said))
     yield from rest
+
+
+def _block(block: Mapping[str, Any]) -> Iterator[TranscriptStep]:
+    kind = str(block.get("type") or "")
+    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        yield read_call(block.get("name"), block.get("input"), block.get("id"))
+    elif kind.endswith("tool_result"):
+        yield read_result(block.get("tool_use_id"), "", block.get("content"), bool(block.get("is_error")))
+    elif vercel_parts.is_tool_block(block):
+        yield from vercel_parts.read_block(block)
+    elif bedrock_blocks.is_block(block):
+        yield from bedrock_blocks.read_block(block)
+    elif "tool" in kind or "call" in kind:
+        yield TranscriptGap(kind[:40])
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
@@ -173,67 +182,18 @@ def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
         function = call.get("function")
         if isinstance(function, Mapping):
             yield read_call(function.get("name"), function.get("arguments"), call.get("id"))
+        elif isinstance(custom := call.get("custom"), Mapping):
+            yield read_call(custom.get("name"), {"input": custom.get("input")}, call.get("id"))
         else:
-            yield read_call(call.get("name"), call.get("arguments", call.get("args")), call.get("id"))
+            # Inspect writes the tool's name where OpenAI writes an object.
+            name = call.get("name") or function
+            yield read_call(name, call.get("arguments", call.get("args")), call.get("id"))
     for call in message.get("invalid_tool_calls") or ():
         if isinstance(call, Mapping):
             yield read_call(call.get("name"), call.get("args"), call.get("id"))
     old = message.get("function_call")
     if isinstance(old, Mapping):
         yield read_call(old.get("name"), old.get("arguments"), old.get("name"))
-
-
-def read_call(name: Any, arguments: Any, identity: Any) -> TranscriptCall:
-    """A call as it was written down, its arguments read when they are text."""
-    tool, key = (name if type(name) is str else ""), (identity if type(identity) is str else "")
-    if type(arguments) is dict:
-        return TranscriptCall(ToolCall(tool, arguments, key))
-    if type(arguments) is str and arguments:
-        value = _parse_json(arguments)
-        if type(value) is dict:
-            return TranscriptCall(ToolCall(tool, value, key))
-        return TranscriptCall(ToolCall(tool, {}, key), "the arguments are not a JSON object")
-    if not arguments and (arguments is None or arguments == ""):
-        return TranscriptCall(ToolCall(tool, {}, key))
-    return TranscriptCall(
-        ToolCall(tool, {}, key), f"the arguments are of type {type(arguments).__name__}, not an object"
-    )
-
-
-def _read_result(identity: Any, name: Any, content: Any, failed: bool) -> TranscriptResult:
-    if isinstance(content, list):
-        content = "\n".join(
-            block if isinstance(block, str) else str(block.get("text", "")) if isinstance(block, Mapping) else ""
-            for block in content
-        )
-    elif content is not None and not isinstance(content, str):
-        content = orjson.dumps(content, default=str).decode()
-    return TranscriptResult(
-        identity if isinstance(identity, str) else "", name if isinstance(name, str) else "", content or "", failed
-    )
-
-
-@lru_cache(maxsize=512)
-def _parse_short_json(text: str) -> Json:
-    value: Json = orjson.loads(text)
-    return value
-
-
-def _parse_json(text: str) -> Json:
-    """The JSON value of a text; the text itself when it is none."""
-    try:
-        return _parse_short_json(text) if len(text) <= 65_536 else orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-
-
-def result_value(content: str) -> Json:
-    """A tool result as a value: parsed when it is a JSON object or array, as it is otherwise."""
-    return _parse_json(content) if content[:1] in ("{", "[") else content
-
-
-def has_failed(content: str, value: Json) -> bool:
-    """The tool said no: an error text, or an object whose `error` is set."""
-    if type(value) is dict:
-        return bool(value.get("error")) or value.get("success") is False
-    return content[:5].lower() == "error"
+    if isinstance(message.get("toolInvocations"), list):
+        for one in message["toolInvocations"]:
+            yield from vercel_parts.read_invocation(one)

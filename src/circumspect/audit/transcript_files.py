@@ -20,8 +20,8 @@ from typing import IO, Any, Literal, cast
 import orjson
 
 from circumspect.audit.json_stream import JsonPiece, Truncated, pieces
-from circumspect.audit.message_formats import TranscriptCall, read_call
 from circumspect.audit.tool_defs import BadTools, Specs, Toolbox, specs_of
+from circumspect.audit.transcript_steps import TranscriptCall, read_call
 from circumspect.errors import ConfigError
 from circumspect.values import Json
 
@@ -31,7 +31,15 @@ _STREAMED = ("simulations", "conversations", "transcripts", "results", "runs", "
 _MESSAGES = ("messages", "traj", "trajectory", "history", "items", "input")
 
 ProblemKind = Literal[
-    "malformed", "encoding", "unknown_message", "orphan_result", "long_message", "tools", "arguments", "empty"
+    "malformed",
+    "encoding",
+    "unknown_message",
+    "unknown_piece",
+    "orphan_result",
+    "long_message",
+    "tools",
+    "arguments",
+    "empty",
 ]
 
 

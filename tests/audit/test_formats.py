@@ -1,0 +1,60 @@
+"""Every format that docs/audit.md promises, from a small file in the exact shape that its tool writes.
+
+All files hold the same conversation: an order is looked up, the user is asked, says yes, and it is cancelled. Being
+allowed to cancel takes the order's state from the look-up and the user's yes, so a reader that loses either is found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from circumspect.audit.auditor import audit
+from circumspect.audit.rulings import AuditedCall
+from circumspect.audit.transcript_files import TranscriptProblem
+from circumspect.audit.transcript_steps import LITERAL_LIMIT, result_value
+from circumspect.policy.load import load
+
+FORMATS = Path(__file__).parent / "formats"
+POLICY = load(
+    """
+version: 1
+tools:
+  get_order: {effect: read}
+  cancel_order:
+    effect: destructive
+    confirm: always
+    deny_unless:
+      - if: facts.get_order[args.order_id].status == 'open'
+        because: Only an open order can be cancelled.
+"""
+)
+ORDER = {"order_id": "A10077"}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FORMATS.iterdir()))
+def test_the_same_conversation_is_read_from_every_format(name: str) -> None:
+    rows = list(audit([FORMATS / name], POLICY))
+    assert not [str(row) for row in rows if isinstance(row, TranscriptProblem)]
+    assert [(row.tool, row.arguments, row.verdict) for row in rows if isinstance(row, AuditedCall)] == [
+        ("get_order", ORDER, "allow"),
+        ("cancel_order", ORDER, "allow"),
+    ]
+
+
+def test_a_result_that_python_printed_is_read_as_a_value() -> None:
+    assert result_value("{'status': 'open', 'paid': True, 'items': ('a', {'b': None})}") == {
+        "status": "open",
+        "paid": True,
+        "items": ["a", {"b": None}],
+    }
+    assert result_value("{1, 'a'} or so") == "{1, 'a'} or so"
+    assert result_value("{'at': datetime.date(2026, 1, 1)}") == "{'at': datetime.date(2026, 1, 1)}"
+
+
+@pytest.mark.parametrize(
+    "text", ["['" + "x" * LITERAL_LIMIT + "']", "[" * 30_000 + "''", "['a', " + "-" * 60_000 + "1]", "['\x00']"]
+)
+def test_a_text_that_would_take_python_too_far_stays_a_text(text: str) -> None:
+    assert result_value(text) == text
