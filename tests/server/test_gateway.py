@@ -60,12 +60,12 @@ async def ran(store, tool="cancel_order"):
     return [one.state for one in await store.recent_executions(TenantId("shop"), [tool], long_ago)]
 
 
-async def require_a_look(store):
+async def require_a_look(store, tenant="shop"):
     """From now on the shop's orders are cancelled only after they were looked at."""
     text = (DIRECTORY / "policy.yaml").read_text("utf-8")
     rule = "requires: [{call: get_order_status, same: order_id}]"
     text = text.replace("cancel_order: {", f"cancel_order: {{{rule}, ")
-    await store.tx(put_policy, TenantId("shop"), text, load(text).hash, at=datetime.now(UTC))
+    await store.tx(put_policy, TenantId(tenant), text, load(text).hash, at=datetime.now(UTC))
 
 
 async def approvals(*arguments: str):

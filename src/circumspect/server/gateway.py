@@ -12,8 +12,8 @@ client's, and attaches to the same call in any later session, because approvals 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mcp_types as mcp
@@ -27,6 +27,7 @@ from circumspect.policy.arguments import materialise
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.rules import RULES_FOR_BARE_CALLS
 from circumspect.prompts import prompt
+from circumspect.server.end_users import EndUser
 from circumspect.server.services import Services
 from circumspect.server.stores import approvals
 from circumspect.server.stores.approvals import HeldCall
@@ -49,12 +50,19 @@ from circumspect.values import (
 )
 
 GatewayContext = ServerRequestContext[Any, Any]
+Elicit = Callable[[str, GatewayContext], Awaitable[mcp.ElicitResult]]
+"""Puts a question before the client's user, with the form that asks for a yes, and waits for what comes back."""
 ASKED = "confirm"
-_YES: dict[str, Any] = {
+YES_FORM: dict[str, Any] = {
     "type": "object",
     "properties": {"confirm": {"type": "boolean", "title": "Yes, do exactly this"}},
     "required": ["confirm"],
 }
+
+
+async def elicit_in_session(question: str, context: GatewayContext) -> mcp.ElicitResult:
+    """For a client at the other end of a pipe."""
+    return await context.session.elicit_form(question, YES_FORM, context.request_id)
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,12 @@ class Gateway:
     tenant: TenantId
     conversation: ConversationId
     client: str
-    """Whose it is: a login, or the name that its configuration gives it. That account approves nothing it proposed."""
+    """Whose it is: a login, the name that its configuration gives it, an API key, or the person whom a token names."""
+    account: str = ""
+    """By which account it came, where that is not the client. It approves nothing that it proposed."""
+    speaker: EndUser = field(default_factory=EndUser)
+    """The client's user, where a signed token says who that is."""
+    elicit: Elicit = elicit_in_session
 
     @property
     def principal(self) -> str:
@@ -126,13 +139,12 @@ class Gateway:
         """Ask the client's user, in the way its protocol has; or say that it waits for somebody else."""
         if intent.kind == "approval" or not _can_ask(context):
             return _text(_pending(intent), status="pending", intent=intent.id)
-        form = mcp.ElicitRequestFormParams(message=intent.question, requested_schema=_YES)
+        form = mcp.ElicitRequestFormParams(message=intent.question, requested_schema=YES_FORM)
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return mcp.InputRequiredResult(
                 input_requests={ASKED: mcp.ElicitRequest(params=form)}, request_state=str(intent.id)
             )
-        answer = await context.session.elicit_form(intent.question, _YES, context.request_id)
-        decided = _parse_consent(answer)
+        decided = _parse_consent(await self.elicit(intent.question, context))
         if decided is None:
             return _text(_pending(intent), status="pending", intent=intent.id)
         return await self._report_turn(await self._decide(intent, decided, setup), context, setup)
@@ -153,7 +165,9 @@ class Gateway:
             text="",
             at=services.clock.now(),
             principal=self.principal,
-            account=self.client,
+            person=self.speaker.person,
+            claims=self.speaker.claims,
+            account=self.account or self.client,
             errand=errand,
         )
         return await services.turns.take(incoming, setup)
@@ -194,9 +208,15 @@ def _tool(spec: ToolSpec, setup: TurnSetup) -> mcp.Tool:
 def _can_ask(context: GatewayContext) -> bool:
     """The client has a user and can put a form before them."""
     known = context.session.client_capabilities
-    if known is None or known.elicitation is None:
+    if known is None or not shows_forms(known):
         return False
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
+
+
+def shows_forms(known: mcp.ClientCapabilities) -> bool:
+    """Elicitation that names no mode is by form; one that names only others is not."""
+    named = known.elicitation
+    return named is not None and (named.form is not None or named.url is None)
 
 
 def _pending(intent: Intent) -> str:

@@ -95,6 +95,28 @@ CREATE TABLE labels (
 CREATE INDEX ix_labels_tenant_conversation ON labels (tenant, conversation);
 CREATE INDEX ix_labels_tenant_kind_at ON labels (tenant, kind, at);
 
+CREATE TABLE mcp_sessions (
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    can_ask BOOLEAN NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    used_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_mcp_sessions PRIMARY KEY (id)
+);
+CREATE INDEX ix_mcp_sessions_tenant_owner_used_at ON mcp_sessions (tenant, owner, used_at);
+CREATE INDEX ix_mcp_sessions_used_at ON mcp_sessions (used_at);
+
+CREATE TABLE mcp_questions (
+    id TEXT NOT NULL,
+    session TEXT NOT NULL,
+    request TEXT NOT NULL,
+    answer JSON,
+    CONSTRAINT pk_mcp_questions PRIMARY KEY (id),
+    CONSTRAINT fk_mcp_questions_session_mcp_sessions FOREIGN KEY(session) REFERENCES mcp_sessions (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_mcp_questions_session ON mcp_questions (session);
+
 CREATE TABLE operator_log (
     id TEXT NOT NULL,
     at DOUBLE PRECISION NOT NULL,
