@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tests.policy.policy_talk import ran, ruled
+from tests.policy.policy_talk import facts, ran, ruled, spec
 
+from circumspect.policy.judge import judge
+from circumspect.policy.preconditions import PRECONDITION_RULES
+from circumspect.policy.rules import required_arguments_are_present
 from circumspect.policy.who_acts import PlainVerdict, is_redo, to_plain_verdict
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, RuleFinding, ToolCall, Verdict, strictest
 
@@ -64,3 +67,11 @@ def test_every_other_verdict_says_who_is_asked() -> None:
     assert word(Confirm(by="colleague")) == word(Escalate()) == "escalate"
     assert word(Deny("No.")) == "deny"
     assert not is_redo(Confirm(), ())
+
+
+def test_of_a_value_that_is_not_there_the_user_is_asked_not_the_tools() -> None:
+    tool = spec("cancel_booking", {"booking_id": "string"})
+    rules = (*PRECONDITION_RULES, required_arguments_are_present)
+    known = facts(POLICY, ToolCall("cancel_booking", {}), PIN, spec=tool)
+    assert judge(known, rules)[0] == Ask(missing=("booking_id",))
+    assert to_plain_verdict(*judge(known, rules)) == "ask"

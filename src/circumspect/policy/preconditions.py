@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import is_
 
+from circumspect.policy.arguments import find_missing
 from circumspect.policy.condition_view import View, index_history, view
 from circumspect.policy.conditions import ConditionResult, Need, decide, render_value
 from circumspect.policy.expressions import find_places
@@ -20,6 +21,8 @@ from circumspect.policy.limits import check_limit
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, Escalate, PastCall, Verdict, strictest
 
+Undecided = tuple[tuple[Precondition | Reaction, ConditionResult], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Examined:
@@ -27,7 +30,7 @@ class Examined:
 
     failed: tuple[Precondition, ...] = ()
     special: tuple[Reaction, ...] = ()
-    unknown: tuple[tuple[Precondition | Reaction, ConditionResult], ...] = ()
+    unknown: Undecided = ()
 
 
 NOTHING = Examined()
@@ -71,13 +74,13 @@ def limits_are_kept(facts: Facts) -> Verdict:
 @rule(ReasonCode.FACT_NEEDED)
 def what_its_conditions_depend_on_is_known(facts: Facts) -> Verdict:
     """Every condition in the policy file can be decided from the arguments and from what was looked up."""
-    found = examine(facts)
-    if not found.unknown:
+    unknown = _without_missing_arguments(examine(facts).unknown, facts)
+    if not unknown:
         return Allow()
     if facts.policy and facts.policy.unknown == "ask":
-        return Ask(invalid={name: "condition" for one, _ in found.unknown for name in _arguments(one, facts)})
-    fresh = all(any(not need.tried for need in came.needs) for _, came in found.unknown)
-    return Deny(_join_sentences(_look_up(found)), look_up=fresh)
+        return Ask(invalid={name: "condition" for one, _ in unknown for name in _arguments(one, facts)})
+    fresh = all(any(not need.tried for need in came.needs) for _, came in unknown)
+    return Deny(_join_sentences(_look_up(unknown)), look_up=fresh)
 
 
 @rule(ReasonCode.APPROVAL_REQUIRED)
@@ -150,14 +153,21 @@ def _arguments(one: Precondition | Reaction, facts: Facts) -> list[str]:
     return list(dict.fromkeys(str(path.steps[0]) for path in places if path.root == "args" and path.steps))
 
 
-def _look_up(found: Examined) -> Iterable[str]:
+def _without_missing_arguments(unknown: Undecided, facts: Facts) -> Undecided:
+    """Those that no argument is missing for: of what is not there the user is asked first."""
+    given = facts.call.arguments
+    missing = {name for name in find_missing(facts.spec, given) if given.get(name) is None} if facts.spec else set()
+    return tuple((one, came) for one, came in unknown if not missing.intersection(_arguments(one, facts)))
+
+
+def _look_up(unknown: Undecided) -> Iterable[str]:
     """What to tell the model: first what it can still look up, else what nobody could find out."""
-    needs: list[Need] = [need for _, came in found.unknown for need in came.needs]
+    needs: list[Need] = [need for _, came in unknown for need in came.needs]
     if fresh := list(dict.fromkeys(str(need) for need in needs if not need.tried)):
         return [f"Look up {' and '.join(fresh)} first."]
     tried = list(dict.fromkeys(str(need) for need in needs))
     before = [f"{' and '.join(tried)} gave nothing that would tell."] if tried else []
-    reasons = [f"It cannot be decided whether this holds: {one.because}" for one, _ in found.unknown]
+    reasons = [f"It cannot be decided whether this holds: {one.because}" for one, _ in unknown]
     return [*before, *reasons]
 
 
