@@ -130,7 +130,7 @@ def caller(*scopes: KeyScope) -> Door[Caller]:
     """A tenant's key that has all these scopes; any key, when none is named. Counts against the tenant's rate."""
 
     async def look(request: Request) -> Caller:
-        found = await _caller(request, _bearer(request))
+        found = await _caller(request, _read_key(request))
         _require_scopes(found, scopes)
         return found
 
@@ -155,7 +155,7 @@ def either(
     or an admin."""
 
     async def look(request: Request) -> Principal:
-        token = _bearer(request)
+        token = _read_key(request)
         if token and token.startswith("csk_"):
             key = await _caller(request, token)
             _require_scopes(key, () if scope is None else (scope,))
@@ -331,6 +331,11 @@ def _require_role(found: Operator, roles: tuple[OperatorRole, ...]) -> None:
 
 
 # --- the request ----------------------------------------------------------------------------------------------------
+
+
+def _read_key(request: Request) -> str | None:
+    """Where Anthropic's clients put a key it is taken too; the usual place counts first."""
+    return _bearer(request) or request.headers.get("x-api-key")
 
 
 def _bearer(request: Request) -> str | None:

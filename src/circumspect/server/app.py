@@ -35,10 +35,12 @@ from circumspect.server.routes import (
     interact,
     keys,
     mcp,
+    messages_api,
     outbox,
     persons,
     policies,
     prompts,
+    responses_api,
     session,
 )
 from circumspect.server.services import open_services
@@ -48,6 +50,8 @@ ROUTERS = (
     confirmations.router,
     feedback.router,
     completions.router,
+    responses_api.router,
+    messages_api.router,
     interact.router,
     escalations.router,
     evaluations.router,

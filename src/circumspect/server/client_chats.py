@@ -9,7 +9,7 @@ A talk is recognised once: with the next turn its digest moves on, so two that b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -78,7 +78,9 @@ async def find(
     known = await store.tx(_begin, setup, sender, id_, past, now)
     if not known:
         return Thread(id_, ())
-    back = tuple(ClientResult(ExecutionId(one.call_id), read_result(one.text)) for one in talk.results)
+    back = tuple(
+        ClientResult(ExecutionId(one.call_id), read_result(one.text), _find_error(talk, one)) for one in talk.results
+    )
     return Thread(id_, back)
 
 
@@ -120,10 +122,17 @@ def _past(
         if one.role == "tool":
             call = calls.get(one.call_id)
             if call is not None:
-                ran.append(_ran(call, read_result(one.text), setup, tenant, conversation, turn, ids, now))
+                done = _ran(call, read_result(one.text), setup, tenant, conversation, turn, ids, now)
+                error = _find_error(talk, one)
+                ran.append(replace(done, state="failed", result=None, error=error) if error else done)
         elif one.text:
             said.append({"role": one.role, "content": one.text})
     return _Past(tuple(said), tuple(ran), turn)
+
+
+def _find_error(talk: ClientTalk, result: ChatMessage) -> str:
+    """What a client says went wrong; empty where it says nothing of the kind."""
+    return (result.text or "The tool failed.") if result.call_id in talk.failed else ""
 
 
 def _ran(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import orjson
-from fastapi import Request
+from fastapi import Header, Request
 from starlette.responses import Response
 
-from circumspect.server.problems import response_to
+from circumspect.server.problems import HttpProblem, response_to
 from circumspect.server.request_log import StrictRoute
-from circumspect.server.responses import to_response
+from circumspect.server.responses import idempotency_key, to_response
+from circumspect.server.schemas.bodies import ID
 
+_Id = TypeVar("_Id")
+ClientKey = Annotated[
+    str | None, idempotency_key("The same for a request that is sent again: it gets the answer of the first.")
+]
+ConversationName = Annotated[str | None, Header(alias="X-Conversation-Id", min_length=1, max_length=128, pattern=ID)]
 ProblemWriter = Callable[[Mapping[str, Any], int], Mapping[str, Any]]
 """Our `code`, `problem` and `fix` with the status, and out comes the body that the client understands."""
 
@@ -36,3 +43,14 @@ def route_that_says(write: ProblemWriter) -> type[StrictRoute]:
             return answer_in_format
 
     return ClientRoute
+
+
+def read_id(where: str, given: str | None, kind: Callable[[str], _Id]) -> _Id | None:
+    """An id that a client puts where its format has room; `where` names the place."""
+    if not given:
+        return None
+    if not re.fullmatch(ID, given):
+        raise HttpProblem(
+            422, "invalid", f"`{where}` has characters that an id cannot have.", fix=f"It has to match {ID}."
+        )
+    return kind(given)

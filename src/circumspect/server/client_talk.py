@@ -23,6 +23,8 @@ class ClientTalk:
     earlier: tuple[ChatMessage, ...]
     """Up to the assistant's last words."""
     newest: tuple[ChatMessage, ...]
+    failed: frozenset[str] = frozenset()
+    """Ids of calls of which the client says that they did not work."""
 
     @property
     def text(self) -> str:
@@ -37,13 +39,15 @@ class ClientTalk:
         return (*self.earlier, *self.newest)
 
 
-def split_talk(instructions: Iterable[str], said: Sequence[ChatMessage]) -> ClientTalk:
+def split_talk(
+    instructions: Iterable[str], said: Sequence[ChatMessage], failed: frozenset[str] = frozenset()
+) -> ClientTalk:
     """What comes after the assistant's last words is new. A result is given the name of the tool whose call it
     answers."""
     names = {call.id: call.tool for one in said for call in one.calls}
     named = [replace(one, tool=names.get(one.call_id, "")) if one.role == "tool" else one for one in said]
     last = max((place for place, one in enumerate(named) if one.role == "assistant"), default=-1)
-    return ClientTalk("\n\n".join(instructions), tuple(named[: last + 1]), tuple(named[last + 1 :]))
+    return ClientTalk("\n\n".join(instructions), tuple(named[: last + 1]), tuple(named[last + 1 :]), failed)
 
 
 def read_arguments(text: str) -> dict[str, Json]:

@@ -57,6 +57,8 @@ class ClientRequest:
     user: str | None = None
     """The tenant's own id of the end user."""
     conversation: str | None = None
+    goes_on_in: ConversationId | None = None
+    """Where it belongs as far as we know, though the client does not name it."""
     key: str | None = None
     """The client's Idempotency-Key."""
     answers: IntentId | None = None
@@ -75,7 +77,8 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
     sender = ChatSender(who.tenant, who.key, speaker.person)
     again = None if request.key else identify(sender.owner, request.content, request.conversation)
     joined = await find_unanswered(services, sender, again) if again else None
-    thread = await client_chats.find(services, setup, sender, talk, joined or request.conversation, request.key)
+    named = joined or request.conversation or request.goes_on_in
+    thread = await client_chats.find(services, setup, sender, talk, named, request.key)
     # Either the user's new words, or what the client's tools returned.
     errand = ClientResults(thread.returned) if talk.results and not talk.text else None
     incoming = Incoming(
