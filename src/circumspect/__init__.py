@@ -1,6 +1,6 @@
 """Circumspect: a reasoning layer for LLM agents. The model proposes; code disposes.
 
-from circumspect import Agent, tool
+from circumspect import Agent, Gate, tool
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from circumspect.agent import Agent
+    from circumspect.gate import CallHeld, Gate, ReplyCheck, Ruling
     from circumspect.policy.judge import rule
     from circumspect.reasons import ReasonCode
     from circumspect.tools import IdempotencyKey, tool
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "Business",
+    "CallHeld",
     "Faq",
+    "Gate",
     "IdempotencyKey",
     "Plan",
     "ReasonCode",
+    "ReplyCheck",
+    "Ruling",
     "Tenant",
     "TurnResult",
     "rule",
@@ -31,10 +36,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "agent",
     "Business": "values",
+    "CallHeld": "gate",
     "Faq": "values",
+    "Gate": "gate",
     "IdempotencyKey": "tools",
     "Plan": "values",
     "ReasonCode": "reasons",
+    "ReplyCheck": "gate",
+    "Ruling": "gate",
     "Tenant": "values",
     "TurnResult": "values",
     "rule": "policy.judge",

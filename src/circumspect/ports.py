@@ -104,6 +104,8 @@ class Closing:
     unwritten: tuple[Execution, ...] = ()
     """Calls whose end could not be stored when they ended."""
     multiplier: float = 1.0
+    beside: bool = False
+    """Questions that wait go on waiting beside the one that this turn asks: each is answered by its id."""
 
     @property
     def speaks(self) -> bool:

@@ -380,6 +380,20 @@ class Intent:
     facts: tuple[EstablishedFact, ...] = ()
     """Of an approval: what the call rests on."""
 
+    @property
+    def shown(self) -> str:
+        """What stood before whoever says yes."""
+        return self.question
+
+    def is_still(self, spec: ToolSpec | None, policy_version: str) -> bool:
+        """The call is the one that was shown, and neither its tool nor the policy has changed since."""
+        return (
+            spec is not None
+            and spec.version == self.tool_version
+            and policy_version == self.policy_version
+            and self.call.hash == self.hash
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:

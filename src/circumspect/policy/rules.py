@@ -208,17 +208,21 @@ RULES: tuple[Rule, ...] = (
     a_change_is_not_guessed,
 )
 
-_NEED_A_CONVERSATION = (
-    the_assessment_can_be_read,
-    the_model_said_how_sure_it_is,
-    the_model_proposes_one_thing,
-    a_change_is_not_guessed,
-    *GROUNDING_RULES,
+_ABOUT_THE_ASSESSMENT = frozenset(
+    one.name
+    for one in (
+        the_assessment_can_be_read,
+        the_model_said_how_sure_it_is,
+        the_model_proposes_one_thing,
+        a_change_is_not_guessed,
+    )
 )
+_ABOUT_WORDS = frozenset(one.name for one in GROUNDING_RULES)
 
-RULES_FOR_BARE_CALLS: tuple[Rule, ...] = tuple(
-    one for one in RULES if one.name not in {rule.name for rule in _NEED_A_CONVERSATION}
-)
+RULES_FOR_FOREIGN_CALLS: tuple[Rule, ...] = tuple(one for one in RULES if one.name not in _ABOUT_THE_ASSESSMENT)
+"""For calls of somebody else's agent, with the conversation they came from: nobody says how sure the model is."""
+
+RULES_FOR_BARE_CALLS: tuple[Rule, ...] = tuple(one for one in RULES_FOR_FOREIGN_CALLS if one.name not in _ABOUT_WORDS)
 """For calls that arrive without the talk they came from: there is no assessment to read and no word to ground a value
 in. All that holds of the call itself, and every confirmation, stays."""
 

@@ -42,7 +42,7 @@ async def act(
     nothing ran."""
     if not isinstance(enforced.verdict, Allow) or enforced.spec is None:
         raise ValueError("act was handed a call that policy holds")
-    started = _make_execution(enforced, incoming, clock, ids)
+    started = make_execution(enforced, incoming, clock, ids)
     if enforced.effect == "read":
         ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
     else:
@@ -90,9 +90,13 @@ async def _run_or_delegate(
     if spec.client:
         scene, findings = incoming.scene, incoming.findings
         before: Json = {"before": scene.to_json(), "findings": findings} if scene else None
-        handed = ReasonCode.HANDED_TO_CLIENT
-        return replace(started, state="delegated", finished_at=clock.now(), reason=handed, result=before)
+        return hand_out(replace(started, result=before), clock)
     return await run(started, tools, clock, spec.timeout)
+
+
+def hand_out(started: Execution, clock: Clock) -> Execution:
+    """Let through, and with whoever runs it."""
+    return replace(started, state="delegated", finished_at=clock.now(), reason=ReasonCode.HANDED_TO_CLIENT)
 
 
 def write_down(ended: Execution, notes: Journal) -> None:
@@ -126,7 +130,8 @@ def describe_result(ended: Execution) -> str:
     return prompt("long_result").render(shown=text[:LONGEST_SHOWN], length=f"{len(text):,}", most=f"{LONGEST_SHOWN:,}")
 
 
-def _make_execution(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:
+def make_execution(enforced: Enforced, incoming: Incoming, clock: Clock, ids: Ids) -> Execution:
+    """The row of the ledger that a call begins as."""
     assert enforced.spec is not None
     now = clock.now()
     return Execution(

@@ -151,11 +151,5 @@ def _something_else_was_asked(screened: Screened) -> bool:
 
 
 def _still_matches(intent: Intent, screened: Screened, tools: Mapping[str, ToolSpec], policy: Policy) -> bool:
-    spec = tools.get(intent.call.tool)
-    return (
-        spec is not None
-        and spec.version == intent.tool_version
-        and policy.hash == intent.policy_version
-        and intent.call.hash == intent.hash
-        and (intent.kind == "approval" or intent.principal == screened.incoming.principal)
-    )
+    theirs = intent.kind == "approval" or intent.principal == screened.incoming.principal
+    return theirs and intent.is_still(tools.get(intent.call.tool), policy.hash)

@@ -78,7 +78,8 @@ def begin_call(connection: sa.Connection, execution: Execution, token: str, by: 
             _check_approver(connection, execution.intent, by)
     lease = execution.lease_until - execution.started_at
     until = database_time.read(connection) + lease.total_seconds()
-    insert(connection, tool_executions, {**execution_row(execution, reported=False), "lease_until": until})
+    reported = execution.state == "delegated"
+    insert(connection, tool_executions, {**execution_row(execution, reported=reported), "lease_until": until})
     return True
 
 

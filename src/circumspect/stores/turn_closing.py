@@ -155,7 +155,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     if result.pending:
         asked = _with_proposers(connection, replace(result.pending, question_seq=next_seq - 1), turn)
         result = replace(result, pending=asked)
-        run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
+        if not closing.beside:
+            run(connection, _SUPERSEDE, {**turn, "intent": intent, "kind": asked.kind})
         run(connection, _ASK, _intent_values(asked))
     if closing.denied:  # unless a newer question has just taken its place
         run(connection, _DENY, {**turn, "intent": closing.denied})

@@ -1,0 +1,578 @@
+"""Gate: may this call run, given this conversation? For agents that are somebody else's.
+
+    gate = Gate("policy.yaml", store="sqlite:///gate.db")
+    ruling = await gate.rule(call, messages=messages, conversation="c1", person="p1")
+    if ruling.verdict == "ask" and ruling.intent:
+        ruling = await gate.answer(ruling.intent, input(ruling.ask_user), person="p1")
+    result = await gate.run(ruling, cancel_order)      # exactly once; raises CallHeld when it was not let through
+
+The rules, the questions, the ledger and the journal are those of `Agent`; what is left out is the model. Without a
+store everything lasts as long as the process. Without `tools` they are learnt from the calls, and the policy says what
+each of them does: one that it does not cover is denied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from circumspect import wording
+from circumspect.audit.message_formats import read_call
+from circumspect.audit.rulebook import can_speak
+from circumspect.audit.tool_defs import BadTools, specs_of
+from circumspect.clock import RandomIds, SystemClock
+from circumspect.corrected_calls import list_words
+from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
+from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
+from circumspect.gating.deciding import Decision, GateSetup, learn, read_words
+from circumspect.gating.ruling import CallHeld as CallHeld
+from circumspect.gating.ruling import ReplyCheck as ReplyCheck
+from circumspect.gating.ruling import Ruling as Ruling
+from circumspect.gating.talk import Talk
+from circumspect.language import catalogue
+from circumspect.language.detection import detect
+from circumspect.language.second_thoughts import begins_with_yes, leaves_open
+from circumspect.policy.arguments import materialise, validator
+from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
+from circumspect.policy.judge import Rule
+from circumspect.policy.keys.call_limit import length, party_of
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
+from circumspect.policy.rules import RULES_FOR_BARE_CALLS, RULES_FOR_FOREIGN_CALLS
+from circumspect.ports import Clock, Ids
+from circumspect.profiles import ADAPTIVE
+from circumspect.reasons import ReasonCode
+from circumspect.tools.tool_errors import brief, failure
+from circumspect.values import (
+    LANGUAGES,
+    Business,
+    ConversationId,
+    Execution,
+    ExecutionId,
+    Incoming,
+    Intent,
+    IntentId,
+    Json,
+    JsonObject,
+    Language,
+    OutsideCall,
+    PersonDecision,
+    Tenant,
+    TenantId,
+    ToolCall,
+    ToolSpec,
+    TurnId,
+    name_principal,
+)
+
+if TYPE_CHECKING:
+    from circumspect.gating.blocking import SyncGate
+    from circumspect.stores import SqlStore
+
+TALKS = 256
+"""Conversations that are kept as they were read. One that is not among them is read again."""
+RUN_SECONDS = 900.0
+"""How long a function may take before whoever asks again may take it for dead."""
+PATIENCE = 10.0
+"""Seconds that a ruling waits for a conversation which somebody else has."""
+
+
+class Gate:
+    """One gate for one tenant. Safe to share between tasks; make one per process."""
+
+    def __init__(
+        self,
+        policy: Policy | Path | str | None = None,
+        *,
+        tools: Iterable[Any] | Mapping[str, ToolSpec] | None = None,
+        store: SqlStore | Path | str | None = None,
+        tenant: str | Tenant = "gate",
+        language: Language = "en",
+        rules: Iterable[Rule] = (),
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        if language not in LANGUAGES:
+            raise ConfigError(f"There is no language {language!r}.", fix=f"Use one of {', '.join(LANGUAGES)}.")
+        self.tools: Mapping[str, ToolSpec] | None = None if tools is None else _read_tools(tools)
+        made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant), language=language)
+        self.policy = _load_policy(policy, self.tools)
+        clock, ids = clock or SystemClock(), ids or RandomIds()
+        self._setup = GateSetup(made, self.policy, ADAPTIVE, clock, ids, journals=store is not None)
+        self._extra = tuple(rules)
+        self._store = str(store) if isinstance(store, Path) else store
+        self._book: Book | None = MemoryBook(clock) if store is None else None
+        self._owned: SqlStore | None = None
+        self._opening = asyncio.Lock()
+        self._talks: OrderedDict[ConversationId, Talk] = OrderedDict()
+        self._busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]] = {}
+        self._learnt: dict[str, ToolSpec] = dict(self.tools or {})
+        self._rules: dict[tuple[str, bool], tuple[Rule, ...]] = {}
+
+    @property
+    def tenant(self) -> TenantId:
+        return self._setup.tenant.id
+
+    # --- the doors --------------------------------------------------------------------------------------------------
+
+    async def rule(
+        self,
+        call: Any,
+        *,
+        messages: Sequence[Any] | None = None,
+        conversation: str = "default",
+        person: str | None = None,
+        account: str = "",
+        claims: JsonObject | None = None,
+        language: Language | None = None,
+    ) -> Ruling:
+        """Hold a call against the policy. `call` is a `ToolCall`, or what a provider's answer holds; `messages` is the
+        whole conversation so far, tool results included, in whatever format the agent keeps it. `person` is your own
+        id of the end user: a conversation belongs to the first it is given."""
+        proposed = _read_call(call)
+        spec = self._spec_of(proposed.tool)
+        proposed = replace(proposed, arguments=materialise(spec, proposed.arguments)[0])
+        incoming = self._incoming(conversation, person, account, claims, language)
+        incoming = replace(incoming, errand=OutsideCall(proposed, True))
+        async with _Turn(self._busy, incoming.conversation):
+            talk = self._follow(incoming.conversation, messages)
+            known = messages is not None or bool(talk.utterances)
+            decision = await self._decide(incoming, proposed, talk, messages or (), Decision.rule, known)
+        return decision.ruling
+
+    async def answer(
+        self,
+        intent: Intent | Ruling | str,
+        words: str = "",
+        *,
+        approve: bool | None = None,
+        person: str | None = None,
+        by: str = "",
+        claims: JsonObject | None = None,
+        language: Language | None = None,
+    ) -> Ruling:
+        """What the user said to the question (`words`), or pressed (`approve`). A yes counts for exactly the call that
+        was shown, once, while the question is fresh. `by` is the colleague who decides on what waits for approval."""
+        asked = await self._find_question(intent)
+        if asked is None:
+            raise ConfigError("That ruling asks for no yes.", fix="Give what is `missing`, and rule on the call again.")
+        if not isinstance(approve, bool | None) or (approve is None and not words):
+            raise ConfigError("An answer is words, or approve=True or False.", fix="Give one of them.")
+        if asked.kind == "approval" and not by:
+            raise ConfigError("This call waits for a colleague.", fix="Say who decides: by='dana', not the proposer.")
+        incoming = self._incoming(asked.conversation, person, "", claims, language)
+        talk = self._follow(incoming.conversation, None)
+        reason = ReasonCode.CONFIRMED_BY_USER if asked.kind == "confirmation" else ReasonCode.APPROVED_BY_COLLEAGUE
+        if approve is None:
+            said = [one.text for one in talk.utterances if one.speaker == "user"]
+            read = read_words(words, asked, said)
+            if read == "other":
+                heard = incoming.language or detect(words, None, self._setup.tenant.language)
+                values = list_words(asked.call)
+                if begins_with_yes(words, heard, values) or leaves_open(words, heard, values):
+                    return self._ask_once_more(asked, incoming)
+                reason = ReasonCode.PENDING_INTENT_WITHDRAWN
+            approve = read == "confirm"
+        if not approve and reason is not ReasonCode.PENDING_INTENT_WITHDRAWN:
+            colleague = asked.kind == "approval"
+            reason = ReasonCode.DENIED_BY_COLLEAGUE if colleague else ReasonCode.DENIED_BY_USER
+        who = by or incoming.principal
+        errand = PersonDecision(asked.id, "approve" if approve else "deny", who)
+        incoming = replace(incoming, errand=errand, language=language)
+
+        def settle(decision: Decision) -> None:
+            stored = decision.standing.opened.intent
+            decision.answer(stored or replace(asked, state="superseded"), approve, reason, words)
+
+        async with _Turn(self._busy, incoming.conversation):
+            decision = await self._decide(incoming, asked.call, talk, (), settle, known=True)
+        return decision.ruling
+
+    async def run(self, ruling: Ruling, function: Callable[..., Any]) -> Any:
+        """Call `function(**ruling.call.arguments)`, exactly once: asked again, it gives what the first call came to.
+        Also with the ruling that asked, once its question was answered with yes."""
+        asked = ruling.intent.id if ruling.intent else None
+        if ruling.execution is None and asked is None:
+            if not ruling.allowed:
+                raise CallHeld(ruling)
+            return await self._run(self._make_read(ruling), function, reads=True)
+        book = await self._open()
+        token = self._setup.ids.new("tok")
+        taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS)
+        if taken is None:
+            raise CallHeld(ruling)
+        if not taken.yours:
+            return self._tell(taken.execution)
+        return await self._run(taken.execution, function)
+
+    async def ran(self, ruling: Ruling, result: Any = None, *, error: str = "", not_run: bool = False) -> None:
+        """What came of a call that somebody else ran: its result, why it failed, or that it was not run after all."""
+        book = await self._open()
+        asked = ruling.intent.id if ruling.intent else None
+        if ruling.execution is None and asked is None:
+            if not ruling.allowed:
+                raise CallHeld(ruling)
+            if not not_run:
+                await self._note_read(_end(self._make_read(ruling), self._setup.clock, result, error))
+            return
+        token = self._setup.ids.new("tok")
+        taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS)
+        if taken is None:
+            raise CallHeld(ruling)
+        if taken.yours:
+            why = "It was not run." if not_run else error
+            ended = _end(taken.execution, self._setup.clock, result, why)
+            await book.end(ended)
+            self._note(ended)
+
+    def check_reply(
+        self, text: str, *, messages: Sequence[Any] | None = None, conversation: str = "default"
+    ) -> ReplyCheck:
+        """Hold a reply against what ran, as far as this process and the messages know it. No I/O."""
+        talk = self._follow(ConversationId(conversation), messages)
+        talk.read(messages or ())
+        users = [one.text for one in talk.utterances if one.speaker == "user"]
+        language = detect(talk.words or text, None, self._setup.tenant.language)
+        found = find_untrue(
+            text, language, talk.session.past_calls, talk.specs, talk.waiting, "\n".join(users), talk.words
+        )
+        return ReplyCheck(self._leave_out(text, found, talk, language) if found else text, found)
+
+    def _leave_out(self, text: str, found: Sequence[UntrueSentence], talk: Talk, language: Language) -> str:
+        """What is left without what is not so; where that is nothing, what was really done."""
+        for one in found:
+            text = text.replace(one.sentence, "")
+        if text := " ".join(text.split()):
+            return text
+        tools, done = talk.specs, [one.call for one in talk.session.past_calls if one.ok]
+        changed = [
+            one for one in done if effect_of(tools.get(one.tool), self.policy.of(one.tool, self.tenant)) != "read"
+        ]
+        if not changed:
+            return catalogue.say(language, "claim-replaced")
+        last = changed[-1]
+        said = self.policy.of(last.tool, self.tenant)
+        action = wording.action(last, tools.get(last.tool), language, said.phrase if said else {})
+        return catalogue.say(language, "done", action=action)
+
+    def sync(self) -> SyncGate:
+        """The same for scripts: `with Gate(…).sync() as gate: gate.rule(…)`."""
+        from circumspect.gating.blocking import SyncGate
+
+        return SyncGate(self)
+
+    async def close(self) -> None:
+        self._talks.clear()
+        if self._owned:
+            owned, self._owned, self._book = self._owned, None, None
+            await owned.close()
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- deciding ---------------------------------------------------------------------------------------------------
+
+    async def _decide(
+        self,
+        incoming: Incoming,
+        call: ToolCall,
+        talk: Talk,
+        messages: Sequence[Any],
+        settle: Callable[[Decision], None],
+        known: bool,
+    ) -> Decision:
+        book = await self._open()
+        spec = talk.specs[call.tool]
+        rules = self._rules_for(spec, known)
+        made: list[Decision] = []
+
+        def decide(standing: Standing) -> Decided:
+            talk.note(standing.ran)
+            talk.read(messages)
+            decision = Decision(self._setup, incoming, call, talk, rules, standing)
+            settle(decision)
+            made[:] = [decision]
+            return decision.decided
+
+        reach, tail = self._reach(call.tool), talk.told is None
+        waited = 0.0
+        while True:
+            try:
+                await book.enter(incoming, call.hash, decide, reach, tail=tail)
+                break
+            except ConversationBusy:
+                if waited >= PATIENCE:
+                    raise
+                waited += 0.05
+                await asyncio.sleep(0.05)
+        decision = made[0]
+        talk.told = len(talk.utterances)
+        talk.imports.clear()
+        talk.waiting = _list_waiting(talk.waiting, decision)
+        return decision
+
+    def _rules_for(self, spec: ToolSpec, known: bool) -> tuple[Rule, ...]:
+        """Those that can have anything to say about the tool."""
+        key = (spec.name, known)
+        if key not in self._rules:
+            policy = self.policy.of(spec.name, self.tenant)
+            rules = (*(RULES_FOR_FOREIGN_CALLS if known else RULES_FOR_BARE_CALLS), *self._extra)
+            effect = effect_of(spec, policy)
+            self._rules[key] = tuple(one for one in rules if can_speak(one, spec, policy, effect))
+        return self._rules[key]
+
+    def _reach(self, tool: str) -> Reach | None:
+        policy = self.policy.of(tool, self.tenant)
+        limits = [(span, party_of(one)) for one in (policy.limits if policy else ()) if (span := length(one.window))]
+        spans = [span for span, party in limits if party != "conversation"]
+        if not policy or not spans:
+            return None
+        tools = frozenset((tool, *(name for limit in policy.limits for name in limit.across)))
+        parties = {party for _, party in limits}
+        return Reach(tools, self._setup.clock.now() - max(spans), "person" in parties, "tenant" in parties)
+
+    async def _find_question(self, given: Intent | Ruling | str) -> Intent | None:
+        """The question, by its id too: whoever answers may be another process than whoever asked."""
+        if isinstance(given, str):
+            found = await (await self._open()).find_intent(self.tenant, IntentId(given))
+            if found is None:
+                raise ConfigError("There is no such question.", fix="Give the intent of a ruling of this tenant.")
+            return found
+        return given.intent if isinstance(given, Ruling) else given
+
+    def _ask_once_more(self, asked: Intent, incoming: Incoming) -> Ruling:
+        """Neither yes nor no, and nothing else either: the same question."""
+        return Ruling(
+            incoming.turn, incoming.conversation, asked.call, "ask", (ReasonCode.PENDING_INTENT_MISMATCH,),
+            asked.question, asked, person=incoming.person,
+        )  # fmt: skip
+
+    def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> Talk:
+        talk = self._talks.get(conversation)
+        if talk is None or (messages is not None and not talk.goes_on(messages)):
+            talk = self._talks[conversation] = Talk(self._learnt)
+            if len(self._talks) > TALKS:
+                self._talks.popitem(last=False)
+        self._talks.move_to_end(conversation)
+        return talk
+
+    def _spec_of(self, tool: str) -> ToolSpec:
+        spec = self._learnt.get(tool)
+        if spec is None:
+            if self.tools is not None:
+                return ToolSpec(tool)
+            spec = self._learnt[tool] = learn(self._learnt, tool)
+        return spec
+
+    def _incoming(
+        self,
+        conversation: str,
+        person: str | None,
+        account: str,
+        claims: JsonObject | None,
+        language: Language | None,
+    ) -> Incoming:
+        if not isinstance(conversation, str) or not conversation:
+            raise ConfigError("The id of a conversation is a text.", fix="Give it as conversation='…'.")
+        setup = self._setup
+        return Incoming(
+            setup.tenant.id, ConversationId(conversation), TurnId(setup.ids.new("turn")), "", setup.clock.now(),
+            principal=name_principal(person), person=person, account=account, claims=claims or {}, language=language,
+        )  # fmt: skip
+
+    async def _open(self) -> Book:
+        if self._book is not None:
+            return self._book
+        async with self._opening:
+            if self._book is None:
+                from circumspect.stores import SqlStore
+                from circumspect.stores.gate_book import SqlBook
+
+                store = self._store
+                if isinstance(store, str):
+                    store = self._owned = await SqlStore.open(store)
+                    await store.register(self._setup.tenant)
+                    await store.put_tools(self.tenant, self._learnt)
+                assert isinstance(store, SqlStore)
+                self._book = SqlBook(store, self._setup.clock, self._setup.ids)
+            return self._book
+
+    # --- running ----------------------------------------------------------------------------------------------------
+
+    async def _run(self, started: Execution, function: Callable[..., Any], reads: bool = False) -> Any:
+        clock = self._setup.clock
+        try:
+            result = await _call(function, started)
+        except BaseException as error:
+            problem = failure(started.call.tool, error)
+            unknown = isinstance(problem, ToolTimeout) and not reads
+            ended = replace(
+                started,
+                state="indeterminate" if unknown else "failed",
+                finished_at=clock.now(),
+                reason=ReasonCode.OUTCOME_UNKNOWN if unknown else ReasonCode.TOOL_FAILED,
+                error=problem.problem if isinstance(error, ToolError) else brief(error),
+            )
+            await asyncio.shield(self._note_read(ended) if reads else self._end(ended))
+            raise
+        ended = _end(started, clock, result)
+        await asyncio.shield(self._note_read(ended) if reads else self._end(ended))
+        return result
+
+    async def _end(self, ended: Execution) -> None:
+        book = await self._open()
+        await book.end(ended)
+        self._note(ended)
+
+    async def _note_read(self, ended: Execution) -> None:
+        book = await self._open()
+        await book.add(ended)
+        self._note(ended)
+
+    def _note(self, ended: Execution) -> None:
+        if talk := self._talks.get(ended.conversation):
+            talk.note((ended,))
+            talk.waiting = tuple(one for one in talk.waiting if one.hash != ended.call.hash)
+
+    def _tell(self, ended: Execution) -> Json:
+        """What became of a call that was run before."""
+        match ended.state:
+            case "succeeded":
+                return ended.result
+            case "failed":
+                raise ToolError(ended.error)
+            case "started":
+                raise CallUnderWay("This call is being run.", fix="Ask again when it has ended.")
+            case _:
+                raise ToolTimeout(ended.error or "Nobody knows whether it happened.", fix="A person has to find out.")
+
+    def _make_read(self, ruling: Ruling) -> Execution:
+        now = self._setup.clock.now()
+        return Execution(
+            ExecutionId(self._setup.ids.new("exec")), self.tenant, ruling.conversation, ruling.id, ruling.call,
+            "read", "blind", "started", "", now, now, runner="client",
+        )  # fmt: skip
+
+
+def _list_waiting(before: tuple[ToolCall, ...], decision: Decision) -> tuple[ToolCall, ...]:
+    """Calls that wait for a yes or were just handed out: a reply may speak of them as such."""
+    call, verdict = decision.ruling.call, decision.ruling.verdict
+    rest = tuple(one for one in before if one.hash != call.hash)
+    return (*rest, call) if decision.ruling.intent or verdict == "allow" else rest
+
+
+class _Turn:
+    """One ruling at a time in a conversation; nothing is kept of conversations that nobody rules on."""
+
+    def __init__(self, busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]], conversation: ConversationId):
+        self.busy, self.conversation = busy, conversation
+        self.lock, self.users = busy.setdefault(conversation, (asyncio.Lock(), []))
+
+    async def __aenter__(self) -> None:
+        self.users.append(None)
+        await self.lock.acquire()
+
+    async def __aexit__(self, *error: object) -> None:
+        self.lock.release()
+        self.users.pop()
+        if not self.users:
+            self.busy.pop(self.conversation, None)
+
+
+async def _call(function: Callable[..., Any], started: Execution) -> Any:
+    arguments = dict(started.call.arguments)
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+        return await function(**arguments)
+    result = await asyncio.to_thread(partial(function, **arguments))
+    return await result if isinstance(result, Awaitable) else result
+
+
+def _end(started: Execution, clock: Clock, result: Any, error: str = "") -> Execution:
+    if error:
+        return replace(started, state="failed", finished_at=clock.now(), reason=ReasonCode.TOOL_FAILED, error=error)
+    ended = replace(started, state="succeeded", finished_at=clock.now(), reason=ReasonCode.EXECUTED_SUCCESSFULLY)
+    return replace(ended, result=_to_json(result))
+
+
+def _to_json(result: Any) -> Json:
+    if result is None or isinstance(result, str | bool | int | float):
+        return result
+    from pydantic_core import to_jsonable_python
+
+    made: Json = to_jsonable_python(result, fallback=str)
+    return made
+
+
+def _read_call(call: Any) -> ToolCall:
+    """A call as a provider's answer holds it."""
+    if isinstance(call, ToolCall):
+        return call
+    if not isinstance(call, Mapping):
+        dump = getattr(call, "model_dump", None)
+        if dump is None:
+            raise ConfigError(f"{call!r} is not a call.", fix="Give a ToolCall, or a dict with name and arguments.")
+        call = dump()
+    inner = call.get("function")
+    named: Mapping[str, Any] = inner if isinstance(inner, Mapping) else call
+    name = named.get("tool") or named.get("name")
+    given: Any = next((named[key] for key in ("arguments", "args", "input") if named.get(key) is not None), {})
+    read = read_call(name, given, call.get("id") or call.get("call_id") or call.get("tool_call_id") or "")
+    if not isinstance(name, str) or not name or read.problem:
+        raise ConfigError(
+            f"The call cannot be read: {read.problem or 'it names no tool'}.",
+            fix="Give a ToolCall, or a dict with name and arguments.",
+        )
+    return read.call
+
+
+def _read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
+    from circumspect.tools import FunctionTool, tool
+
+    found: dict[str, ToolSpec] = {}
+    definitions: list[Any] = []
+    for one in tools.values() if isinstance(tools, Mapping) else tools:
+        if isinstance(one, ToolSpec):
+            found[one.name] = one
+        elif isinstance(one, Mapping):
+            definitions.append(one)
+        elif isinstance(one, FunctionTool) or hasattr(one, "spec"):
+            found[one.spec.name] = one.spec
+        elif hasattr(one, "model_dump"):
+            definitions.append(one.model_dump())
+        elif callable(one):
+            spec = tool(one).spec
+            found[spec.name] = spec
+        else:
+            raise ConfigError(f"{one!r} is no tool.", fix="Give functions, or tool definitions as dicts.")
+    try:
+        found |= specs_of(definitions)
+    except BadTools as problem:
+        raise ConfigError(f"The tools cannot be read: {problem}.", fix="Give them as the model gets them.") from None
+    for spec in found.values():
+        validator(spec)
+    return {name: replace(spec, client=True) for name, spec in found.items()}
+
+
+def _load_policy(policy: Policy | Path | str | None, tools: Mapping[str, ToolSpec] | None) -> Policy:
+    if policy is None:
+        return Policy()
+    if isinstance(policy, Policy):
+        return policy
+    from circumspect.policy.load import load
+
+    if not Path(policy).is_file():
+        raise ConfigError(f"There is no policy file '{policy}'.", fix="Check the path, or write one: docs/policy.md.")
+    return load(Path(policy), specs=tools)

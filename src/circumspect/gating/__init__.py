@@ -1,0 +1,1 @@
+"""What stands behind `Gate`: a conversation of somebody else's, the decision about one call, and where it is kept."""

@@ -1,0 +1,263 @@
+"""Where a gate keeps what it decided: a `Book`, in this process or in a database.
+
+Everything about one ruling is one transaction: what is known is read, the decision is made on it, and what it comes to
+is written. So two rulings at the same moment never both count as the first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from circumspect.errors import ApproverRefused, NotYourConversation
+from circumspect.ports import Clock, Closing
+from circumspect.reasons import ReasonCode
+from circumspect.values import (
+    ConversationId,
+    Execution,
+    ExecutionId,
+    Incoming,
+    Intent,
+    IntentId,
+    Opened,
+    TenantId,
+)
+
+Words = tuple[str, str]
+"""Who spoke, and what they said."""
+KEPT = 10_000
+"""Conversations that a process remembers. Of those that were forgotten nothing is allowed that waited for a yes."""
+TAIL = 12
+"""Utterances by which a conversation is recognised when it is read anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Calls of other conversations that a limit counts."""
+
+    tools: frozenset[str]
+    since: datetime
+    by_person: bool
+    by_tenant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known at the moment of a decision."""
+
+    opened: Opened
+    ran: Sequence[Execution] = ()
+    """The conversation's ledger, oldest first."""
+    elsewhere: Sequence[tuple[Execution, bool]] = ()
+    """Calls of other conversations, and whether they were this person's."""
+    asked: Intent | None = None
+    """The newest question about this very call that is not over."""
+    spoke: int = -1
+    """The number of the user's newest words that are written down."""
+    tail: Sequence[Words] = ()
+    """The end of what is written down, where that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a decision writes."""
+
+    closing: Closing
+    said: Sequence[Words] = ()
+    """What was said in the conversation since the last ruling."""
+    execution: Execution | None = None
+    """The call, where it is handed out."""
+    by: str = ""
+    """Whose yes it is."""
+    collected: IntentId | None = None
+    """A question whose end has been told."""
+
+
+Decide = Callable[[Standing], Decided]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A call, for whoever wants to run it. `yours`: run it now, under the token that you took it with."""
+
+    execution: Execution
+    yours: bool
+
+
+class Book(Protocol):
+    async def enter(
+        self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
+    ) -> None:
+        """One ruling: read, decide, write. `call_hash` is of the call that it is about; an answer names its intent in
+        the errand. Raises `NotYourConversation` for anybody but the person whose it is."""
+        ...
+
+    async def take(
+        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+    ) -> Taken | None:
+        """The call that was handed out for a ruling, or for the yes to its question; None when there is none. It is
+        taken once. One that was taken and never ended is given to the next when its tool can be called again with the
+        same key, and is marked as unknown when not."""
+        ...
+
+    async def end(self, ended: Execution) -> bool:
+        """What is known of a call that was taken. False when somebody else has settled it."""
+        ...
+
+    async def add(self, ended: Execution) -> None:
+        """A call that only read."""
+        ...
+
+    async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None: ...
+
+
+# --- in this process ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Kept:
+    person: str | None
+    seq: int = 0
+    spoke: int = -1
+    tail: list[Words] = field(default_factory=list)
+    intents: dict[IntentId, Intent] = field(default_factory=dict)
+    ran: dict[ExecutionId, Execution] = field(default_factory=dict)
+
+
+class MemoryBook:
+    """Lasts as long as the process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[tuple[TenantId, ConversationId], _Kept] = OrderedDict()
+        self._homes: dict[str, tuple[TenantId, ConversationId]] = {}
+
+    async def enter(
+        self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
+    ) -> None:
+        kept = self._open(incoming)
+        errand = incoming.errand
+        named = getattr(errand, "intent", None)
+        intent = kept.intents.get(named) if named else None
+        ran = tuple(kept.ran.values())
+        # Of what the rules take for unsettled, none is the client's: that is in `ran`.
+        opened = Opened("", "adaptive", None, (), kept.seq, intent, person=kept.person)
+        asked = next((one for one in reversed(kept.intents.values()) if one.hash == call_hash and _is_open(one)), None)
+        elsewhere = tuple(self._find_elsewhere(incoming, reach)) if reach else ()
+        decided = decide(Standing(opened, ran, elsewhere, asked, kept.spoke, tuple(kept.tail)))
+        self._write(kept, incoming, decided)
+
+    def _open(self, incoming: Incoming) -> _Kept:
+        key = (incoming.tenant, incoming.conversation)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = _Kept(incoming.person)
+            if len(self._kept) > KEPT:
+                _, dropped = self._kept.popitem(last=False)
+                for name in (*dropped.intents, *dropped.ran):
+                    self._homes.pop(name, None)
+        elif kept.person not in (None, incoming.person):
+            raise NotYourConversation("There is no such conversation.", fix="Check the id, and say whose it is.")
+        self._kept.move_to_end(key)
+        kept.person = kept.person or incoming.person
+        return kept
+
+    def _find_elsewhere(self, incoming: Incoming, reach: Reach) -> Iterator[tuple[Execution, bool]]:
+        for (tenant, conversation), kept in self._kept.items():
+            if tenant != incoming.tenant or conversation == incoming.conversation:
+                continue
+            theirs = kept.person == incoming.person
+            if theirs or reach.by_tenant:
+                for one in kept.ran.values():
+                    if one.call.tool in reach.tools and one.started_at >= reach.since:
+                        yield one, theirs
+
+    def _write(self, kept: _Kept, incoming: Incoming, decided: Decided) -> None:
+        closing, home = decided.closing, (incoming.tenant, incoming.conversation)
+        for speaker, text in decided.said:
+            if speaker == "user":
+                kept.spoke = kept.seq
+            kept.seq += 1
+            kept.tail = [*kept.tail[1 - TAIL :], (speaker, text)]
+        now = self._clock.now()
+        if decided.execution:
+            if (used := decided.execution.intent) and not self._consume(kept, used, now):
+                raise ApproverRefused("The yes was used before.", fix="Ask again.")
+            kept.ran[decided.execution.id] = decided.execution
+            self._homes[decided.execution.id] = home
+        for one in closing.executions:
+            kept.ran[one.id] = one
+        if closing.denied and closing.denied in kept.intents:
+            kept.intents[closing.denied] = replace(kept.intents[closing.denied], state="denied")
+        if decided.collected and decided.collected in kept.intents:
+            kept.intents[decided.collected] = replace(kept.intents[decided.collected], state="collected")
+        if asked := closing.result.pending:
+            kept.intents[asked.id] = replace(asked, question_seq=kept.seq)
+            self._homes[asked.id] = home
+        kept.seq += 1
+
+    def _consume(self, kept: _Kept, intent: IntentId, now: datetime) -> bool:
+        found = kept.intents.get(intent)
+        if found is None or found.state != "pending" or found.expires_at <= now:
+            return False
+        kept.intents[intent] = replace(found, state="consumed")
+        return True
+
+    async def take(
+        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+    ) -> Taken | None:
+        kept = self._kept.get(self._homes.get(execution or intent or "", (tenant, ConversationId(""))))
+        found = find_handed_out(kept.ran.values(), execution, intent) if kept else None
+        if kept is None or found is None:
+            return None
+        now = self._clock.now()
+        may, left = decide_taking(found, now)
+        if may:
+            found = replace(found, state="started", token=token, lease_until=now + timedelta(seconds=seconds))
+        elif left:
+            found = left
+        kept.ran[found.id] = found
+        return Taken(found, may)
+
+    async def end(self, ended: Execution) -> bool:
+        kept = self._kept.get((ended.tenant, ended.conversation))
+        now = kept.ran.get(ended.id) if kept else None
+        if kept is None or now is None or now.state != "started" or now.token != ended.token:
+            return False
+        kept.ran[ended.id] = ended
+        return True
+
+    async def add(self, ended: Execution) -> None:
+        kept = self._kept.get((ended.tenant, ended.conversation))
+        if kept is not None:
+            kept.ran[ended.id] = ended
+
+    async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
+        kept = self._kept.get(self._homes.get(intent, (tenant, ConversationId(""))))
+        return kept.intents.get(intent) if kept else None
+
+
+def _is_open(intent: Intent) -> bool:
+    return intent.state in ("pending", "denied")
+
+
+def find_handed_out(
+    ran: Iterable[Execution], execution: ExecutionId | None, intent: IntentId | None
+) -> Execution | None:
+    return next((one for one in ran if one.id == execution or (intent and one.intent == intent)), None)
+
+
+def decide_taking(found: Execution, now: datetime) -> tuple[bool, Execution | None]:
+    """May it be run now? And what is it otherwise, where that has to be written down?"""
+    if found.state == "delegated":
+        return True, None
+    if found.state != "started" or found.lease_until > now:
+        return False, None
+    if found.recovery in ("keyed", "local_tx"):
+        return True, None
+    unknown = "It was begun, and whoever ran it never came back."
+    left = replace(found, state="indeterminate", finished_at=now, reason=ReasonCode.OUTCOME_UNKNOWN, error=unknown)
+    return False, left

@@ -1,0 +1,416 @@
+"""What becomes of one call of somebody else's agent, or of the answer to the question about it. Pure: no port but clock
+and ids, no I/O. The rules, the questions and the rows of the ledger are those of our own turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from circumspect.corrected_calls import list_words
+from circumspect.gating.book import Decided, Standing, Words
+from circumspect.gating.ruling import Ruling
+from circumspect.gating.talk import Talk, find_new
+from circumspect.journal import IntentEvent, Journal
+from circumspect.language.detection import detect
+from circumspect.language.yes_no import classify
+from circumspect.policy.facts import Facts
+from circumspect.policy.judge import Rule
+from circumspect.policy.keys.tool_policy import effect_of
+from circumspect.policy.policy_file import Policy
+from circumspect.policy.understanding.open_wishes import find_wished_words
+from circumspect.policy.who_acts import PlainVerdict, is_redo
+from circumspect.ports import Clock, Closing, Ids
+from circumspect.prompts import prompt
+from circumspect.reasons import ReasonCode
+from circumspect.recall import to_past_call
+from circumspect.steps import endings
+from circumspect.steps.act import hand_out, make_execution
+from circumspect.steps.endings import ReplyContext
+from circumspect.steps.enforce import enforce, look_at, write_down
+from circumspect.values import (
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+    Enforced,
+    Escalation,
+    Execution,
+    ExecutionId,
+    History,
+    Incoming,
+    Intent,
+    IntentId,
+    PastCall,
+    Profile,
+    Reply,
+    Screened,
+    Tenant,
+    ToolCall,
+    ToolSpec,
+    TurnOutcome,
+    TurnResult,
+    Usage,
+    YesNo,
+)
+
+_OUTCOMES: Mapping[PlainVerdict, TurnOutcome] = {
+    "allow": "acted",
+    "ask": "asked",
+    "escalate": "escalated",
+    "redo": "blocked",
+    "deny": "blocked",
+}
+_RECENT = 4
+"""In so many of their last messages the user may have said what is pending."""
+
+
+@dataclass(frozen=True)
+class GateSetup:
+    """What holds for every call at a gate."""
+
+    tenant: Tenant
+    policy: Policy
+    profile: Profile
+    clock: Clock
+    ids: Ids
+    journals: bool = True
+    """False where nobody could ever read what is written into a journal."""
+
+
+class Decision:
+    """One decision about one call. `ruling` is what the caller gets, and `decided` what is written."""
+
+    def __init__(
+        self,
+        setup: GateSetup,
+        incoming: Incoming,
+        call: ToolCall,
+        talk: Talk,
+        rules: Sequence[Rule],
+        standing: Standing,
+    ) -> None:
+        self.setup, self.call, self.talk, self.rules, self.standing = setup, call, talk, rules, standing
+        self.now = setup.clock.now()
+        self.notes = Journal()
+        told = find_new(standing.tail, talk.utterances) if talk.told is None else talk.told
+        self.said: list[Words] = [(one.speaker, one.text) for one in talk.utterances[told:]]
+        self.spec = talk.specs.get(call.tool)
+        text = talk.words
+        language = incoming.language or detect(text, standing.opened.language, setup.tenant.language)
+        # Handed out and not heard of again: it may have happened.
+        under_way = [one for one in standing.ran if one.state in ("started", "delegated")]
+        known = {one.id for one in standing.opened.unsettled}
+        unsettled = (*standing.opened.unsettled, *(one for one in under_way if one.id not in known))
+        opened = replace(standing.opened, unsettled=unsettled)
+        self.incoming = replace(incoming, text=text)
+        self.screened = Screened(self.incoming, opened, language, "other")
+        self.desk = ReplyContext(self.screened, setup.policy, talk.specs, setup.profile, setup.clock, setup.ids)
+        self.ruling: Ruling
+        self.decided: Decided
+
+    # --- a call ---------------------------------------------------------------------------------------------------
+
+    def rule(self) -> None:
+        if self.standing.opened.paused_by:
+            self._end("escalate", Reply("escalated", ""), (ReasonCode.WITH_A_PERSON,))
+        elif handed := self._find_handed_out():
+            self._attach(handed)
+        else:
+            self._settle(*self._enforce())
+
+    def _settle(self, enforced: Enforced, facts: Facts) -> None:
+        verdict, asked = enforced.verdict, self.standing.asked
+        if asked and not isinstance(verdict, Confirm):
+            asked = None  # the rules say something else by now
+        if asked and asked.state == "denied":
+            self._repeat_denial(asked, enforced, facts)
+        elif asked and self._still_waits(asked) and isinstance(verdict, Confirm):
+            self._wait(asked, enforced, facts)
+        else:
+            self._conclude(enforced, facts)
+
+    def _conclude(self, enforced: Enforced, facts: Facts, key: str = "") -> None:
+        """What the verdict comes to, for the user, a colleague or the model."""
+        reasons = enforced.reasons
+        match enforced.verdict:
+            case Allow():
+                self._allow(enforced, facts)
+            case Confirm(by="user"):
+                self._end("ask", endings.confirmation(enforced, self.desk, key), reasons, facts, enforced)
+            case Confirm():
+                self._end("escalate", endings.approval(enforced, self.desk), reasons, facts, enforced)
+            case Ask() as ask:
+                reply = endings.hold(enforced, self.desk)
+                missing = tuple(dict.fromkeys((*ask.missing, *ask.invalid, *ask.named)))
+                self._end("ask", reply, reasons, facts, enforced, missing=missing)
+            case Deny() as denied:
+                kind: PlainVerdict = "redo" if is_redo(enforced.verdict, enforced.findings) else "deny"
+                problem = " ".join(dict.fromkeys(filter(None, (denied.problem, denied.because))))
+                self._end(kind, Reply("blocked", ""), reasons, facts, enforced, problem=problem)
+            case _:
+                self._end("escalate", endings.hold(enforced, self.desk), reasons, facts, enforced)
+
+    def _allow(self, enforced: Enforced, facts: Facts) -> None:
+        execution = None
+        if enforced.effect != "read":
+            started = make_execution(enforced, self.incoming, self.setup.clock, self.setup.ids)
+            execution = hand_out(replace(started, runner="client"), self.setup.clock)
+        settled = (ReasonCode.CONFIRMED_BY_USER,) if enforced.intent else ()
+        self._end("allow", Reply("acted", ""), (*settled, *enforced.reasons), facts, enforced, execution=execution)
+
+    def _wait(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
+        """The question was put before. The user's newest words may be the answer; else it waits on."""
+        answer = self._read_answer(asked)
+        if answer == "confirm":
+            self.notes.write(IntentEvent("run", intent=asked.id), ReasonCode.CONFIRMED_BY_USER)
+            self._conclude(*self._enforce(confirmed=asked))
+        elif answer == "deny":
+            self._drop(asked, ReasonCode.DENIED_BY_USER, facts)
+        else:
+            verdict: PlainVerdict = "ask" if asked.kind == "confirmation" else "escalate"
+            self._end(verdict, Reply("asked", asked.question), enforced.reasons, facts, enforced, again=asked)
+
+    def _repeat_denial(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
+        """Somebody said no to this very call. It is asked about again when the user has spoken since."""
+        if asked.kind == "confirmation" and self._has_spoken_since(asked):
+            self._conclude(enforced, facts)
+            return
+        colleague = asked.kind == "approval"
+        reason = ReasonCode.DENIED_BY_COLLEAGUE if colleague else ReasonCode.DENIED_BY_USER
+        declined = prompt("gate-declined").text
+        collected = asked.id if colleague else None
+        self._end("deny", Reply("blocked", ""), (reason,), facts, problem=declined, collected=collected)
+
+    def _read_answer(self, asked: Intent) -> YesNo:
+        """Only to the question as it was put, and only if it was said since."""
+        if asked.kind != "confirmation" or not self.talk.is_answered or not self._has_spoken_since(asked):
+            return "other"
+        if " ".join(asked.question.split()) not in " ".join(self.talk.asked.split()):
+            return "other"
+        return read_answer(self.talk, asked)
+
+    def _has_spoken_since(self, asked: Intent) -> bool:
+        return self.standing.spoke > asked.question_seq or any(speaker == "user" for speaker, _ in self.said)
+
+    def _still_waits(self, asked: Intent) -> bool:
+        theirs = asked.kind == "approval" or asked.principal == self.incoming.principal
+        return theirs and asked.expires_at > self.now and asked.is_still(self.spec, self.setup.policy.hash)
+
+    def _find_handed_out(self) -> Execution | None:
+        """This very call, let through before and not run yet; or, where a process begins anew, already run: its own
+        number says so, unless its result was heard of long ago and the number is used again."""
+        for one in reversed(self.standing.ran):
+            if one.call.tool != self.call.tool or one.runner == "import" or one.call.hash != self.call.hash:
+                continue
+            if one.state == "delegated":
+                return one
+            if self.call.id and one.call.id == self.call.id and self.call.id not in self.talk.answered:
+                return one
+        return None
+
+    def _attach(self, handed: Execution) -> None:
+        ruling = self._make_ruling("allow", (), handed.call, execution=handed)
+        self._write(ruling, Reply("acted", ""))
+
+    # --- an answer ------------------------------------------------------------------------------------------------
+
+    def answer(self, asked: Intent, yes: bool, reason: ReasonCode, words: str) -> None:
+        """The user, or a colleague, decided on a question."""
+        state = asked.state
+        if state == "consumed" and yes and (ran := self._find_of_intent(asked.id)):
+            self._attach(ran)
+        elif state != "pending":
+            missing = (ReasonCode.PENDING_INTENT_MISSING,)
+            self._end("deny", Reply("blocked", ""), missing, problem=prompt("gate-nothing-waits").text)
+        elif not yes:
+            self._drop(asked, reason, None, words)
+        else:
+            self._approve(asked, reason)
+
+    def _approve(self, asked: Intent, reason: ReasonCode) -> None:
+        if asked.expires_at <= self.now:
+            enforced, facts = self._enforce()
+            self._conclude(enforced, facts, "" if asked.kind == "approval" else "confirm-again-expired")
+        elif not self._still_waits(asked):
+            enforced, facts = self._enforce()
+            self._conclude(enforced, facts, "" if asked.kind == "approval" else "confirm-again-mismatch")
+        else:
+            self.notes.write(IntentEvent("run", intent=asked.id), reason)
+            self._conclude(*self._enforce(confirmed=asked))
+
+    def _find_of_intent(self, intent: IntentId) -> Execution | None:
+        return next((one for one in self.standing.ran if one.intent == intent), None)
+
+    def _drop(self, asked: Intent, reason: ReasonCode, facts: Facts | None, words: str = "") -> None:
+        self.notes.write(IntentEvent("drop", intent=asked.id), reason)
+        withdrawn = reason is ReasonCode.PENDING_INTENT_WITHDRAWN
+        problem = prompt("gate-withdrawn").render(words=words) if withdrawn else prompt("gate-declined").text
+        self._end("deny", Reply("blocked", "", dropped=asked.id), (reason,), facts, problem=problem)
+
+    # --- rules, and what is written -------------------------------------------------------------------------------
+
+    def _enforce(self, confirmed: Intent | None = None) -> tuple[Enforced, Facts]:
+        facts = look_at(
+            self.call, self.screened, None, self.setup.policy, self.talk.specs, "adaptive", self.now, self._history(),
+            confirmed=confirmed, done=self._find_done(),
+        )  # fmt: skip
+        enforced = enforce(facts, self.rules, self.setup.policy.hash, self.setup.profile)
+        if self.setup.journals:
+            write_down(enforced, facts, self.notes)
+        return enforced, facts
+
+    def _history(self) -> History:
+        session = self.talk.session
+        if not self.standing.elsewhere:
+            return session
+        others = []
+        for one, theirs in self.standing.elsewhere:
+            past = to_past_call(one, self.talk.specs, 0, by_client=True)
+            others.append(replace(past, same_person=theirs, unknown=one.state not in ("succeeded", "failed")))
+        full = replace(session, elsewhere=tuple(others))
+        full.__dict__.update({key: session.__dict__[key] for key in ("ledger", "_known")})
+        return full
+
+    def _find_done(self) -> frozenset[str]:
+        """What has changed something since the user last spoke."""
+        since = self.talk.events[self.talk.heard + 1 :]
+        same = [one for one in since if isinstance(one, PastCall) and one.ok and one.call.tool == self.call.tool]
+        if not same or self._effect_of(self.call.tool) == "read":
+            return frozenset()
+        return frozenset(one.call.hash for one in same)
+
+    def _effect_of(self, tool: str) -> str | None:
+        return effect_of(self.talk.specs.get(tool), self.setup.policy.of(tool, self.setup.tenant.id))
+
+    def _end(
+        self,
+        verdict: PlainVerdict,
+        reply: Reply,
+        reasons: Sequence[ReasonCode],
+        facts: Facts | None = None,
+        enforced: Enforced | None = None,
+        *,
+        execution: Execution | None = None,
+        again: Intent | None = None,
+        collected: IntentId | None = None,
+        **more: Any,
+    ) -> None:
+        call = enforced.call if enforced else self.call
+        made = self._make_ruling(
+            verdict, reasons, call, intent=reply.intent or again, ask_user=reply.text, execution=execution,
+            facts=facts, **more,
+        )  # fmt: skip
+        used = enforced.intent if enforced and verdict == "allow" else None
+        by = self._name_decider() if used else ""
+        self._write(made, reply, execution if execution else None, by, collected)
+
+    def _name_decider(self) -> str:
+        errand = self.incoming.errand
+        return getattr(errand, "by", "") or self.incoming.principal
+
+    def _make_ruling(
+        self,
+        verdict: PlainVerdict,
+        reasons: Sequence[ReasonCode],
+        call: ToolCall,
+        *,
+        execution: Execution | None = None,
+        **more: Any,
+    ) -> Ruling:
+        return Ruling(
+            id=self.incoming.turn,
+            conversation=self.incoming.conversation,
+            call=replace(call, id=self.call.id),
+            verdict=verdict,
+            reason_codes=tuple(dict.fromkeys(reasons)),
+            execution=execution.id if execution else None,
+            person=self.incoming.person,
+            **more,
+        )
+
+    def _write(
+        self,
+        ruling: Ruling,
+        reply: Reply,
+        execution: Execution | None = None,
+        by: str = "",
+        collected: IntentId | None = None,
+    ) -> None:
+        incoming, opened = self.incoming, self.screened.opened
+        escalation: Escalation | None = reply.escalation
+        for code in ruling.reason_codes:
+            self.notes.reasons.setdefault(code, None)
+        if escalation:
+            self.notes.reasons.update({escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
+        read = ruling.verdict == "allow" and execution is None
+        result = TurnResult(
+            turn=incoming.turn,
+            conversation=incoming.conversation,
+            outcome="answered" if read else _OUTCOMES[ruling.verdict],
+            reply="",
+            reason_codes=tuple(self.notes.reasons),
+            pending=reply.intent,
+            usage=Usage("adaptive"),
+            language=self.screened.language,
+            entries=tuple(self.notes.entries),
+            calls=(replace(execution.call, id=execution.id),) if execution else (),
+        )
+        closing = Closing(
+            incoming=incoming,
+            token=opened.token,
+            language=self.screened.language,
+            result=result,
+            entries=result.entries,
+            at=self.now,
+            denied=reply.dropped,
+            escalation=escalation,
+            executions=tuple(self._list_imports()) if self.setup.journals else (),
+            multiplier=self.setup.tenant.plan.multiplier,
+            beside=not any(speaker == "user" for speaker, _ in self.said),
+        )
+        self.ruling = ruling
+        self.decided = Decided(closing, self.said, execution, by, collected)
+
+    def _list_imports(self) -> list[Execution]:
+        """What the messages say has run, and the ledger does not have."""
+        known = {one.call.id for one in self.standing.ran if one.call.id}
+        hashes = {one.call.hash for one in self.standing.ran if not one.call.id}
+        new = [one for one in self.talk.imports if one.call.id not in known and one.call.hash not in hashes]
+        return [self._import(one) for one in new]
+
+    def _import(self, past: PastCall) -> Execution:
+        effect = effect_of(self.talk.specs.get(past.call.tool), self.setup.policy.of(past.call.tool, None))
+        return Execution(
+            id=ExecutionId(self.setup.ids.new("exec")),
+            tenant=self.incoming.tenant,
+            conversation=self.incoming.conversation,
+            turn=self.incoming.turn,
+            call=past.call,
+            effect=effect or "destructive",
+            recovery="blind",
+            state="succeeded" if past.ok else "failed",
+            token="",
+            lease_until=self.now,
+            started_at=self.now,
+            finished_at=self.now,
+            result=past.result,
+            runner="import",
+        )
+
+
+def read_answer(talk: Talk, asked: Intent) -> YesNo:
+    said = [one.text for one in talk.utterances if one.speaker == "user"]
+    return read_words(said[-1] if said else "", asked, said[:-1])
+
+
+def read_words(words: str, asked: Intent, earlier: Sequence[str] = ()) -> YesNo:
+    """How words answer a question about a call. What the user said before may be repeated with a yes."""
+    wished = find_wished_words(earlier[-_RECENT:], asked.call.tool)
+    return classify(words, values=list_words(asked.call), asked=asked.question, wished=wished)
+
+
+def learn(specs: Mapping[str, ToolSpec], tool: str) -> ToolSpec:
+    """What is known of a tool that nobody declared: its name. What it does, a policy has to say."""
+    return specs.get(tool) or ToolSpec(tool, client=True)

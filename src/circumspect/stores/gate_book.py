@@ -1,0 +1,218 @@
+"""SqlBook: what a gate decided, in the tables of our own turns. One transaction for each ruling.
+
+A ruling is a turn in which nobody spoke to us: it claims the conversation, decides, and gives it back before anybody
+else sees that it was claimed. So the console, replays, limits and deletions know it like any other turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from circumspect.errors import ApproverRefused
+from circumspect.gating.book import TAIL, Decide, Reach, Standing, Taken, Words, decide_taking
+from circumspect.journal import ImportedMessageEvent
+from circumspect.ports import Clock, Ids
+from circumspect.stores import admin, codec, database_time
+from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.ledger import begin_call, execution_row, finish_call
+from circumspect.stores.sql import SqlStore
+from circumspect.stores.statements import SqlValues, insert, run, sql
+from circumspect.stores.tables import intents, messages, tool_executions
+from circumspect.stores.turn_closing import close_turn
+from circumspect.stores.turn_marks import mark_tool, put_marks
+from circumspect.stores.turn_opening import open_turn
+from circumspect.values import (
+    Execution,
+    ExecutionId,
+    Incoming,
+    Intent,
+    IntentId,
+    TenantId,
+)
+
+LEASE_SECONDS = 20.0
+"""Nobody ever sees it: it is given back in the transaction that takes it."""
+
+_ASKED = (
+    sa.select(intents)
+    .where(
+        intents.c.tenant == sa.bindparam("tenant"),
+        intents.c.conversation == sa.bindparam("conversation"),
+        intents.c.hash == sa.bindparam("hash"),
+        intents.c.state.in_(("pending", "denied")),
+    )
+    .order_by(intents.c.created_at.desc())
+    .limit(1)
+)
+_INTENT = sa.select(intents).where(intents.c.tenant == sa.bindparam("tenant"), intents.c.id == sa.bindparam("id"))
+_SPOKE = sql("""
+    SELECT max(seq) FROM messages WHERE tenant = :tenant AND conversation = :conversation AND role = 'user'
+""")
+_TAIL = sql(f"""
+    SELECT role, content FROM messages
+    WHERE tenant = :tenant AND conversation = :conversation AND role IN ('user', 'assistant')
+    ORDER BY seq DESC LIMIT {TAIL}
+""")  # noqa: S608
+_NUMBER = sql("""
+    UPDATE conversations SET next_seq = next_seq + :count WHERE tenant = :tenant AND id = :conversation
+    RETURNING next_seq
+""")
+_COLLECT = sql("""
+    UPDATE intents SET state = 'collected' WHERE id = :intent AND tenant = :tenant AND state IN ('denied', 'consumed')
+""")
+_TAKE = sql("""
+    UPDATE tool_executions SET state = 'started', token = :token, lease_until = :until, reported = FALSE
+    WHERE id = :id AND state = :state AND token = :before
+""")
+_LOOK = sql("UPDATE conversations SET calls = TRUE WHERE tenant = :tenant AND id = :conversation")
+_TOLD = sql("UPDATE tool_executions SET reported = TRUE WHERE id = :id AND state = 'succeeded'")
+
+
+class SqlBook:
+    def __init__(self, store: SqlStore, clock: Clock, ids: Ids) -> None:
+        self._store, self._clock, self._ids = store, clock, ids
+
+    async def enter(
+        self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
+    ) -> None:
+        await self._store.tx(_enter, incoming, call_hash, decide, reach, tail, self._ids.new("lease"))
+
+    async def take(
+        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+    ) -> Taken | None:
+        return await self._store.tx(_take, tenant, execution, intent, token, seconds, self._clock)
+
+    async def end(self, ended: Execution) -> bool:
+        return await self._store.tx(_end, ended)
+
+    async def add(self, ended: Execution) -> None:
+        await self._store.tx(_add, ended)
+
+    async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
+        return await self._store.tx(_find_intent, tenant, intent)
+
+
+def _enter(
+    connection: sa.Connection,
+    incoming: Incoming,
+    call_hash: str,
+    decide: Decide,
+    reach: Reach | None,
+    tail: bool,
+    token: str,
+) -> None:
+    opened = open_turn(connection, incoming, "adaptive", 0, token, LEASE_SECONDS)
+    where: dict[str, Any] = {"tenant": incoming.tenant, "conversation": incoming.conversation}
+    asked: Any = connection.execute(_ASKED, {**where, "hash": call_hash}).one_or_none()
+    spoke = run(connection, _SPOKE, where).fetchone()[0] if asked else None
+    words = reversed(run(connection, _TAIL, where).fetchall()) if tail else ()
+    decided = decide(
+        Standing(
+            opened,
+            admin.get_executions(connection, incoming.tenant, incoming.conversation),
+            _find_elsewhere(connection, incoming, reach) if reach else (),
+            codec.intent(asked) if asked else None,
+            -1 if spoke is None else spoke,
+            [(str(role), str(text)) for role, text in reversed(run(connection, _TAIL, where).fetchall())]
+            if tail
+            else (),
+        )
+    )
+    if decided.said:
+        _import_words(connection, incoming, decided.said, epoch(decided.closing.at))
+    handed = decided.execution
+    if handed and not begin_call(connection, handed, token, decided.by):
+        raise ApproverRefused("The yes was used before, or came too late.", fix="Rule on the call again.")
+    close_turn(connection, decided.closing)
+    if handed:
+        put_marks(
+            connection, incoming.tenant, incoming.conversation, incoming.turn, epoch(decided.closing.at),
+            {mark_tool(handed.call.tool)},
+        )  # fmt: skip
+    if decided.collected:
+        run(connection, _COLLECT, {"intent": decided.collected, "tenant": incoming.tenant})
+
+
+def _find_elsewhere(connection: sa.Connection, incoming: Incoming, reach: Reach) -> Sequence[tuple[Execution, bool]]:
+    since = epoch(reach.since)
+    own: Sequence[Execution] = ()
+    if reach.by_person:
+        own = admin.get_recent_executions(connection, incoming.tenant, reach.tools, since, incoming.person or "")
+    found = own
+    if reach.by_tenant:
+        found = admin.get_recent_executions(connection, incoming.tenant, reach.tools, since)
+    theirs = {one.id for one in own}
+    here = incoming.conversation
+    return [(one, one.id in theirs) for one in found if one.conversation != here and one.runner != "import"]
+
+
+def _import_words(connection: sa.Connection, incoming: Incoming, said: Sequence[Words], now: float) -> None:
+    where: SqlValues = {"tenant": incoming.tenant, "conversation": incoming.conversation}
+    next_seq = run(connection, _NUMBER, {**where, "count": len(said)}).fetchone()[0]
+    rows: list[SqlValues] = [
+        {"seq": seq, "role": speaker, "kind": "message", "content": clean(text)}
+        for seq, (speaker, text) in enumerate(said, next_seq - len(said))
+    ]
+    meta = dumps(ImportedMessageEvent("").to_json())
+    insert(connection, messages, *rows, common={**where, "turn": incoming.turn, "meta": meta, "at": now})
+
+
+def _take(
+    connection: sa.Connection,
+    tenant: TenantId,
+    execution: ExecutionId | None,
+    intent: IntentId | None,
+    token: str,
+    seconds: float,
+    clock: Clock,
+) -> Taken | None:
+    columns = tool_executions.c
+    named = columns.id == execution if execution else columns.intent == intent
+    query = sa.select(tool_executions).where(columns.tenant == tenant, named)
+    row: Any = connection.execute(query.order_by(columns.started_at.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    found = codec.execution(row)
+    time = database_time.read(connection)
+    # Leases go by the database's time, which all workers share.
+    may, left = decide_taking(found, codec.moment(time))
+    if may:
+        until = time + seconds
+        values: SqlValues = {
+            "id": found.id, "token": token, "until": until, "state": found.state, "before": found.token,
+        }  # fmt: skip
+        if not run(connection, _TAKE, values).rowcount:
+            return Taken(found, False)
+        run(connection, _LOOK, {"tenant": found.tenant, "conversation": found.conversation})
+        return Taken(_with(found, token, until), True)
+    if left:
+        finish_call(connection, left)
+        return Taken(left, False)
+    return Taken(found, False)
+
+
+def _with(found: Execution, token: str, until: float) -> Execution:
+    return replace(found, state="started", token=token, lease_until=codec.moment(until))
+
+
+def _end(connection: sa.Connection, ended: Execution) -> bool:
+    """The agent that ran it tells its user itself."""
+    if not finish_call(connection, ended):
+        return False
+    run(connection, _TOLD, {"id": ended.id})
+    return True
+
+
+def _add(connection: sa.Connection, ended: Execution) -> None:
+    insert(connection, tool_executions, execution_row(ended, reported=True))
+    now = epoch(ended.finished_at or ended.started_at)
+    put_marks(connection, ended.tenant, ended.conversation, ended.turn, now, {mark_tool(ended.call.tool)})
+
+
+def _find_intent(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> Intent | None:
+    row: Any = connection.execute(_INTENT, {"tenant": tenant, "id": intent}).one_or_none()
+    return codec.intent(row) if row is not None else None
