@@ -32,10 +32,10 @@ from circumspect.corrected_calls import list_words
 from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
 from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
 from circumspect.gating.deciding import Decision, GateSetup, learn, read_words
+from circumspect.gating.foreign_talk import ForeignTalk
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
 from circumspect.gating.ruling import Ruling as Ruling
-from circumspect.gating.talk import Talk
 from circumspect.language import catalogue
 from circumspect.language.detection import detect
 from circumspect.language.second_thoughts import begins_with_yes, leaves_open
@@ -111,7 +111,7 @@ class Gate:
         self._book: Book | None = MemoryBook(clock) if store is None else None
         self._owned: SqlStore | None = None
         self._opening = asyncio.Lock()
-        self._talks: OrderedDict[ConversationId, Talk] = OrderedDict()
+        self._talks: OrderedDict[ConversationId, ForeignTalk] = OrderedDict()
         self._busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]] = {}
         self._learnt: dict[str, ToolSpec] = dict(self.tools or {})
         self._rules: dict[tuple[str, bool], tuple[Rule, ...]] = {}
@@ -245,7 +245,7 @@ class Gate:
         )
         return ReplyCheck(self._leave_out(text, found, talk, language) if found else text, found)
 
-    def _leave_out(self, text: str, found: Sequence[UntrueSentence], talk: Talk, language: Language) -> str:
+    def _leave_out(self, text: str, found: Sequence[UntrueSentence], talk: ForeignTalk, language: Language) -> str:
         """What is left without what is not so; where that is nothing, what was really done."""
         for one in found:
             text = text.replace(one.sentence, "")
@@ -289,14 +289,13 @@ class Gate:
         self,
         incoming: Incoming,
         call: ToolCall,
-        talk: Talk,
+        talk: ForeignTalk,
         messages: Sequence[Any],
         settle: Callable[[Decision], None],
         known: bool,
     ) -> Decision:
         book = await self._open()
-        spec = talk.specs[call.tool]
-        rules = self._rules_for(spec, known)
+        rules = self._rules_for(self._spec_of(call.tool), known)
         made: list[Decision] = []
 
         def decide(standing: Standing) -> Decided:
@@ -360,10 +359,10 @@ class Gate:
             asked.question, asked, person=incoming.person,
         )  # fmt: skip
 
-    def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> Talk:
+    def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
         talk = self._talks.get(conversation)
         if talk is None or (messages is not None and not talk.goes_on(messages)):
-            talk = self._talks[conversation] = Talk(self._learnt)
+            talk = self._talks[conversation] = ForeignTalk(self._learnt)
             if len(self._talks) > TALKS:
                 self._talks.popitem(last=False)
         self._talks.move_to_end(conversation)

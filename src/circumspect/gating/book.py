@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from circumspect.approvers import check_approver
 from circumspect.errors import ApproverRefused, NotYourConversation
 from circumspect.ports import Clock, Closing
 from circumspect.reasons import ReasonCode
@@ -184,8 +185,8 @@ class MemoryBook:
             kept.tail = [*kept.tail[1 - TAIL :], (speaker, text)]
         now = self._clock.now()
         if decided.execution:
-            if (used := decided.execution.intent) and not self._consume(kept, used, now):
-                raise ApproverRefused("The yes was used before.", fix="Ask again.")
+            if used := decided.execution.intent:
+                self._consume(kept, used, now, decided.by)
             kept.ran[decided.execution.id] = decided.execution
             self._homes[decided.execution.id] = home
         for one in closing.executions:
@@ -199,12 +200,13 @@ class MemoryBook:
             self._homes[asked.id] = home
         kept.seq += 1
 
-    def _consume(self, kept: _Kept, intent: IntentId, now: datetime) -> bool:
+    def _consume(self, kept: _Kept, intent: IntentId, now: datetime, by: str) -> None:
         found = kept.intents.get(intent)
         if found is None or found.state != "pending" or found.expires_at <= now:
-            return False
+            raise used_before()
+        if found.kind == "approval":
+            check_approver(found, by)
         kept.intents[intent] = replace(found, state="consumed")
-        return True
 
     async def take(
         self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
@@ -238,6 +240,10 @@ class MemoryBook:
     async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
         kept = self._kept.get(self._homes.get(intent, (tenant, ConversationId(""))))
         return kept.intents.get(intent) if kept else None
+
+
+def used_before() -> ApproverRefused:
+    return ApproverRefused("The yes was used before, or came too late.", fix="Rule on the call again.")
 
 
 def _is_open(intent: Intent) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 from circumspect.corrected_calls import list_words
 from circumspect.gating.book import Decided, Standing, Words
+from circumspect.gating.foreign_talk import ForeignTalk, find_new
 from circumspect.gating.ruling import Ruling
-from circumspect.gating.talk import Talk, find_new
 from circumspect.journal import IntentEvent, Journal
 from circumspect.language.detection import detect
 from circumspect.language.yes_no import classify
@@ -87,7 +87,7 @@ class Decision:
         setup: GateSetup,
         incoming: Incoming,
         call: ToolCall,
-        talk: Talk,
+        talk: ForeignTalk,
         rules: Sequence[Rule],
         standing: Standing,
     ) -> None:
@@ -100,7 +100,7 @@ class Decision:
         text = talk.words
         language = incoming.language or detect(text, standing.opened.language, setup.tenant.language)
         # Handed out and not heard of again: it may have happened.
-        under_way = [one for one in standing.ran if one.state in ("started", "delegated")]
+        under_way = [one for one in standing.ran if one.state in ("started", "delegated", "indeterminate")]
         known = {one.id for one in standing.opened.unsettled}
         unsettled = (*standing.opened.unsettled, *(one for one in under_way if one.id not in known))
         opened = replace(standing.opened, unsettled=unsettled)
@@ -400,7 +400,7 @@ class Decision:
         )
 
 
-def read_answer(talk: Talk, asked: Intent) -> YesNo:
+def read_answer(talk: ForeignTalk, asked: Intent) -> YesNo:
     said = [one.text for one in talk.utterances if one.speaker == "user"]
     return read_words(said[-1] if said else "", asked, said[:-1])
 

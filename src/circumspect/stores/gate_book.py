@@ -12,8 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.errors import ApproverRefused
-from circumspect.gating.book import TAIL, Decide, Reach, Standing, Taken, Words, decide_taking
+from circumspect.gating.book import TAIL, Decide, Reach, Standing, Taken, Words, decide_taking, used_before
 from circumspect.journal import ImportedMessageEvent
 from circumspect.ports import Clock, Ids
 from circumspect.stores import admin, codec, database_time
@@ -117,16 +116,14 @@ def _enter(
             _find_elsewhere(connection, incoming, reach) if reach else (),
             codec.intent(asked) if asked else None,
             -1 if spoke is None else spoke,
-            [(str(role), str(text)) for role, text in reversed(run(connection, _TAIL, where).fetchall())]
-            if tail
-            else (),
+            tuple((str(role), str(text)) for role, text in words),
         )
     )
     if decided.said:
         _import_words(connection, incoming, decided.said, epoch(decided.closing.at))
     handed = decided.execution
     if handed and not begin_call(connection, handed, token, decided.by):
-        raise ApproverRefused("The yes was used before, or came too late.", fix="Rule on the call again.")
+        raise used_before()
     close_turn(connection, decided.closing)
     if handed:
         put_marks(

@@ -1,4 +1,4 @@
-"""Talk: the messages of somebody else's agent -> the history that rules stand on, grown message by message.
+"""ForeignTalk: the messages of somebody else's agent -> the history that rules stand on, grown message by message.
 
 An agent hands over its whole conversation with every call. What was read before is not read again while the messages go
 on from there; a conversation that was shortened or rewritten is read anew.
@@ -8,7 +8,7 @@ Each call counts once, and of what the ledger knows the messages are not asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from circumspect.audit.message_formats import (
@@ -20,19 +20,19 @@ from circumspect.audit.message_formats import (
     result_value,
     steps,
 )
+from circumspect.audit.tool_defs import Specs
 from circumspect.policy import condition_view
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.grounding.tracing import OriginLedger, attach
-from circumspect.values import Execution, ExecutionId, History, PastCall, ToolCall, ToolSpec, Utterance
+from circumspect.values import Execution, ExecutionId, History, PastCall, ToolCall, Utterance
 
 HELD = "NOT RUN"
 """How everything begins that a model is told instead of a result."""
 LONGEST = 200_000
 """Characters of a message that are read."""
-Specs = Mapping[str, ToolSpec]
 
 
-class Talk:
+class ForeignTalk:
     """One conversation as far as it was read."""
 
     def __init__(self, specs: Specs) -> None:

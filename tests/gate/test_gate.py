@@ -1,0 +1,397 @@
+"""What `Agent` guarantees for a call holds for anybody's: rules over facts, a yes for exactly that call, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gate.talks import Talk
+
+from circumspect import CallHeld, Gate
+from circumspect.clock import FixedClock
+from circumspect.errors import ApproverRefused, ConfigError, NotYourConversation, ToolError, ToolTimeout
+from circumspect.reasons import ReasonCode
+from circumspect.stores import SqlStore
+
+
+class Shop:
+    """Counts what really happens."""
+
+    def __init__(self) -> None:
+        self.done: list[Any] = []
+
+    async def cancel_order(self, order_id: str) -> dict[str, str]:
+        self.done.append(order_id)
+        return {"cancelled": order_id}
+
+    def add_note(self, text: str) -> str:
+        self.done.append(text)
+        return "noted"
+
+
+async def test_a_fact_that_is_missing_goes_back_to_the_model_and_to_nobody_else(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345")
+    ruling = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert ruling.verdict == "redo"
+    assert ruling.reason_codes[0] is ReasonCode.FACT_NEEDED
+    assert "get_order" in ruling.tell_model
+    assert ruling.ask_user == ""
+    assert ruling.intent is None
+
+
+async def test_a_shipped_order_stays_uncancelled_and_the_model_hears_why(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345", "shipped")
+    ruling = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert ruling.verdict == "deny"
+    assert "A shipped order cannot be cancelled." in ruling.tell_model
+    with pytest.raises(CallHeld, match="shipped"):
+        await gate.run(ruling, Shop().cancel_order)
+
+
+async def test_a_yes_lets_exactly_that_call_run_and_only_once(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert asked.verdict == "ask"
+    assert asked.intent is not None
+    assert "12345" in asked.ask_user == asked.intent.shown
+    with pytest.raises(CallHeld):
+        await gate.run(asked, shop.cancel_order)
+    assert shop.done == []
+    let = await gate.answer(asked.intent, "yes, do it")
+    assert let.verdict == "allow"
+    results = [await gate.run(one, shop.cancel_order) for one in (let, asked, let)]
+    assert results == [{"cancelled": "12345"}] * 3
+    assert shop.done == ["12345"]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "reason"),
+    [
+        ("no, leave it", "deny", ReasonCode.DENIED_BY_USER),
+        ("wait, the other one", "deny", ReasonCode.PENDING_INTENT_WITHDRAWN),
+        ("כן", "allow", ReasonCode.CONFIRMED_BY_USER),
+        ("yes but only if it is free", "deny", ReasonCode.PENDING_INTENT_WITHDRAWN),
+        ("yes and tell my wife", "ask", ReasonCode.PENDING_INTENT_MISMATCH),
+    ],
+)
+async def test_words_are_read_as_they_are_meant(gate: Gate, words: str, verdict: str, reason: ReasonCode) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    answered = await gate.answer(asked, words)
+    assert (answered.verdict, answered.reason_codes[0]) == (verdict, reason)
+
+
+@pytest.mark.parametrize("approve", ["no", "yes", 1, 0, [True]])
+async def test_a_button_is_a_boolean_and_nothing_else(gate: Gate, approve: Any) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    with pytest.raises(ConfigError):
+        await gate.answer(asked, approve=approve)
+
+
+async def test_a_yes_is_not_for_another_call(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345 and 777").looked_up("12345").looked_up("777")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    await gate.answer(asked, approve=True)
+    other = await gate.rule(talk.call("cancel_order", order_id="777"), messages=talk.messages)
+    assert other.verdict == "ask"
+    with pytest.raises(CallHeld):
+        await gate.run(other, shop.cancel_order)
+
+
+async def test_two_calls_of_one_answer_wait_side_by_side(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345 and 777").looked_up("12345").looked_up("777")
+    both = [
+        await gate.rule(talk.call("cancel_order", order_id=one), messages=talk.messages) for one in ("12345", "777")
+    ]
+    for one in both:
+        await gate.run(await gate.answer(one, approve=True), shop.cancel_order)
+    assert shop.done == ["12345", "777"]
+
+
+async def test_the_same_call_again_is_the_same_question(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    first, again = [
+        await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages) for _ in range(2)
+    ]
+    assert first.intent
+    assert again.intent
+    assert first.intent.id == again.intent.id
+
+
+async def test_a_yes_in_the_conversation_counts_when_the_question_was_put_as_it_is(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    talk.add(call, asked.tell_model).agent(f"Certainly. {asked.ask_user}").user("yes please")
+    let = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert let.verdict == "allow"
+    await gate.run(let, shop.cancel_order)
+    assert shop.done == ["12345"]
+
+
+async def test_a_yes_to_the_models_own_question_is_nobodys(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    talk.add(call, asked.tell_model).agent("Would you like to hear about our offers?").user("yes")
+    again = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert again.verdict == "ask"
+
+
+async def test_an_old_yes_is_not_used_twice(gate: Gate) -> None:
+    """The call failed, the model tries again, and the conversation still ends with the yes to the first question."""
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    talk.add(call, asked.tell_model).agent(asked.ask_user).user("yes")
+    let = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+
+    def refuse(order_id: str) -> None:
+        raise ToolError("the warehouse is closed")
+
+    with pytest.raises(ToolError):
+        await gate.run(let, refuse)
+    again = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert again.verdict == "ask"
+
+
+async def test_what_was_held_is_no_result(gate: Gate) -> None:
+    """A look-up that did not run establishes nothing, although its held text stands where a result would."""
+    talk = Talk("please cancel order 12345")
+    talk.add(talk.call("get_order", order_id="12345"), "NOT RUN. Do something else.")
+    ruling = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert ruling.verdict == "redo"
+
+
+async def test_a_question_gets_old(gate: Gate, clock: FixedClock) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    clock.advance(minutes=6)
+    late = await gate.answer(asked, "yes")
+    assert late.verdict == "ask"
+    assert late.intent
+    assert asked.intent
+    assert late.intent.id != asked.intent.id
+    with pytest.raises(CallHeld):
+        await gate.run(asked, shop.cancel_order)
+    assert shop.done == []
+
+
+async def test_what_changed_since_the_question_is_looked_at_again(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    talk.looked_up("12345", "shipped")
+    await gate.rule(talk.call("get_order", order_id="12345"), messages=talk.messages)
+    late = await gate.answer(asked, "yes")
+    assert late.verdict == "deny"
+
+
+async def test_a_conversation_is_somebodys(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages, conversation="c", person="anna")
+    with pytest.raises(NotYourConversation):
+        await gate.answer(asked, "yes", person="mallory")
+    with pytest.raises(NotYourConversation):
+        await gate.answer(asked, "yes")
+    with pytest.raises(NotYourConversation):
+        await gate.rule(call, messages=talk.messages, conversation="c", person="mallory")
+    assert (await gate.answer(asked, "yes", person="anna")).verdict == "allow"
+
+
+async def test_a_value_out_of_nobodys_words_is_asked_for(gate: Gate) -> None:
+    talk = Talk("please give me my money back")
+    call = talk.call("refund", amount=50, iban="DE89370400440532013000")
+    ruling = await gate.rule(call, messages=talk.messages)
+    assert ruling.verdict == "ask"
+    assert ReasonCode.UNGROUNDED_PARAM in ruling.reason_codes
+    assert ruling.intent is None
+    assert ruling.grounding["iban"]["origin"] == "nowhere"
+
+
+async def test_limits_count_what_was_handed_out_in_other_conversations_of_the_person(gate: Gate) -> None:
+    verdicts = []
+    for name in ("c1", "c2", "c3"):
+        talk = Talk("please refund 60 dollars")
+        asked = await gate.rule(
+            talk.call("refund", amount=60), messages=talk.messages, conversation=name, person="anna"
+        )
+        verdicts.append(asked.verdict)
+        if asked.intent:
+            await gate.answer(asked, "yes", person="anna")  # handed out, and nobody says what came of it
+    assert verdicts == ["ask", "deny", "deny"]
+
+
+async def test_four_eyes_are_two_people(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("close my account a-1 please")
+    waits = await gate.rule(talk.call("close_account", account="a-1"), messages=talk.messages, person="anna")
+    assert waits.verdict == "escalate"
+    with pytest.raises(ConfigError):
+        await gate.answer(waits, "yes", person="anna")
+    let = await gate.answer(waits, approve=True, by="operator:dana", person="anna")
+    assert let.verdict == "allow"
+    await gate.run(let, lambda account: shop.done.append(account))
+    assert shop.done == ["a-1"]
+
+
+async def test_who_proposed_does_not_approve(gate: Gate) -> None:
+    talk = Talk("close my account a-1 please")
+    waits = await gate.rule(talk.call("close_account", account="a-1"), messages=talk.messages, person="anna")
+    with pytest.raises(ApproverRefused):
+        await gate.answer(waits, approve=True, by="person:anna", person="anna")
+
+
+async def test_a_tool_that_nobody_covers_does_not_run(gate: Gate) -> None:
+    ruling = await gate.rule({"name": "drop_database", "arguments": {}}, messages=Talk("hi").messages)
+    assert ruling.verdict == "deny"
+
+
+async def test_a_plain_write_runs_unasked_and_is_written_down(gate: Gate, store: str | None) -> None:
+    shop, talk = Shop(), Talk("note that I like tea")
+    ruling = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+    assert ruling.verdict == "allow"
+    assert await gate.run(ruling, shop.add_note) == "noted"
+    assert shop.done == ["I like tea"]
+    if store:
+        async with _opened(store) as there:
+            (row,) = await there.executions(gate.tenant, "default")
+            assert (row.call.tool, row.state, row.result) == ("add_note", "succeeded", "noted")
+            words = [one.content for one in await there.messages(gate.tenant, "default")]
+            assert words == ["note that I like tea"]
+
+
+async def test_two_who_run_the_same_ruling_run_it_once(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("note that I like tea")
+    ruling = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+
+    async def slowly(text: str) -> str:
+        await asyncio.sleep(0.05)
+        return shop.add_note(text)
+
+    ends = await asyncio.gather(*(gate.run(ruling, slowly) for _ in range(5)), return_exceptions=True)
+    assert shop.done == ["I like tea"]
+    assert ends.count("noted") == 1
+
+
+async def test_a_function_that_was_cut_off_is_not_run_again(gate: Gate) -> None:
+    talk = Talk("note that I like tea")
+    ruling = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+
+    def cut_off(text: str) -> None:
+        raise ConnectionResetError("in the middle")
+
+    with pytest.raises(ConnectionResetError):
+        await gate.run(ruling, cut_off)
+    shop = Shop()
+    with pytest.raises(ToolTimeout):
+        await gate.run(ruling, shop.add_note)
+    again = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+    assert again.verdict == "escalate"
+    assert ReasonCode.OUTCOME_UNKNOWN in again.reason_codes
+    assert shop.done == []
+
+
+async def test_what_somebody_else_ran_is_a_fact(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345")
+    look = await gate.rule(talk.call("get_order", order_id="12345"), messages=talk.messages)
+    assert look.verdict == "allow"
+    await gate.ran(look, {"order_id": "12345", "status": "open"})
+    ruling = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert ruling.verdict == "ask"
+
+
+async def test_what_was_not_run_after_all_leaves_no_trace_in_limits(gate: Gate) -> None:
+    for name, not_run in (("c1", True), ("c2", False)):
+        talk = Talk("please refund 60 dollars")
+        call = talk.call("refund", amount=60)
+        asked = await gate.rule(call, messages=talk.messages, conversation=name, person="anna")
+        assert asked.verdict == "ask"
+        let = await gate.answer(asked, "yes", person="anna")
+        await gate.ran(let, not_run=not_run)
+
+
+async def test_what_is_said_is_held_against_what_ran(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    false = gate.check_reply("I have cancelled order 12345.", messages=talk.messages)
+    assert not false.ok
+    assert false.reason_codes == (ReasonCode.UNSUPPORTED_CLAIM,)
+    assert "cancelled" not in false.text
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    await gate.run(await gate.answer(asked, "yes"), shop.cancel_order)
+    true = gate.check_reply("I have cancelled order 12345.", messages=talk.messages)
+    assert (true.ok, true.text) == (True, "I have cancelled order 12345.")
+
+
+async def test_another_process_answers_and_runs(
+    open_gate: Callable[..., Gate], store: str | None, clock: FixedClock
+) -> None:
+    if store is None:
+        pytest.skip("a process of its own knows nothing of another's")
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    first = open_gate(clock=clock)
+    asked = await first.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    assert asked.intent
+    await first.close()
+    second = open_gate(clock=clock)
+    let = await second.answer(str(asked.intent.id), "yes")
+    assert let.verdict == "allow"
+    await second.run(let, shop.cancel_order)
+    await second.close()
+    third = open_gate(clock=clock)
+    assert await third.run(asked, shop.cancel_order) == {"cancelled": "12345"}
+    assert shop.done == ["12345"]
+
+
+async def test_a_call_that_is_taken_up_again_after_a_crash_is_not_made_again(
+    open_gate: Callable[..., Gate], store: str | None, clock: FixedClock
+) -> None:
+    """A framework that begins a step anew proposes the very same call, under its own number."""
+    if store is None:
+        pytest.skip("a process of its own knows nothing of another's")
+    shop, talk = Shop(), Talk("note that I like tea")
+    call = talk.call("add_note", text="I like tea")
+    first = open_gate(clock=clock)
+    await first.run(await first.rule(call, messages=talk.messages), shop.add_note)
+    await first.close()
+    second = open_gate(clock=clock)
+    assert await second.run(await second.rule(call, messages=talk.messages), shop.add_note) == "noted"
+    assert shop.done == ["I like tea"]
+
+
+async def test_only_the_end_of_a_long_conversation_may_be_sent(gate: Gate) -> None:
+    talk = Talk(*(f"message {number}" for number in range(30)))
+    await gate.rule(talk.call("get_order", order_id="1"), messages=talk.messages)
+    talk.user("please cancel order 12345").looked_up("12345")
+    ruling = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages[-5:])
+    assert ruling.verdict == "ask"
+
+
+def test_scripts_need_no_loop(policy: Path) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    with Gate(policy).sync() as gate:
+        asked = gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+        gate.answer(asked, "yes")
+        assert gate.run(asked, shop.cancel_order) == {"cancelled": "12345"}
+    assert shop.done == ["12345"]
+
+
+@pytest.mark.parametrize("call", [None, 5, {}, {"name": ""}, {"name": "a", "arguments": "{"}, {"name": 3}])
+async def test_what_is_no_call_is_refused_in_words(policy: Path, call: Any) -> None:
+    with pytest.raises(ConfigError):
+        await Gate(policy).rule(call)
+
+
+class _opened:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def __aenter__(self) -> SqlStore:
+        self.store = await SqlStore.open(self.url)
+        return self.store
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.store.close()
