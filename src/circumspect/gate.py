@@ -24,9 +24,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from circumspect import wording
-from circumspect.audit.message_formats import read_call
 from circumspect.audit.rulebook import can_speak
 from circumspect.audit.tool_defs import BadTools, specs_of
+from circumspect.audit.transcript_steps import read_call
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.corrected_calls import list_words
 from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from circumspect.audit.message_formats import (
+from circumspect.audit.message_formats import steps
+from circumspect.audit.tool_defs import Specs
+from circumspect.audit.transcript_steps import (
     TranscriptCall,
     TranscriptResult,
     TranscriptText,
     Unknown,
     has_failed,
     result_value,
-    steps,
 )
-from circumspect.audit.tool_defs import Specs
 from circumspect.policy import condition_view
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.grounding.tracing import OriginLedger, attach
