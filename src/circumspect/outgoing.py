@@ -25,10 +25,12 @@ from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
-import httpcore2
-import httpx2
-
 from circumspect.errors import ConfigError, ToolError
+from circumspect.extras import explain_imports
+
+with explain_imports():
+    import httpcore2
+    import httpx2
 
 __all__ = ["Allowed", "BlockedAddress", "Sealed", "UnusableAnswer", "check_target", "check_url", "client", "seal"]
 

@@ -190,4 +190,4 @@ try:
 except ConfigError as error:
     print(error)
 """
-    assert "pip install 'circumspect[providers]'" in run(code)
+    assert "pip install 'circumspect[agent]'" in run(code)

@@ -12,6 +12,7 @@ import click
 
 from circumspect import __version__
 from circumspect.errors import CircumspectError
+from circumspect.extras import explain_imports
 
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("chat:demo", "Chat with the demo shop: no key, no set-up."),
@@ -65,7 +66,8 @@ class Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with explain_imports():
+                return super().invoke(ctx)
         except BrokenPipeError:
             # Left to click, it would end with 1, which says that a check found something.
             _give_up_output()

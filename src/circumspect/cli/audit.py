@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +155,7 @@ def _rows(
 
 def _show_progress(rows: Iterable[AuditRow], *, show: bool) -> Iterator[AuditRow]:
     """The rows, with a running count on standard error where somebody watches."""
-    watching = show and sys.stderr.isatty()
+    watching = show and sys.stderr.isatty() and find_spec("rich") is not None
     if not watching:
         yield from rows
         return

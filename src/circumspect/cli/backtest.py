@@ -93,6 +93,8 @@ def backtest(fail_on: tuple[str, ...], **options: Any) -> None:
     from circumspect.wording import compact
 
     wanted, summary = BacktestOptions(**options), BacktestSummary()
+    if not wanted.as_json:
+        import rich.console  # noqa: F401  what cannot be shown is not worth hours of work
     incomplete = _run(wanted, summary)
     if wanted.as_json:
         click.echo(compact(summary.to_json()))

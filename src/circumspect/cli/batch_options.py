@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -152,7 +153,11 @@ def _show_progress(noun: str, division: Division, *, shown: bool) -> Iterator[Ca
 
 @contextmanager
 def show_bar(noun: str = "", total: int | None = None) -> Iterator[Callable[..., None]]:
-    """A bar on standard error; what comes back takes `completed`, and `total` and `description` where they change."""
+    """A bar on standard error; what comes back takes `completed`, and `total` and `description` where they change.
+    Without the terminal's package there is none: whoever waits is not kept from the work."""
+    if find_spec("rich") is None:
+        yield lambda **_: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

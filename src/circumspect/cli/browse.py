@@ -63,6 +63,8 @@ def browse(url: str, task: str, **options: Any) -> None:
     circumspect browse https://clinic.example "Add patient Ann Lee"
     circumspect browse URL "Which visits are due today?" --documents manual.pdf --record run1
     """
+    import playwright.async_api  # noqa: F401  of all that is missing, the one whose extra brings the others
+
     raise SystemExit(asyncio.run(_browse(Browsing(url, task, **options))))
 
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import unquote, urlsplit
 
-from circumspect.errors import CircumspectError, ModelUnavailable, StoreError
+from circumspect.errors import CircumspectError, ConfigError, ModelUnavailable, StoreError
+from circumspect.extras import explain_missing
 from circumspect.server.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, near
 
 CheckState = Literal["ok", "warning", "wrong"]
@@ -62,7 +63,8 @@ async def run_checks(settings: Settings, *, online: bool) -> list[DoctorFinding]
             seconds = _patience(name, settings)
             one = _wrong(f"It did not answer within {seconds:g} seconds.", "Check that it runs.")
         except ModuleNotFoundError as missing:
-            one = _wrong(f"The package {missing.name} is not installed.", "pip install 'circumspect[server]'")
+            told = explain_missing(missing) or ConfigError(str(missing), fix="Install it.")
+            one = _wrong(told.problem, told.fix)
         except Exception as error:
             # Whatever it is, the other checks are still worth having. The text is left out: it may hold a password.
             one = _wrong(f"The check itself failed: {type(error).__name__}.", "Report it.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from circumspect.cli.options import config_option, database_option
-from circumspect.cli.store_options import login, not_installed
+from circumspect.cli.store_options import login
 
 
 @click.command()
@@ -23,12 +23,6 @@ def mcp(tenant: str, client: str | None, database: str | None, config: Path | No
     a yes is asked of the client's user where the client can ask; otherwise it waits for a colleague
     (`circumspect approvals list`), and the same call made again gets what became of it.
     """
-    try:
-        import mcp.server.stdio  # noqa: F401
-
-        import circumspect.server.gateway  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise not_installed(missing) from None
     asyncio.run(_serve(tenant, client or login(), database, config))
 
 

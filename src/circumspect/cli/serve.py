@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.options import config_option
-from circumspect.cli.store_options import not_installed
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,11 +65,9 @@ def serve(context: click.Context, /, config: Path | None, **options: Any) -> Non
     group = context.parent
     if group is not None and group.get_parameter_source("log_level") is click.core.ParameterSource.COMMANDLINE:
         options["log_level"] = group.params["log_level"]
-    try:
-        from circumspect.server.config import load_settings
-        from circumspect.server.request_log import configure_logs
-    except ModuleNotFoundError as missing:
-        raise not_installed(missing) from None
+    from circumspect.server.config import load_settings
+    from circumspect.server.request_log import configure_logs
+
     # Python tools of tenants are looked for where the command is run, as `python -m` would.
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from circumspect.cli.options import config_option, database_option, json_option
-from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.errors import UnknownTenant
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -106,15 +106,8 @@ def login() -> str:
 
 def need_packages() -> None:
     """For a group's own function, which runs before any of its commands and not for their help."""
-    try:
-        import circumspect.server.config
-        import circumspect.server.credentials  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise not_installed(missing) from None
-
-
-def not_installed(missing: ModuleNotFoundError) -> ConfigError:
-    return ConfigError(f"The package {missing.name} is not installed.", fix="pip install 'circumspect[server]'")
+    import circumspect.server.config
+    import circumspect.server.credentials  # noqa: F401
 
 
 def unknown_tenant(tenant: str, where: str = "") -> UnknownTenant:

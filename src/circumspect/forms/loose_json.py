@@ -98,9 +98,9 @@ def repair_json(text: str) -> dict[str, Json] | None:
     # The repairer takes seconds on thousands of nested brackets; no assessment has them.
     if len(body) > _MENDABLE or body.count("{") + body.count("[") > 2 * DEPTH:
         return None
-    from json_repair import loads  # 80 ms to import, and rarely needed
-
     try:
+        from json_repair import loads  # 80 ms to import, rarely needed, and not installed with the core
+
         found = loads(body, skip_json_loads=True)
         return _object(json.dumps(found))
     except Exception:  # whatever a repairer trips over, even an assertion of its own, the text stays unread

@@ -62,7 +62,7 @@ async def ask(remote: Remote, path: str, body: Mapping[str, Json]) -> GuardianAn
         import httpx2
     except ImportError:
         raise ConfigError(
-            "The package httpx2 is missing.", fix="Install circumspect[providers], or use the guardian 'rules'."
+            "The package httpx2 is missing.", fix="Install circumspect[agent], or use the guardian 'rules'."
         ) from None
 
     started = time.monotonic()

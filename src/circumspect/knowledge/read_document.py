@@ -14,6 +14,7 @@ import hashlib
 import re
 from pathlib import PurePath
 
+from circumspect.extras import explain_imports
 from circumspect.knowledge.parsed import DocumentRefused, Parsed, clean
 from circumspect.knowledge.tree import KnowledgeDocument, grow
 
@@ -53,7 +54,8 @@ def read_document(
             fix="Split it into parts, or raise the limit.",
         )
     kind = _kind(data, name, media_type)
-    parsed = _parse(data, name, kind)
+    with explain_imports():
+        parsed = _parse(data, name, kind)
     if not parsed.text.strip():
         raise DocumentRefused(f"{name} has no text in it.", fix="Check that it is the right file.")
     if len(parsed.text) > MAX_CHARACTERS:

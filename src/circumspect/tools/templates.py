@@ -15,11 +15,14 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 import orjson
-from uritemplate import URITemplate
-from uritemplate.variable import VariableValueDict
 
 from circumspect.errors import ConfigError, ToolError
+from circumspect.extras import explain_imports
 from circumspect.values import Json, JsonObject
+
+with explain_imports():
+    from uritemplate import URITemplate
+    from uritemplate.variable import VariableValueDict
 
 KEY: Final = "idempotency_key"
 """A placeholder of this name stands for the key of the call."""
