@@ -514,11 +514,13 @@ class _Turn:
 
     async def draft(self, gathered: Gathered) -> Draft:
         """Aloud only where nothing that comes later may withdraw the words: an assessment, or a look for notes."""
-        plain = self.profile.mode == "standard" and self.setup.understanding is None
+        form = self.incoming.form
+        plain = self.profile.mode == "standard" and self.setup.understanding is None and form is None
         hear = self.voice.begin() if self.voice and plain else None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
-        drafted = replace(drafted, reply=self.desk.name_plainly(drafted.reply))
+        if form is None:
+            drafted = replace(drafted, reply=self.desk.name_plainly(drafted.reply))
         return self.setup.guide.limit(drafted) if self.setup.guide else drafted
 
     async def rule_on(

@@ -284,6 +284,10 @@ class Incoming:
     """The whole conversation as a client sent it, for clients that do so each time; the model sees this one."""
     instructions: str = ""
     """What the client's own system prompt says."""
+    options: ModelOptions | None = None
+    """What the client asks of the model beside the messages."""
+    form: JsonObject | None = None
+    """The JSON schema that the reply has to fit, where the client wants data and no words."""
     returned: tuple[ClientResult, ...] = ()
     """What the client's tools returned, where it comes together with new words of the user."""
     scene: Scene | None = None
@@ -482,6 +486,31 @@ class FormRules:
     """A field with choices, and what models say instead of one: their word (as above), and the choice."""
     exact: bool = False
     """The form permits something: of a text that is broken anywhere, nothing is read."""
+    unread: bool = False
+    """The form is a client's, who gets what the model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What a client asks of its model beside the messages. None leaves it to the model, or to us."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logit_bias: Mapping[str, int] = field(default_factory=dict)
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """How long the model may think first."""
+    verbosity: Literal["low", "medium", "high"] | None = None
+    must_call: bool = False
+    """One of the tools has to be called."""
+    choices: tuple[str, ...] = ()
+    """The tools among which the model may choose; empty for all."""
+    one_call: bool = False
+    """At most one call at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,8 +529,10 @@ class ModelRequest:
     """When set, the reply must be one JSON object of this schema, as far as it can be mended into one."""
     reading: FormRules = FormRules()
     language: Language = "en"
-    max_tokens: int = 1024
-    temperature: float = 0.2
+    max_tokens: int | None = 1024
+    temperature: float | None = 0.2
+    options: ModelOptions = ModelOptions()
+    """Its temperature and number of tokens are in the two above already."""
 
     @property
     def system(self) -> str:

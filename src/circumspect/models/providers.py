@@ -163,7 +163,10 @@ class ProviderModel:
             raise failure_of(error, self._named) from None
 
     def _prepare(self, request: ModelRequest) -> _Prepared:
-        sent = schema_driven.rewrite_request(request) if self._facts.tools == "json_schema" else request
+        if self._facts.tools == "json_schema":
+            sent = schema_driven.rewrite_request(request)
+        else:
+            sent = translate.with_native_tools(request)
         try:
             messages = translate.messages(sent)
             parameters = translate.parameters(sent, self._facts, any_schema=self._connection().any_schema)
@@ -176,7 +179,7 @@ class ProviderModel:
         tally.add_usage(self._usage(response, prepared))
         said = translate.read(response)
         reply = ModelReply(said.text, tally.usage, said.calls, said.finish)
-        if prepared.sent is not prepared.request and schema_driven.is_driven(prepared.request):
+        if self._facts.tools == "json_schema" and schema_driven.is_driven(prepared.request):
             return schema_driven.restore_reply(reply, prepared.request)
         return translate.check_reply(reply, prepared.request)
 
@@ -208,13 +211,13 @@ class ProviderModel:
     def _wire_settings(self, model: WireModel[Any], prepared: _Prepared) -> ModelSettings:
         left = prepared.deadline - time.monotonic()
         settings: dict[str, Any] = {
-            "max_tokens": prepared.sent.max_tokens,
+            **translate.options(prepared.sent),
             "request_timeout": max(_SHORTEST_TRY, min(left, self._settings.try_timeout or left)),
         }
         if not self._connection().single_try:
             settings["max_retries"] = 0
-        if self._takes_temperature:
-            settings["temperature"] = prepared.sent.temperature
+        if not self._takes_temperature:
+            settings.pop("temperature", None)
         return cast(ModelSettings, {k: v for k, v in settings.items() if k not in model.unsupported_settings})
 
     def _retrying(self) -> AsyncRetrying:

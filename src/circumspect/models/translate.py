@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic_ai import messages as wire
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.settings import ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 
 from circumspect.errors import ModelGarbled, ModelUnavailable
@@ -63,6 +64,40 @@ def parameters(request: ModelRequest, facts: ModelTraits, *, any_schema: bool) -
         instruction_parts=[wire.InstructionPart(content=clean(request.system))],
         **output,
     )
+
+
+def with_native_tools(request: ModelRequest) -> ModelRequest:
+    """A client's tools come with their schemas: a model that takes tools gets them as the client wrote them, also where
+    ours would only be named."""
+    own = tuple(spec for spec in request.listed if spec.client)
+    return replace(request, tools=own) if own and not request.tools else request
+
+
+def options(request: ModelRequest) -> dict[str, Any]:
+    """How the model is to write, in pydantic-ai's words. What nobody asked for is left out."""
+    asked = request.options
+    names = {tool.name for tool in request.tools}
+    chosen = [name for name in asked.choices if name in names]
+    choice: Any = None
+    if names and asked.must_call:
+        choice = chosen or "required"
+    elif chosen:
+        choice = ToolOrOutput(chosen)
+    said = {
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": asked.top_p,
+        "stop_sequences": list(asked.stop) or None,
+        "seed": asked.seed,
+        "frequency_penalty": asked.frequency_penalty,
+        "presence_penalty": asked.presence_penalty,
+        "logit_bias": dict(asked.logit_bias) or None,
+        "thinking": None if asked.effort is None else asked.effort != "none" and asked.effort,
+        "openai_text_verbosity": asked.verbosity,
+        "tool_choice": choice,
+        "parallel_tool_calls": False if names and asked.one_call else None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def messages(request: ModelRequest) -> list[wire.ModelMessage]:
@@ -245,7 +280,7 @@ def was_cut_off(response: wire.ModelResponse) -> bool:
 
 def check_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """The reply of a request with a form, mended into one JSON object. Raises `ModelGarbled` without what decides."""
-    if request.schema is None or reply.finish == "filtered" or reply.calls:
+    if request.schema is None or request.reading.unread or reply.finish == "filtered" or reply.calls:
         return reply
     filled = read_form(reply, request.schema, request.reading)
     required = request.schema.get("required")

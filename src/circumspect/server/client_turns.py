@@ -23,8 +23,10 @@ from circumspect.policy.arguments import validator
 from circumspect.server import client_chats
 from circumspect.server.access import Caller
 from circumspect.server.client_chats import ChatSender
+from circumspect.server.client_models import find_setup
 from circumspect.server.client_talk import ClientTalk, make_reply_message
 from circumspect.server.problems import HttpProblem
+from circumspect.server.reply_forms import ReplyForm
 from circumspect.server.reply_streams import ReplyStream, StreamFormat
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import to_response
@@ -39,6 +41,7 @@ from circumspect.values import (
     IntentId,
     Json,
     JsonObject,
+    ModelOptions,
     ToolSpec,
     TurnId,
     TurnResult,
@@ -54,6 +57,11 @@ class ClientRequest:
     """All that was sent and matters, by which the request is recognised when it is sent again."""
     tools: Mapping[str, ToolSpec] | None = None
     """The client's own. None leaves it to the tenant's; none at all is an empty mapping."""
+    model: str = ""
+    """As the client calls it: `client_models.py`."""
+    options: ModelOptions | None = None
+    form: ReplyForm | None = None
+    """Set where the reply has to be data."""
     user: str | None = None
     """The tenant's own id of the end user."""
     conversation: str | None = None
@@ -70,7 +78,8 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
     talk = request.talk
     if not talk.newest:
         raise refuse("The last message has to be the user's or a tool's.", "Add what the user said.")
-    setup = _with_clients_tools(await services.directory.setup(who.tenant), request)
+    setup = await find_setup(services, who.tenant, request.model)
+    setup = _with_form(_with_clients_tools(setup, request), request.form)
     if request.tools:
         await services.seen_tools.note(who.tenant, request.tools)
     speaker = who.identify(request.user or None)
@@ -96,6 +105,8 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
         talk=talk.messages if request.tools else (),
         instructions=talk.instructions,
+        options=request.options,
+        form=request.form.schema if request.form else None,
         returned=() if errand else thread.returned,
         answers=request.answers,
         seen=request.seen,
@@ -184,6 +195,14 @@ def _with_clients_tools(setup: TurnSetup, request: ClientRequest) -> TurnSetup:
         validator(spec)
     tools = ClientTools(request.tools)
     return replace(setup, tenant=replace(setup.tenant, tools=None), ports=replace(setup.ports, tools=tools))
+
+
+def _with_form(setup: TurnSetup, form: ReplyForm | None) -> TurnSetup:
+    """Data has no room for an assessment beside it."""
+    if form is None:
+        return setup
+    form.check()
+    return replace(setup, profiles=dict.fromkeys(setup.profiles, setup.profiles["standard"]))
 
 
 def note_ignored(names: Iterable[str]) -> dict[str, str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.server.openai_format import extension, with_error
+from circumspect.server.openai_format import extension
 from circumspect.server.openai_responses_format import CALL, MESSAGE, RESPONSE, ResponsesRequest, describe_request
+from circumspect.server.problems import with_error
 from circumspect.server.responses import encode_json
 from circumspect.stores.codec import dumps
 from circumspect.values import ToolCall, TurnId, TurnResult

@@ -109,6 +109,16 @@ def body_of(error: CircumspectError) -> dict[str, Any]:
     return body
 
 
+ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def with_error(body: Mapping[str, Any], status: int) -> dict[str, Any]:
+    """A problem as we say it, and once more where OpenAI's clients look for words."""
+    kind = ERROR_TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
+    message = f"{body['problem']} {body['fix']}".strip()
+    return {**body, "error": {"message": message, "type": kind, "param": None, "code": body["code"]}}
+
+
 def problem_response(
     status: int, code: str, problem: str, fix: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
@@ -174,7 +184,10 @@ async def _frameworks(request: Request, error: Exception) -> Response:
     code, fix = _FRAMEWORK.get(status, (HTTPStatus(status).phrase.lower().replace(" ", "_"), ""))
     phrase = HTTPStatus(status).phrase
     headers = {**(error.headers or {}), "Allow": _methods(request)} if status == 405 else error.headers
-    return problem_response(status, code, f"{phrase}.", fix, headers=headers)
+    body: dict[str, Any] = {"code": code, "problem": f"{phrase}.", "fix": fix}
+    # A path that is not served may be one that another maker's client asks for.
+    said = with_error(body, status) if request.url.path.startswith("/v1/") else body
+    return Response(dumps(said).encode(), status, headers=headers, media_type="application/json")
 
 
 def _methods(request: Request) -> str:

@@ -139,11 +139,13 @@ class _TracedModel:
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
             "gen_ai.request.model": model or name,
-            "gen_ai.request.max_tokens": request.max_tokens,
-            "gen_ai.request.temperature": request.temperature,
             "circumspect.purpose": request.purpose,
             "circumspect.prompt": request.prompt_id,
         }
+        if request.max_tokens is not None:
+            attributes["gen_ai.request.max_tokens"] = request.max_tokens
+        if request.temperature is not None:
+            attributes["gen_ai.request.temperature"] = request.temperature
         with _span(f"chat {model or name}", SpanKind.CLIENT, attributes, current) as span:
             yield span
 

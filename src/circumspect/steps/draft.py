@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from circumspect.errors import ModelGarbled, ModelRefused
 from circumspect.forms.loose_json import printable
@@ -17,12 +18,23 @@ from circumspect.policy.parsing.plain_words import read_plain_words
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Assessment, Draft, Gathered, ModelReply, ModelRequest, Profile, ToolCall
+from circumspect.values import (
+    Assessment,
+    Draft,
+    FormRules,
+    Gathered,
+    ModelOptions,
+    ModelReply,
+    ModelRequest,
+    Profile,
+    ToolCall,
+)
 
 log = logging.getLogger(__name__)
 
 LONGEST_REPLY = 200_000
 """Characters. A model that says more has lost the thread; nobody would read it, and everything of a turn is kept."""
+ASSESSMENT_TOKENS = 400
 
 
 async def draft(
@@ -36,6 +48,7 @@ async def draft(
     """With `hear`, the words are passed on as they come."""
     words = prompt(profile.prompt or profile.mode)
     language = gathered.screened.language
+    incoming = gathered.screened.incoming
     request = ModelRequest(
         purpose="draft",
         prompt_id=words.id,
@@ -44,15 +57,24 @@ async def draft(
         tools=gathered.tools,
         listed=gathered.listed,
         messages=gathered.messages,
+        schema=incoming.form,
+        reading=FormRules(unread=incoming.form is not None),
         language=language,
     )
+    if incoming.options:
+        request = _with_options(request, incoming.options, profile)
     reply = await (_stream_reply(request, model, hear) if hear else model.complete(request))
     notes.add_usage(reply.usage)
     _check_length(len(reply.text))
     if reply.finish == "filtered" and not reply.text.strip():
         raise ModelRefused("The provider's filter kept the answer back.", fix="Ask in other words, or another model.")
     if reply.finish == "length":
-        notes.write(NoticeEvent("the model's reply was cut off at its length limit"))
+        notes.write(NoticeEvent("the model's reply was cut off at its length limit"), ReasonCode.REPLY_CUT_OFF)
+    if incoming.options and incoming.options.one_call:
+        reply = replace(reply, calls=reply.calls[:1])
+    if incoming.form is not None:
+        notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(reply.calls)))
+        return Draft(reply.text, reply.calls)
     if profile.mode == "standard":
         visible, assessment = assessments.read(reply.text)
         # A server that takes tools may still leave a call among the words, in tags.
@@ -60,7 +82,21 @@ async def draft(
         calls = reply.calls or said
         notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(calls)))
         return Draft(read_plain_words(visible), calls)
-    return _parse_assessed_reply(reply, words.id, notes)
+    # A client's tools go to the model natively, and a native call seldom comes with an assessment: then the effect of
+    # the tool alone decides whether a second opinion pays.
+    native = any(spec.client for spec in gathered.listed)
+    unassessed = replace(assessments.MISSING, confidence=profile.critique_below) if native else assessments.MISSING
+    return _parse_assessed_reply(reply, words.id, notes, unassessed)
+
+
+def _with_options(request: ModelRequest, asked: ModelOptions, profile: Profile) -> ModelRequest:
+    """What the client asks for is for the reply alone: an assessment that follows it has room, and is not stopped."""
+    tokens = asked.max_tokens or request.max_tokens
+    if profile.mode == "adaptive":
+        asked = replace(asked, stop=())
+        tokens = tokens and max(tokens + ASSESSMENT_TOKENS, request.max_tokens or 0)
+    temperature = request.temperature if asked.temperature is None else asked.temperature
+    return replace(request, options=asked, max_tokens=tokens, temperature=temperature)
 
 
 async def _stream_reply(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
@@ -81,10 +117,10 @@ def _check_length(length: int) -> None:
         )
 
 
-def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal) -> Draft:
+def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal, unassessed: Assessment) -> Draft:
     visible, assessment = assessments.read(reply.text)
     if reply.calls and visible == printable(reply.text.strip()):
-        assessment = assessments.MISSING
+        assessment = unassessed
     if assessment.reasons:
         log.warning("assessment", extra={"problem": [str(reason) for reason in assessment.reasons]})
     event = AssessmentEvent(

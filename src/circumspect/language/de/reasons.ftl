@@ -14,6 +14,7 @@ person-wanted = Der Nutzer verlangte nach einem Menschen, und das Gespräch wurd
 wish-neglected = Das Modell hat etwas versprochen, abgelehnt oder übergangen, worum der Nutzer bat und was ein Werkzeug kann.
 only-asked = Das Modell hätte etwas geändert, obwohl der Nutzer nur danach gefragt hat.
 said-again = Der Agent wollte sagen, was er schon gesagt hatte.
+reply-cut-off = Die Antwort des Modells wurde an ihrer Längengrenze abgeschnitten.
 wrong-language = Das Modell hat nicht in der Sprache des Nutzers geantwortet.
 missing-param = Ein Pflichtparameter fehlt; der Nutzer wird danach gefragt.
 invalid-param = Ein Parameter hat den falschen Typ oder das falsche Format.

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
-from fastapi import Header, Request
+from fastapi import Path, Request
 from starlette.responses import Response
 
-from circumspect.server.access import ChatCaller, services_of
-from circumspect.server.client_routes import route_that_says
-from circumspect.server.client_turns import ClientRequest, prepare_turn, refuse
-from circumspect.server.openai_format import ChatRequest, ChunkFormat, completion, find_tools, read_talk, with_error
-from circumspect.server.problems import HttpProblem
+from circumspect.server.access import Caller, ChatCaller, services_of
+from circumspect.server.client_models import find_setup, list_names
+from circumspect.server.client_routes import ClientKey, ConversationName, read_id, route_that_says
+from circumspect.server.client_turns import ClientRequest, note_ignored, prepare_turn
+from circumspect.server.openai_format import (
+    ChatRequest,
+    ChunkFormat,
+    completion,
+    find_tools,
+    read_form,
+    read_options,
+    read_talk,
+)
+from circumspect.server.problems import with_error
 from circumspect.server.responses import KEY, describe_route, resource, to_response
-from circumspect.server.schemas.bodies import ID
+from circumspect.server.services import Services
 from circumspect.values import IntentId, TurnId
 
-_Id = TypeVar("_Id")
-
 router = resource("openai", route_that_says(with_error))
-MODEL = "circumspect"
+ModelName = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 
 
 @router.get("/v1/models", **describe_route(None, 404, security=KEY, responses={200: {"description": "The models."}}))
 async def list_models(request: Request, who: ChatCaller) -> Response:
-    """One model: the tenant's agent."""
-    setup = await services_of(request).directory.setup(who.tenant)
-    shown = {"id": MODEL, "object": "model", "created": 0, "owned_by": who.tenant, "behind": setup.ports.model.name}
-    return to_response({"object": "list", "data": [shown]})
+    """The names that a client may ask for. Any other name gets the tenant's own model, as the first of them does."""
+    services = services_of(request)
+    shown = [await _describe_model(services, who, name) for name in await list_names(services, who.tenant)]
+    return to_response({"object": "list", "data": shown})
+
+
+@router.get(
+    "/v1/models/{name:path}",
+    **describe_route(None, 404, security=KEY, responses={200: {"description": "One model."}}),
+)
+async def get_model(request: Request, who: ChatCaller, name: ModelName) -> Response:
+    """What stands behind a name: any name, since each is served."""
+    return to_response(await _describe_model(services_of(request), who, name))
+
+
+async def _describe_model(services: Services, who: Caller, name: str) -> dict[str, Any]:
+    setup = await find_setup(services, who.tenant, name)
+    return {"id": name, "object": "model", "created": 0, "owned_by": who.tenant, "behind": setup.ports.model.name}
 
 
 @router.post(
@@ -49,47 +68,25 @@ async def list_models(request: Request, who: ChatCaller) -> Response:
     ),
 )
 async def create_chat_completion(
-    request: Request,
-    who: ChatCaller,
-    given: ChatRequest,
-    key: Annotated[
-        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
-    ] = None,
-    named: Annotated[str | None, Header(alias="X-Conversation-Id", min_length=1, max_length=128, pattern=ID)] = None,
+    request: Request, who: ChatCaller, given: ChatRequest, key: ClientKey = None, named: ConversationName = None
 ) -> Response:
     """OpenAI-compatible. Held calls become words; let-through calls of the client's own tools become `tool_calls`."""
-    if given.model not in (MODEL, who.tenant):
-        raise HttpProblem(404, "model_not_found", "There is no such model.", fix=f"Use the model '{MODEL}'.")
+    told = given.metadata or {}
     asked = ClientRequest(
         talk=read_talk(given),
         content=given.content,
+        model=given.model,
         tools=find_tools(given),
+        options=read_options(given),
+        form=read_form(given),
         user=given.user,
-        conversation=_pick_conversation_id(given, named),
+        conversation=read_id("metadata.conversation_id", told.get("conversation_id"), str) or named,
         key=key,
-        answers=_pick_id(given, "answers", IntentId),
-        seen=_pick_id(given, "seen", TurnId),
+        answers=read_id("metadata.answers", told.get("answers"), IntentId),
+        seen=read_id("metadata.seen", told.get("seen"), TurnId),
     )
     turn = await prepare_turn(services_of(request), who, asked)
+    noted = note_ignored(given.ignored)
     if given.stream:
-        return turn.stream(ChunkFormat(turn.incoming.turn, given, turn.created))
-    return await turn.answer(request, lambda result: completion(result, given.model, turn.created), with_error)
-
-
-def _pick_conversation_id(given: ChatRequest, header: str | None) -> str | None:
-    named = (given.metadata or {}).get("conversation_id") or header
-    known = ("conversation_id", "answers", "seen")
-    unknown = sorted((given.metadata or {}).keys() - {*known})
-    if unknown:
-        fix = f"Leave it out; known are {', '.join(f'`{one}`' for one in known)}."
-        raise refuse(f"`metadata.{unknown[0]}` is not used here.", fix)
-    for name in known:
-        if (id_ := (given.metadata or {}).get(name)) and not re.fullmatch(ID, id_):
-            raise refuse(f"`metadata.{name}` has characters that an id cannot have.", f"It has to match {ID}.")
-    return named
-
-
-def _pick_id(given: ChatRequest, name: str, kind: Callable[[str], _Id]) -> _Id | None:
-    """An id that the client's metadata names, checked before."""
-    found = (given.metadata or {}).get(name)
-    return kind(found) if found else None
+        return turn.stream(ChunkFormat(turn.incoming.turn, given, turn.created), noted)
+    return await turn.answer(request, lambda result: completion(result, given, turn.created), with_error, noted)

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from circumspect.server.access import ChatCaller, services_of
 from circumspect.server.client_routes import ClientKey, ConversationName, read_id, route_that_says
 from circumspect.server.client_turns import ClientRequest, note_ignored, prepare_turn, refuse
-from circumspect.server.openai_format import with_error
 from circumspect.server.openai_responses_answers import ResponseEvents, write_response
 from circumspect.server.openai_responses_format import (
     CALL,
@@ -26,7 +25,7 @@ from circumspect.server.openai_responses_format import (
     list_references,
     read_items,
 )
-from circumspect.server.problems import HttpProblem
+from circumspect.server.problems import HttpProblem, with_error
 from circumspect.server.responses import KEY, PersonFilter, describe_route, resource, to_response
 from circumspect.server.services import Services
 from circumspect.server.stores import former_replies

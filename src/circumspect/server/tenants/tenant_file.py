@@ -208,6 +208,14 @@ class BrowserSection(FileSection):
     """The model that words actions and summaries; without it the one that thinks."""
 
 
+class ClientsSection(FileSection):
+    """Chat clients of other makers: docs/clients.md."""
+
+    models: Mapping[Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")], ShortText] = Field(default_factory=dict)
+    """Names that clients ask for, and the model that each stands for: `gpt-4o: openai:gpt-4o`. Every other name gets
+    the tenant's model."""
+
+
 class TenantSettings(FileSection):
     """What a server does for a tenant, beside answering. This is what the store keeps as `settings`."""
 
@@ -219,6 +227,8 @@ class TenantSettings(FileSection):
     """How messages are understood before anything is drafted; without it, they are not."""
     browser: BrowserSection | None = None
     """How it acts on web pages (`/v1/agent/interact`); without it, as the defaults are."""
+    clients: ClientsSection = ClientsSection()
+    """How chat clients of other makers are served: docs/clients.md."""
     notify: NotifySection = NotifySection()
     """Who hears of escalations and approvals."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
