@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL, Redis, Chromium, Ray and the OpenAI client for Node for the tests that need them, and say
+# Find or install PostgreSQL, Redis, Chromium, Ray and the chat clients for Node for the tests that need them, and say
 # what is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
@@ -43,13 +43,15 @@ find_chromium() {
         find_program google-chrome /usr/bin
 }
 
-NODE_CLIENT=.venv/node/node_modules/openai
+NODE_CLIENTS='openai@7 @anthropic-ai/sdk@1 ai@7 @ai-sdk/openai@4 @ai-sdk/anthropic@4 zod@4'
+LAST_NODE_CLIENT=.venv/node/node_modules/@ai-sdk/anthropic
 
-install_node_client() {  # beside the virtual environment, so that `make clean` takes it along
-    [ -d "$NODE_CLIENT" ] && return
+install_node_clients() {  # beside the virtual environment, so that `make clean` takes it along
+    [ -d "$LAST_NODE_CLIENT" ] && return
     command -v npm >/dev/null || return 0
     mkdir -p .venv/node
-    npm install --prefix .venv/node --no-save --no-package-lock --no-audit --no-fund --silent openai@6 || true
+    # shellcheck disable=SC2086
+    npm install --prefix .venv/node --no-save --no-package-lock --no-audit --no-fund --silent $NODE_CLIENTS || true
 }
 
 find_ray() {
@@ -115,10 +117,10 @@ report() {
         echo "Chromium    not found: tests of pages will be skipped"
         missing=1
     fi
-    if [ -d "$NODE_CLIENT" ]; then
-        echo "Node        $(node --version)  with the OpenAI client"
+    if [ -d "$LAST_NODE_CLIENT" ]; then
+        echo "Node        $(node --version)  with the chat clients of OpenAI, Anthropic and Vercel"
     else
-        echo "Node        no OpenAI client: its test will be skipped"
+        echo "Node        no chat clients: their tests will be skipped"
         missing=1
     fi
     if path=$(find_ray); then
@@ -132,6 +134,6 @@ report() {
 
 cd "$(dirname "$0")/.."
 install_missing
-install_node_client
+install_node_clients
 install_ray
 report

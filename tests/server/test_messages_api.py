@@ -194,10 +194,14 @@ def test_the_clients_own_stream_helper_gathers_the_message(house):
     assert done.usage.output_tokens > 0
 
 
-async def test_the_asynchronous_client_streams_words(house):
-    token = house.token("shop", "chat")
+@pytest.fixture
+def key(house: House) -> str:
+    return house.token("shop", "chat")
+
+
+async def test_the_asynchronous_client_streams_words(house, key):
     async with (
-        anthropic.AsyncAnthropic(base_url=house.url, api_key=token) as asynchronous,
+        anthropic.AsyncAnthropic(base_url=house.url, api_key=key) as asynchronous,
         asynchronous.messages.stream(
             model=MODEL, max_tokens=500, messages=[{"role": "user", "content": "what is your return policy?"}]
         ) as stream,

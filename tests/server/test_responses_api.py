@@ -238,8 +238,13 @@ def test_the_clients_own_stream_helper_gathers_the_response(house):
     assert decided(done)["outcome"] == "answered"
 
 
-async def test_the_asynchronous_client_streams_a_call(house):
-    async with openai.AsyncOpenAI(base_url=f"{house.url}/v1", api_key=house.token("shop", "chat")) as asynchronous:
+@pytest.fixture
+def key(house: House) -> str:
+    return house.token("shop", "chat")
+
+
+async def test_the_asynchronous_client_streams_a_call(house, key):
+    async with openai.AsyncOpenAI(base_url=f"{house.url}/v1", api_key=key) as asynchronous:
         stream = await asynchronous.responses.create(
             model=NAMED, input="where is order 12345?", tools=TOOLS, stream=True
         )
