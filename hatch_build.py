@@ -1,5 +1,6 @@
-"""Build hook: copies htmx out of the wheel that carries it, so that `pip install .` needs neither Node nor a network of
-its own, and nobody's code is kept in our repository. The file it makes is ignored by git and packed into the wheel."""
+"""Build hook. It packs the pages of docs/, which messages point to, into the wheel. And it copies htmx out of the wheel
+that carries it, so that `pip install .` needs neither Node nor a network of its own, and nobody's code is kept in our
+repository; the file it makes is ignored by git and packed too."""
 
 from __future__ import annotations
 
@@ -14,9 +15,12 @@ SOURCE, NAMES = "django-htmx", {"htmx-2.min.js": "htmx.min.js"}
 TARGET = Path("src/circumspect/server/console/static/vendor")
 
 
-class BrowserAssets(BuildHookInterface):
+class PackedFiles(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         copy(Path(self.root) / TARGET)
+        if self.target_name == "wheel" and version == "standard":
+            pages = (Path(self.root) / "docs").glob("*.md")
+            build_data["force_include"] |= {str(page): f"circumspect/docs/{page.name}" for page in pages}
 
 
 def copy(folder: Path) -> None:

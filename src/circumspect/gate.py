@@ -573,5 +573,8 @@ def _load_policy(policy: Policy | Path | str | None, tools: Mapping[str, ToolSpe
     from circumspect.policy.load import load
 
     if not Path(policy).is_file():
-        raise ConfigError(f"There is no policy file '{policy}'.", fix="Check the path, or write one: docs/policy.md.")
+        raise ConfigError(
+            f"There is no policy file '{policy}'.",
+            fix="Check the path, or write one: `circumspect docs policy` says how.",
+        )
     return load(Path(policy), specs=tools)

@@ -115,6 +115,7 @@ NEEDS = {
     "mcp": (["mcp", "--tenant", "shop"], SERVER),
     "demo-data": (["demo-data", "add"], SERVER),
     "db": (["db", "upgrade"], None),
+    "docs": (["docs", "policy"], None),
     "doctor": (["doctor"], SERVER),
 }
 
@@ -173,6 +174,8 @@ def core_folder(tmp_path):
         (["audit", "talk.jsonl", "--policy", "policy.yaml", "--html", "report.html"], "cancel_order"),
         (["audit", "talk.jsonl", "--jobs", "2"], "cancel_order"),
         (["db", "upgrade"], "up to date"),
+        (["docs"], "policy "),
+        (["docs", "docs/policy.md"], "deny_unless"),
         (["chat"], ""),
     ],
 )

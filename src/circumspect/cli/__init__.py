@@ -42,6 +42,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
     "demo-data": ("demo_data:demo_data", "Sample conversations for the console, and away with them."),
     "db": ("db:db", "Create or update the database; hold what a restored backup left open."),
+    "docs": ("docs:docs", "Read the pages of this version, without a network."),
     "doctor": ("doctor:doctor", "Every setting, what is wrong with it and how to fix it."),
 }
 

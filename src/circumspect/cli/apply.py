@@ -23,7 +23,9 @@ _COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @add_store_options
 def apply(paths: tuple[Path, ...], dry_run: bool, target: StoreTarget) -> None:
-    """Create or update tenants from files: plan, business, tools, policy, notifications, secrets. See docs/tenants.md.
+    """Create or update tenants from files: plan, business, tools, policy, notifications, secrets.
+
+    What a file may say: `circumspect docs tenants`.
 
     Each file is one tenant and one transaction: it is applied whole or not at all. Applying it again changes nothing.
     A running server takes over what changed within a second or so.

@@ -112,7 +112,7 @@ def audit(
     if summary.problem_counts and not summary.calls and not summary.claim_count:
         raise ConfigError(
             "There was nothing to rule on, and not everything could be read.",
-            fix="Give transcripts as UTF-8 text with one conversation a line, or a JSON document: docs/audit.md.",
+            fix="Give UTF-8 text with one conversation a line, or a JSON document: see `circumspect docs audit`.",
         )
     if score and not score.verdicts and summary.calls:
         raise ConfigError(

@@ -39,8 +39,8 @@ def check_model(model: str, quick: bool, as_json: bool) -> None:
 
     MODEL is named as everywhere: openai:gpt-4o, openai:NAME@http://127.0.0.1:8084/v1, offline. Every case is a whole
     turn; nothing is ever confirmed, so nothing is changed. Progress goes to standard error. The exit code is 1 where
-    something is below its mark (see docs/models.md). Ctrl-C ends it with a report on what was played so far, and exit
-    code 130.
+    something is below its mark (see `circumspect docs models`). Ctrl-C ends it with a report on what was played so
+    far, and exit code 130.
 
     \b
     circumspect check-model offline --quick

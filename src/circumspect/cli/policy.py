@@ -23,7 +23,7 @@ TOOLS = click.option(
 
 @click.group()
 def policy() -> None:
-    """Draft, check, explain and compare policy files. The language: docs/policy.md."""
+    """Draft, check, explain and compare policy files. The language: `circumspect docs policy`."""
 
 
 @policy.command()

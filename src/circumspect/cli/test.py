@@ -63,7 +63,7 @@ def test(
     The exit code is 0 when all pass, 1 when any fails or cannot be run, 2 when there are none.
 
     Fixtures made from stored conversations hold what people said to the agent, names and addresses included. Look
-    through them before you commit or share them. Fixtures can also be written by hand: docs/fixtures.md.
+    through them before you commit or share them. Fixtures can also be written by hand: `circumspect docs fixtures`.
 
     \b
     circumspect test --from-store --tenant shop --write fixtures

@@ -241,7 +241,7 @@ def _to_finding(error: Any, lines: Mapping[Place, int]) -> FileFinding:
             return FileFinding("error", line, f"'{key}' must be a list", described or "Start each item with a dash.")
         case _:
             problem = f"'{key}': {error['msg'][:1].lower()}{error['msg'][1:]}"
-            return FileFinding("error", line, problem, described or "See docs/policy.md.")
+            return FileFinding("error", line, problem, described or "Read: circumspect docs policy")
 
 
 def _choices(words: Iterable[str]) -> str:

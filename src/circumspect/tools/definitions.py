@@ -48,7 +48,7 @@ def read(kind: type[D], data: Any) -> D:
         name = data.get("name", "") if isinstance(data, Mapping) else ""
         raise ConfigError(
             f"{f'{name}: ' if isinstance(name, str) and name else ''}{place}: {first['msg']}.",
-            fix="See docs/tools.md for what a definition may say.",
+            fix="`circumspect docs tools` says what a definition may hold.",
         ) from None
 
 

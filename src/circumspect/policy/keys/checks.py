@@ -86,7 +86,7 @@ def _collect_words(section: PolicySection, scope: ConditionScope) -> set[str]:
 def _hint(problem: str, scope: ConditionScope) -> str:
     unknown = re.search(r"undeclared reference to '(\w+)", problem)
     if not unknown:
-        return "Conditions are CEL; docs/policy.md shows what they can say."
+        return "Conditions are CEL; `circumspect docs policy` shows what they can say."
     known = (*ROOTS, *scope.let, *FUNCTIONS)
     return suggest_word(unknown[1], known) or f"Known here: {', '.join(known)}."
 

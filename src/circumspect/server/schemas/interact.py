@@ -15,7 +15,7 @@ Url = Annotated[str, Field(max_length=4_000, pattern=r"^(https?|file|about):[^\s
 
 
 class ElementGiven(RequestBody):
-    """One element of an accessibility tree. Field by field as docs/browser.md says."""
+    """One element of an accessibility tree. Field by field as `circumspect docs browser` says."""
 
     id: Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\s\x00\]]+$")]
     role: Annotated[str, Field(max_length=80, pattern=NO_NUL)]

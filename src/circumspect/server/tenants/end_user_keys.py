@@ -64,7 +64,7 @@ class EndUserKey(FileSection):
 
 
 class EndUsersSection(FileSection):
-    """Who the end users are: docs/access.md#end-users."""
+    """Who the end users are: `circumspect docs access`."""
 
     required: bool = False
     """Nobody speaks without a signed token; what a request says of itself (`person`) does not count."""

@@ -76,7 +76,7 @@ def explain_error(error: Any, lines: KeyLines, schema: dict[str, Any]) -> FileFi
             return FileFinding("error", line, f"{said} cannot be this", fix)
         case "string_pattern_mismatch":
             return FileFinding(
-                "error", line, f"{said} is not written as it should be", described or "See docs/tenants.md."
+                "error", line, f"{said} is not written as it should be", described or "Read: circumspect docs tenants"
             )
         case "string_type":
             return FileFinding("error", line, f"{said} must be text", "Put it in quotes.")
@@ -87,7 +87,7 @@ def explain_error(error: Any, lines: KeyLines, schema: dict[str, Any]) -> FileFi
             return FileFinding("error", line, f"{said} must be a list", described or "Start each item with a dash.")
         case _:
             problem = error["msg"].removeprefix("Value error, ")
-            fix = described or "See docs/tenants.md."
+            fix = described or "Read: circumspect docs tenants"
             return FileFinding("error", line, f"{said}: {problem[:1].lower()}{problem[1:]}", fix)
 
 

@@ -90,9 +90,9 @@ class ToolSection(FileSection):
     options: Mapping[str, Any] = Field(default_factory=dict)
     """Handed to that function as `context.options`."""
     http: HttpToolDefinition | None = None
-    """A tool that is one HTTP request: docs/tools.md."""
+    """A tool that is one HTTP request: `circumspect docs tools`."""
     mcp: McpDefinition | None = None
-    """An MCP server whose tools are used: docs/tools.md."""
+    """An MCP server whose tools are used: `circumspect docs tools`."""
 
     @model_validator(mode="after")
     def _one(self) -> ToolSection:
@@ -192,7 +192,7 @@ class UnderstandingSection(FileSection):
 
 
 class BrowserSection(FileSection):
-    """How the agent acts on web pages: docs/browser.md."""
+    """How the agent acts on web pages: `circumspect docs browser`."""
 
     search: ShortText | None = None
     """Where is searched: documents (the tenant's own), tavily, searxng:URL or none; without it, the server's."""
@@ -209,7 +209,7 @@ class BrowserSection(FileSection):
 
 
 class ClientsSection(FileSection):
-    """Chat clients of other makers: docs/clients.md."""
+    """Chat clients of other makers: `circumspect docs clients`."""
 
     models: Mapping[Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")], ShortText] = Field(default_factory=dict)
     """Names that clients ask for, and the model that each stands for: `gpt-4o: openai:gpt-4o`. Every other name gets
@@ -228,7 +228,7 @@ class TenantSettings(FileSection):
     browser: BrowserSection | None = None
     """How it acts on web pages (`/v1/agent/interact`); without it, as the defaults are."""
     clients: ClientsSection = ClientsSection()
-    """How chat clients of other makers are served: docs/clients.md."""
+    """How chat clients of other makers are served: `circumspect docs clients`."""
     notify: NotifySection = NotifySection()
     """Who hears of escalations and approvals."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
@@ -238,9 +238,9 @@ class TenantSettings(FileSection):
     rate_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """How many requests a minute are answered; without it the server's limit."""
     widget: WidgetSection = WidgetSection()
-    """The chat on the tenant's own web pages: docs/widget.md."""
+    """The chat on the tenant's own web pages: `circumspect docs widget`."""
     end_users: EndUsersSection = EndUsersSection()
-    """Who vouches for end users: docs/access.md#end-users."""
+    """Who vouches for end users: `circumspect docs access`."""
 
 
 class TenantFile(TenantSettings):
