@@ -35,11 +35,14 @@ ORDER = {"order_id": "A10077"}
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FORMATS.iterdir()))
 def test_the_same_conversation_is_read_from_every_format(name: str) -> None:
-    rows = list(audit([FORMATS / name], POLICY))
+    path = FORMATS / name
+    rows = list(audit(sorted(path.iterdir()) if path.is_dir() else [path], POLICY))
     assert not [str(row) for row in rows if isinstance(row, TranscriptProblem)]
+    # A log of the protocol holds no words, so nobody is seen to agree.
+    cancelling = "ask" if name.startswith("mcp") else "allow"
     assert [(row.tool, row.arguments, row.verdict) for row in rows if isinstance(row, AuditedCall)] == [
         ("get_order", ORDER, "allow"),
-        ("cancel_order", ORDER, "allow"),
+        ("cancel_order", ORDER, cancelling),
     ]
 
 

@@ -32,6 +32,7 @@ from circumspect.audit.transcript_steps import (
     read_call,
     result_value,
 )
+from circumspect.audit.unread_calls import find_unread_call
 from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
@@ -190,10 +191,12 @@ class _Conversation:
         for kind, problem, index in self.problems:
             yield self._problem(kind, problem, index)
         only, messages = self.transcript.proposal, self.transcript.messages
+        proposed = only is not None
         while self.read < len(messages):
             index = self.read
+            rule_on = only is None and index >= self.transcript.since
             self.read += 1
-            if self._try_simple_message(messages[index], index, only is None):
+            if self._try_simple_message(messages[index], index, rule_on):
                 continue
             try:
                 found = steps(messages[index])
@@ -204,9 +207,10 @@ class _Conversation:
             for step in found:
                 match step:
                     case TranscriptText():
-                        yield from self._record_text(step, index, only is None)
+                        yield from self._record_text(step, index, rule_on)
                     case TranscriptCall():
-                        if only is None:
+                        proposed = True
+                        if rule_on:
                             yield self._audit_call(step, index, calls)
                         self.open[step.call.id] = step.call
                         calls += 1
@@ -216,6 +220,8 @@ class _Conversation:
                         yield self._note_problem("unknown_piece", f"unknown kind of content: {step.kind!r}", index)
         if only is not None:
             yield self._audit_call(only, len(messages), 0)
+        elif not proposed and (unread := find_unread_call(messages, self.transcript.record)):
+            yield self._note_problem("unknown_piece", *unread)
 
     def _try_simple_message(self, message: Any, index: int, rule_on: bool) -> bool:
         """Take in a message of the commonest shapes without further ado; False when it needs a closer look."""

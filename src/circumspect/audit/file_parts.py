@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from circumspect.audit.file_streams import LINE_LIMIT
 from circumspect.audit.tool_defs import Toolbox
-from circumspect.audit.transcript_files import LINE_LIMIT, Transcript, TranscriptProblem, read_lines
+from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read_lines
 from circumspect.errors import ConfigError
 
 PART = 1 << 22

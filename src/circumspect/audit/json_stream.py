@@ -26,6 +26,8 @@ class JsonPiece:
     """The member's name; None in an outermost array."""
     data: bytes
     line: int
+    is_element: bool = True
+    """One of an array, and not all that a member holds."""
 
 
 class Truncated(ValueError):
@@ -87,7 +89,7 @@ class _Scanner:
 
     def elements(self, key: str | None) -> Iterator[JsonPiece]:
         while self._finish(self.find()) in (b",", b"]"):
-            yield from self._take_piece(key)
+            yield from self._take_piece(key, is_element=True)
             if self.sign == b"]":
                 return
         raise Truncated("the document ends inside an array", self.line)
@@ -101,16 +103,16 @@ class _Scanner:
                 self.find()
             if self._finish(self.sign) not in (b",", b"}"):
                 raise Truncated("the document ends inside an object", self.line)
-            yield from self._take_piece(key)
+            yield from self._take_piece(key, is_element=False)
             if self.sign == b"}":
                 return
         if self.take()[0] or self.sign != b"}":
             raise Truncated("the document ends inside an object, or a colon is missing", self.line)
 
-    def _take_piece(self, key: str | None) -> Iterator[JsonPiece]:
+    def _take_piece(self, key: str | None, *, is_element: bool) -> Iterator[JsonPiece]:
         data, line = self.take()
         if data:
-            yield JsonPiece(key, data, line)
+            yield JsonPiece(key, data, line, is_element)
 
     def _finish(self, sign: bytes) -> bytes:
         """Move behind the comma or closing bracket that ends the piece and return it; nothing at the end."""

@@ -1,1 +1,1 @@
-"""One module for each way in which tools write conversations down; `registry` lists them."""
+"""One module for each way in which tools write conversations down; `record_formats` lists them."""

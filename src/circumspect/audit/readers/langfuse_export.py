@@ -1,0 +1,94 @@
+"""Langfuse traces and observations, from its API, its exports or a download; input and output may be JSON as text.
+
+A generation holds what the model was sent and what it answered; a tool observation is a call as it ran. A trace's own
+input and output count only where it comes without observations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from circumspect.audit.readers.model_bodies import read_answer, read_request
+from circumspect.audit.readers.talk_pieces import (
+    RecordFormat,
+    TalkPiece,
+    find_mapping,
+    find_text,
+    open_json,
+    write_call,
+)
+
+_KINDS = frozenset(
+    ("GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
+)
+
+
+def recognises(record: Mapping[str, Any]) -> bool:
+    return _is_observation(record) or isinstance(record.get("observations"), list) or _is_trace(record)
+
+
+def _is_observation(record: Mapping[str, Any]) -> bool:
+    return ("traceId" in record or "trace_id" in record) and record.get("type") in _KINDS
+
+
+def _is_trace(record: Mapping[str, Any]) -> bool:
+    return "timestamp" in record and "input" in record and ("sessionId" in record or "htmlPath" in record)
+
+
+def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
+    if _is_observation(record):
+        yield from _read_observation(record, find_text(record, "sessionId") or find_text(record, "traceId", "trace_id"))
+        return
+    trace = find_mapping(record, "trace") or record
+    thread = find_text(trace, "sessionId", "id")
+    found = [
+        piece
+        for one in record.get("observations") or trace.get("observations") or ()
+        if isinstance(one, Mapping)
+        for piece in _read_observation(one, thread)
+    ]
+    yield from found or _read_exchange(trace, thread, find_text(trace, "timestamp"))
+
+
+def _read_observation(one: Mapping[str, Any], thread: str) -> Iterator[TalkPiece]:
+    at = find_text(one, "startTime", "start_time")
+    if one.get("type") == "GENERATION":
+        yield from _read_exchange(one, thread, at)
+    elif one.get("type") == "TOOL":
+        given, output = open_json(one.get("input")), open_json(one.get("output"))
+        failed = one.get("level") == "ERROR"
+        key = find_text(find_mapping(one, "metadata"), "tool_call_id", "toolCallId")
+        messages = write_call(one.get("name"), _find_arguments(given), key, output, failed=failed)
+        yield TalkPiece(messages, None, thread, "step", at)
+    elif read_request(_find_messages(one.get("input"))) and read_answer(_find_messages(one.get("output"))):
+        yield from _read_exchange(one, thread, at)
+
+
+def _find_messages(value: Any) -> Any:
+    """What a chain or agent was given, where that is messages and no plain words."""
+    found = open_json(value)
+    return found if isinstance(found, list) or (isinstance(found, Mapping) and "messages" in found) else None
+
+
+def _find_arguments(given: Any) -> Any:
+    """A traced function's input is often `{"args": [], "kwargs": {…}}`."""
+    if isinstance(given, Mapping) and set(given) == {"args", "kwargs"}:
+        return given["kwargs"]
+    return given
+
+
+def _read_exchange(one: Mapping[str, Any], thread: str, at: str) -> Iterator[TalkPiece]:
+    asked, output = open_json(one.get("input")), open_json(one.get("output"))
+    request = read_request(asked)
+    answer = read_answer(output)
+    if answer is None and isinstance(output, str) and output:
+        answer = [{"role": "assistant", "content": output}]
+    if request is None and isinstance(asked, str) and asked:
+        yield TalkPiece([{"role": "user", "content": asked}, *(answer or ())], None, thread, "next", at)
+    elif request is not None or answer:
+        messages = [*(request.messages if request else ()), *(answer or ())]
+        yield TalkPiece(messages, request.tools if request else None, thread, "whole" if request else "next", at)
+
+
+LANGFUSE = RecordFormat("langfuse", recognises, read)
