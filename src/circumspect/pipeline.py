@@ -115,7 +115,8 @@ async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | 
         if setup.guide:
             setup.guide.note_results(incoming, notes)
         screened = screen(incoming, opened, tenant.language, profile, notes)
-        voice = Voice(listener.text, find_odd_names(setup.tools)) if listener and not news else None
+        odd = None if profile.passthrough else find_odd_names(setup.tools)
+        voice = Voice(listener.text, odd) if listener and not news else None
         turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
         try:
             reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
@@ -168,6 +169,8 @@ async def _reply(turn: _Turn) -> Reply:
         turn.notes.write(NoticeEvent("the user wants no person"))
         return endings.go_on_without_person(turn.desk)
     reply = await _settle(turn) or await _work_out(turn)
+    if turn.profile.passthrough:
+        return reply
     varied = endings.without_circles(reply, turn.desk)
     if varied is not reply:
         turn.notes.write(NoticeEvent("the same words as before"), ReasonCode.SAID_AGAIN)
@@ -369,7 +372,7 @@ class _Turn:
     def understanding(self) -> Understanding | None:
         """The tenant's, with the arm that this conversation drew; None where nothing is to be understood first."""
         settings = self.setup.understanding
-        if settings is None or self.incoming.errand:
+        if settings is None or self.incoming.errand or self.profile.passthrough:
             return None
         return settings.for_conversation(self.incoming.tenant, self.incoming.conversation)
 
@@ -401,25 +404,32 @@ class _Turn:
         return intent is not None and not told and not (await self.heed()).every
 
     @property
+    def is_left_alone(self) -> bool:
+        """What the user wants is for somebody else to read: a guide of the scene, or the client's own agent."""
+        return self.incoming.scene is not None or self.profile.passthrough
+
+    @property
     def changing(self) -> Mapping[str, ToolSpec]:
         return find_changing(self.tools, self.setup.policy, self.incoming.tenant)
 
     def wants_person(self) -> bool:
         """They say so, or they accept the offer of one. A tool that calls for a person goes its own way."""
-        if self.incoming.errand or self.incoming.scene or any(map(is_for_people, self.tools)):
+        if self.incoming.errand or self.is_left_alone or any(map(is_for_people, self.tools)):
             return False
         agreed = endings.is_person_offered(self.desk) and classify(self.incoming.text) == "confirm"
         return agreed or asks_for_person(self.incoming.text)
 
     async def declines_person(self) -> bool:
         """A plain no to the offer of one, with nothing else in it and nothing else that it could answer."""
-        pending = self.screened.opened.intent
-        if self.incoming.errand or (pending and pending.state == "pending") or not endings.is_person_offered(self.desk):
+        pending, errand = self.screened.opened.intent, self.incoming.errand
+        if errand or self.profile.passthrough or (pending and pending.state == "pending"):
+            return False
+        if not endings.is_person_offered(self.desk):
             return False
         return classify(self.incoming.text) == "deny" and not (await self.heed()).now
 
     async def heed(self) -> OpenWishes:
-        if self.incoming.scene or isinstance(self.incoming.errand, OutsideCall | ClientResults):
+        if self.is_left_alone or isinstance(self.incoming.errand, OutsideCall | ClientResults):
             return OpenWishes()
         return await heed(
             self.screened, self.tools, self.changing, self.profile, self.notes, self.setup.ports.store
@@ -432,6 +442,8 @@ class _Turn:
 
     async def find_unasked(self, drafted: Draft) -> str:
         """The tool of a call that nobody wished for."""
+        if self.profile.passthrough:
+            return ""
         if endings.is_courtesy(self.desk):
             return next((call.tool for call in drafted.calls if call.tool in self.changing), "")
         unasked = find_unasked(drafted, self.incoming.text, self.changing)
@@ -444,7 +456,7 @@ class _Turn:
 
     async def choose(self) -> Wish | None:
         """The wish that the model sees in words which code cannot place."""
-        if self.incoming.scene or self.incoming.errand or any(map(is_for_people, self.tools)):
+        if self.is_left_alone or self.incoming.errand or any(map(is_for_people, self.tools)):
             return None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         return await choose(self.screened, self.changing, business, self.notes, model)
@@ -501,6 +513,8 @@ class _Turn:
         incoming, guide, now = self.incoming, self.setup.guide, self.setup.ports.clock.now()
         scene = guide.show(incoming.scene, incoming.text) if guide and incoming.scene else ""
         gathered = gather(self.screened, self.setup.tenant.business, self.tools, self.profile, now, scene)
+        if self.profile.passthrough:
+            return gathered
         if ReasonCode.PENDING_INTENT_MISSING in self.notes.reasons:
             gathered = with_note(gathered, "yes_to_nothing", said=self.last_said)
         elif not scene and not incoming.errand:
@@ -515,11 +529,12 @@ class _Turn:
     async def draft(self, gathered: Gathered) -> Draft:
         """Aloud only where nothing that comes later may withdraw the words: an assessment, or a look for notes."""
         form = self.incoming.form
-        plain = self.profile.mode == "standard" and self.setup.understanding is None and form is None
+        alone = self.setup.understanding is None or self.profile.passthrough
+        plain = self.profile.mode == "standard" and alone and form is None
         hear = self.voice.begin() if self.voice and plain else None
         business, model = self.setup.tenant.business.name, self.setup.ports.model
         drafted = await draft(gathered, business, self.profile, self.notes, model, hear)
-        if form is None:
+        if form is None and not self.profile.passthrough:
             drafted = replace(drafted, reply=self.desk.name_plainly(drafted.reply))
         return self.setup.guide.limit(drafted) if self.setup.guide else drafted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from circumspect.values import Mode, Profile
 
@@ -14,5 +15,8 @@ ADAPTIVE = Profile(mode="adaptive", history=5)
 
 BROWSER = Profile(mode="adaptive", history=20, steps=3, redrafts=2, prompt="browse")
 """One action on a web page a turn, in whatever mode the plan is: a page is a stranger's."""
+
+PASSTHROUGH = replace(STANDARD, passthrough=True, message_limit=1_000_000)
+"""Somebody else's agent: calls are ruled on, replies checked, and nothing else is done."""
 
 PROFILES: Mapping[Mode, Profile] = {"standard": STANDARD, "adaptive": ADAPTIVE}

@@ -115,6 +115,9 @@ class Profile:
     message_limit: int = 20_000
     prompt: str = ""
     """The words that a draft is asked for with; without it, those of the mode."""
+    passthrough: bool = False
+    """Somebody else's agent speaks: its prompt, tools and options go to the model as they are, and nothing is added.
+    Its calls are ruled on and its replies checked, as everywhere."""
     escalate_failures: bool = False
     """Hand the conversation to a person when the model could not be had at all."""
 

@@ -61,7 +61,7 @@ def parameters(request: ModelRequest, facts: ModelTraits, *, any_schema: bool) -
         }
     return ModelRequestParameters(
         function_tools=[_definition(tool) for tool in request.tools],
-        instruction_parts=[wire.InstructionPart(content=clean(request.system))],
+        instruction_parts=[wire.InstructionPart(content=clean(request.system))] if request.system.strip() else [],
         **output,
     )
 

@@ -79,6 +79,9 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
     if not talk.newest:
         raise refuse("The last message has to be the user's or a tool's.", "Add what the user said.")
     setup = await find_setup(services, who.tenant, request.model)
+    as_it_is = setup.profiles["standard"].passthrough
+    if as_it_is and request.tools is None:
+        request = replace(request, tools={})
     setup = _with_form(_with_clients_tools(setup, request), request.form)
     if request.tools:
         await services.seen_tools.note(who.tenant, request.tools)
@@ -103,7 +106,7 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
         account=who.name,
         errand=errand,
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
-        talk=talk.messages if request.tools else (),
+        talk=talk.messages if request.tools or as_it_is else (),
         instructions=talk.instructions,
         options=request.options,
         form=request.form.schema if request.form else None,

@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 LONGEST_REPLY = 200_000
 """Characters. A model that says more has lost the thread; nobody would read it, and everything of a turn is kept."""
 ASSESSMENT_TOKENS = 400
+CLIENTS_PROMPT = "client"
+"""What the journal says where the words that a draft was asked for with were not ours."""
 
 
 async def draft(
@@ -49,10 +51,12 @@ async def draft(
     words = prompt(profile.prompt or profile.mode)
     language = gathered.screened.language
     incoming = gathered.screened.incoming
+    prompt_id = CLIENTS_PROMPT if profile.passthrough else words.id
+    ours = words.render(business=business, language=pack(language).name)
     request = ModelRequest(
         purpose="draft",
-        prompt_id=words.id,
-        instructions=words.render(business=business, language=pack(language).name),
+        prompt_id=prompt_id,
+        instructions=incoming.instructions if profile.passthrough else ours,
         blocks=gathered.blocks,
         tools=gathered.tools,
         listed=gathered.listed,
@@ -61,6 +65,8 @@ async def draft(
         reading=FormRules(unread=incoming.form is not None),
         language=language,
     )
+    if profile.passthrough:
+        request = replace(request, max_tokens=None, temperature=None)
     if incoming.options:
         request = _with_options(request, incoming.options, profile)
     reply = await (_stream_reply(request, model, hear) if hear else model.complete(request))
@@ -72,9 +78,9 @@ async def draft(
         notes.write(NoticeEvent("the model's reply was cut off at its length limit"), ReasonCode.REPLY_CUT_OFF)
     if incoming.options and incoming.options.one_call:
         reply = replace(reply, calls=reply.calls[:1])
-    if incoming.form is not None:
-        notes.write(DraftEvent(reply.text, prompt=words.id, calls=record_calls(reply.calls)))
-        return Draft(reply.text, reply.calls)
+    if incoming.form is not None or profile.passthrough:
+        notes.write(DraftEvent(reply.text, prompt=prompt_id, calls=record_calls(reply.calls)))
+        return Draft(reply.text.strip(), reply.calls)
     if profile.mode == "standard":
         visible, assessment = assessments.read(reply.text)
         # A server that takes tools may still leave a call among the words, in tags.

@@ -34,6 +34,8 @@ def gather(
     incoming = screened.incoming
     messages = incoming.talk or (*_recent(screened, profile), ChatMessage("user", incoming.text))
     specs = tuple(tools.values())
+    if profile.passthrough:
+        return Gathered(screened, (), specs, messages, full=True)
     given = tuple(
         Block(key, text)
         for key, text in (

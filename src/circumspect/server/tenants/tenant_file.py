@@ -214,6 +214,9 @@ class ClientsSection(FileSection):
     models: Mapping[Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")], ShortText] = Field(default_factory=dict)
     """Names that clients ask for, and the model that each stands for: `gpt-4o: openai:gpt-4o`. Every other name gets
     the tenant's model."""
+    passthrough: Literal["never", "on_request", "always"] | None = None
+    """Whether a client's agent keeps its prompt, tools and options, and only its calls are ruled on and its replies
+    checked. Without it on request, and never where messages are understood first."""
 
 
 class TenantSettings(FileSection):
