@@ -8,7 +8,8 @@
 
 The rules, the questions, the ledger and the journal are those of `Agent`; what is left out is the model. Without a
 store everything lasts as long as the process. Without `tools` they are learnt from the calls, and the policy says what
-each of them does: one that it does not cover is denied.
+each of them does: one that it does not cover is denied. With `tools`, any other tool is unknown and denied, unless the
+gate `learns` those too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from circumspect.clock import RandomIds, SystemClock
 from circumspect.corrected_calls import list_words
 from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
 from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
-from circumspect.gating.deciding import Decision, GateSetup, learn, read_words
+from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, read_words
 from circumspect.gating.foreign_talk import ForeignTalk
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
@@ -56,6 +57,7 @@ from circumspect.values import (
     ConversationId,
     Execution,
     ExecutionId,
+    ExecutionState,
     Incoming,
     Intent,
     IntentId,
@@ -80,6 +82,7 @@ TALKS = 256
 """Conversations that are kept as they were read. One that is not among them is read again."""
 RUN_SECONDS = 900.0
 """How long a function may take before whoever asks again may take it for dead."""
+_NOT_RUN = "It was not run."
 PATIENCE = 10.0
 """Seconds that a ruling waits for a conversation which somebody else has."""
 
@@ -92,6 +95,7 @@ class Gate:
         policy: Policy | Path | str | None = None,
         *,
         tools: Iterable[Any] | Mapping[str, ToolSpec] | None = None,
+        learns: bool | None = None,
         store: SqlStore | Path | str | None = None,
         tenant: str | Tenant = "gate",
         language: Language = "en",
@@ -101,9 +105,10 @@ class Gate:
     ) -> None:
         if language not in LANGUAGES:
             raise ConfigError(f"There is no language {language!r}.", fix=f"Use one of {', '.join(LANGUAGES)}.")
-        self.tools: Mapping[str, ToolSpec] | None = None if tools is None else _read_tools(tools)
+        self.tools: Mapping[str, ToolSpec] = _read_tools(tools or ())
+        self._learns = tools is None if learns is None else learns
         made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant), language=language)
-        self.policy = _load_policy(policy, self.tools)
+        self.policy = _load_policy(policy, None if self._learns else self.tools)
         clock, ids = clock or SystemClock(), ids or RandomIds()
         self._setup = GateSetup(made, self.policy, ADAPTIVE, clock, ids, journals=store is not None)
         self._extra = tuple(rules)
@@ -113,7 +118,7 @@ class Gate:
         self._opening = asyncio.Lock()
         self._talks: OrderedDict[ConversationId, ForeignTalk] = OrderedDict()
         self._busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]] = {}
-        self._learnt: dict[str, ToolSpec] = dict(self.tools or {})
+        self._learnt: dict[str, ToolSpec] = dict(self.tools)
         self._rules: dict[tuple[str, bool], tuple[Rule, ...]] = {}
 
     @property
@@ -138,13 +143,15 @@ class Gate:
         id of the end user: a conversation belongs to the first it is given."""
         proposed = _read_call(call)
         spec = self._spec_of(proposed.tool)
-        proposed = replace(proposed, arguments=materialise(spec, proposed.arguments)[0])
-        incoming = self._incoming(conversation, person, account, claims, language)
-        incoming = replace(incoming, errand=OutsideCall(proposed, True))
-        async with _Turn(self._busy, incoming.conversation):
-            talk = self._follow(incoming.conversation, messages)
+        given = materialise(spec, proposed.arguments)[0]
+        if given != proposed.arguments:
+            proposed = replace(proposed, arguments=given)
+        place = _check_id(conversation)
+        async with _Turn(self._busy, place):
+            talk = self._follow(place, messages)
             known = messages is not None or bool(talk.utterances)
-            decision = await self._decide(incoming, proposed, talk, messages or (), Decision.rule, known)
+            incoming = self._incoming(place, talk, person, account, claims, language, OutsideCall(proposed, True))
+            decision = await self._decide(incoming, proposed, talk, Decision.rule, known)
         return decision.ruling
 
     async def answer(
@@ -167,33 +174,39 @@ class Gate:
             raise ConfigError("An answer is words, or approve=True or False.", fix="Give one of them.")
         if asked.kind == "approval" and not by:
             raise ConfigError("This call waits for a colleague.", fix="Say who decides: by='dana', not the proposer.")
-        incoming = self._incoming(asked.conversation, person, "", claims, language)
-        talk = self._follow(incoming.conversation, None)
+        place = asked.conversation
+        talk = self._follow(place, None)
         reason = ReasonCode.CONFIRMED_BY_USER if asked.kind == "confirmation" else ReasonCode.APPROVED_BY_COLLEAGUE
         if approve is None:
             said = [one.text for one in talk.utterances if one.speaker == "user"]
             read = read_words(words, asked, said)
             if read == "other":
-                heard = incoming.language or detect(words, None, self._setup.tenant.language)
+                heard = language or detect(words, None, self._setup.tenant.language)
                 values = list_words(asked.call)
                 if begins_with_yes(words, heard, values) or leaves_open(words, heard, values):
-                    return self._ask_once_more(asked, incoming)
+                    return self._ask_once_more(asked, person)
                 reason = ReasonCode.PENDING_INTENT_WITHDRAWN
             approve = read == "confirm"
         if not approve and reason is not ReasonCode.PENDING_INTENT_WITHDRAWN:
             colleague = asked.kind == "approval"
             reason = ReasonCode.DENIED_BY_COLLEAGUE if colleague else ReasonCode.DENIED_BY_USER
-        who = by or incoming.principal
-        errand = PersonDecision(asked.id, "approve" if approve else "deny", who)
-        incoming = replace(incoming, errand=errand, language=language)
+        errand = PersonDecision(asked.id, "approve" if approve else "deny", by or name_principal(person))
+        incoming = self._incoming(place, talk, person, "", claims, language, errand)
 
         def settle(decision: Decision) -> None:
             stored = decision.standing.opened.intent
             decision.answer(stored or replace(asked, state="superseded"), approve, reason, words)
 
-        async with _Turn(self._busy, incoming.conversation):
-            decision = await self._decide(incoming, asked.call, talk, (), settle, known=True)
+        async with _Turn(self._busy, place):
+            decision = await self._decide(incoming, asked.call, talk, settle, known=True)
         return decision.ruling
+
+    async def find(self, ruling: str, *, person: str | None = None) -> Ruling | None:
+        """What a ruling has come to since: a colleague may have decided. Only a store remembers it."""
+        stored = await (await self._open()).recall(self.tenant, TurnId(ruling))
+        if stored is None or stored.person not in (None, person):
+            return None
+        return read_stored(stored)
 
     async def run(self, ruling: Ruling, function: Callable[..., Any]) -> Any:
         """Call `function(**ruling.call.arguments)`, exactly once: asked again, it gives what the first call came to.
@@ -212,32 +225,40 @@ class Gate:
             return self._tell(taken.execution)
         return await self._run(taken.execution, function)
 
-    async def ran(self, ruling: Ruling, result: Any = None, *, error: str = "", not_run: bool = False) -> None:
-        """What came of a call that somebody else ran: its result, why it failed, or that it was not run after all."""
+    async def ran(
+        self, ruling: Ruling, result: Any = None, *, error: str = "", not_run: bool = False
+    ) -> ExecutionState:
+        """What came of a call that somebody else ran: its result, why it failed, or that it was not run after all. What
+        was said first stays so; that is what comes back."""
         book = await self._open()
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:
             if not ruling.allowed:
                 raise CallHeld(ruling)
+            read = _end(self._make_read(ruling), self._setup.clock, result, _NOT_RUN if not_run else error)
             if not not_run:
-                await self._note_read(_end(self._make_read(ruling), self._setup.clock, result, error))
-            return
+                await self._note_read(read)
+            return read.state
         token = self._setup.ids.new("tok")
         taken = await book.take(self.tenant, ruling.execution, asked, token, RUN_SECONDS)
         if taken is None:
             raise CallHeld(ruling)
+        ended = taken.execution
         if taken.yours:
-            why = "It was not run." if not_run else error
-            ended = _end(taken.execution, self._setup.clock, result, why)
+            ended = _end(ended, self._setup.clock, result, _NOT_RUN if not_run else error)
             await book.end(ended)
             self._note(ended)
+        return ended.state
+
+    def note(self, conversation: str, ran: Sequence[Execution]) -> None:
+        """What a ledger knows of a conversation that this process has not seen."""
+        self._follow(ConversationId(conversation), None).note(ran)
 
     def check_reply(
         self, text: str, *, messages: Sequence[Any] | None = None, conversation: str = "default"
     ) -> ReplyCheck:
         """Hold a reply against what ran, as far as this process and the messages know it. No I/O."""
         talk = self._follow(ConversationId(conversation), messages)
-        talk.read(messages or ())
         users = [one.text for one in talk.utterances if one.speaker == "user"]
         language = detect(talk.words or text, None, self._setup.tenant.language)
         found = find_untrue(
@@ -290,7 +311,6 @@ class Gate:
         incoming: Incoming,
         call: ToolCall,
         talk: ForeignTalk,
-        messages: Sequence[Any],
         settle: Callable[[Decision], None],
         known: bool,
     ) -> Decision:
@@ -300,7 +320,6 @@ class Gate:
 
         def decide(standing: Standing) -> Decided:
             talk.note(standing.ran)
-            talk.read(messages)
             decision = Decision(self._setup, incoming, call, talk, rules, standing)
             settle(decision)
             made[:] = [decision]
@@ -352,11 +371,11 @@ class Gate:
             return found
         return given.intent if isinstance(given, Ruling) else given
 
-    def _ask_once_more(self, asked: Intent, incoming: Incoming) -> Ruling:
+    def _ask_once_more(self, asked: Intent, person: str | None) -> Ruling:
         """Neither yes nor no, and nothing else either: the same question."""
         return Ruling(
-            incoming.turn, incoming.conversation, asked.call, "ask", (ReasonCode.PENDING_INTENT_MISMATCH,),
-            asked.question, asked, person=incoming.person,
+            TurnId(self._setup.ids.new("turn")), asked.conversation, asked.call, "ask",
+            (ReasonCode.PENDING_INTENT_MISMATCH,), asked.question, asked, person=person,
         )  # fmt: skip
 
     def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
@@ -366,30 +385,33 @@ class Gate:
             if len(self._talks) > TALKS:
                 self._talks.popitem(last=False)
         self._talks.move_to_end(conversation)
+        if messages:
+            talk.read(messages)
         return talk
 
     def _spec_of(self, tool: str) -> ToolSpec:
         spec = self._learnt.get(tool)
         if spec is None:
-            if self.tools is not None:
+            if not self._learns:
                 return ToolSpec(tool)
             spec = self._learnt[tool] = learn(self._learnt, tool)
         return spec
 
     def _incoming(
         self,
-        conversation: str,
+        conversation: ConversationId,
+        talk: ForeignTalk,
         person: str | None,
         account: str,
         claims: JsonObject | None,
         language: Language | None,
+        errand: OutsideCall | PersonDecision,
     ) -> Incoming:
-        if not isinstance(conversation, str) or not conversation:
-            raise ConfigError("The id of a conversation is a text.", fix="Give it as conversation='…'.")
         setup = self._setup
         return Incoming(
-            setup.tenant.id, ConversationId(conversation), TurnId(setup.ids.new("turn")), "", setup.clock.now(),
-            principal=name_principal(person), person=person, account=account, claims=claims or {}, language=language,
+            setup.tenant.id, conversation, TurnId(setup.ids.new("turn")), talk.words, setup.clock.now(),
+            principal=name_principal(person), person=person, account=account, claims=claims or {},
+            language=language, errand=errand,
         )  # fmt: skip
 
     async def _open(self) -> Book:
@@ -466,10 +488,16 @@ class Gate:
         )  # fmt: skip
 
 
+def _check_id(conversation: str) -> ConversationId:
+    if not isinstance(conversation, str) or not conversation:
+        raise ConfigError("The id of a conversation is a text.", fix="Give it as conversation='…'.")
+    return ConversationId(conversation)
+
+
 def _list_waiting(before: tuple[ToolCall, ...], decision: Decision) -> tuple[ToolCall, ...]:
     """Calls that wait for a yes or were just handed out: a reply may speak of them as such."""
     call, verdict = decision.ruling.call, decision.ruling.verdict
-    rest = tuple(one for one in before if one.hash != call.hash)
+    rest = tuple(one for one in before if one is not call and one != call)
     return (*rest, call) if decision.ruling.intent or verdict == "allow" else rest
 
 

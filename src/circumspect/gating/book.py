@@ -25,6 +25,8 @@ from circumspect.values import (
     IntentId,
     Opened,
     TenantId,
+    TurnId,
+    TurnResult,
 )
 
 Words = tuple[str, str]
@@ -88,6 +90,15 @@ class Taken:
     yours: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRuling:
+    result: TurnResult
+    person: str | None
+    intent: Intent | None
+    """The question as it stands now."""
+    execution: Execution | None
+
+
 class Book(Protocol):
     async def enter(
         self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
@@ -113,6 +124,10 @@ class Book(Protocol):
         ...
 
     async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None: ...
+
+    async def recall(self, tenant: TenantId, ruling: TurnId) -> StoredRuling | None:
+        """What a ruling was and has led to; None where nobody remembers it."""
+        ...
 
 
 # --- in this process ------------------------------------------------------------------------------------------------
@@ -240,6 +255,9 @@ class MemoryBook:
     async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
         kept = self._kept.get(self._homes.get(intent, (tenant, ConversationId(""))))
         return kept.intents.get(intent) if kept else None
+
+    async def recall(self, tenant: TenantId, ruling: TurnId) -> StoredRuling | None:
+        return None
 
 
 def used_before() -> ApproverRefused:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from circumspect.corrected_calls import list_words
-from circumspect.gating.book import Decided, Standing, Words
+from circumspect.gating.book import Decided, Standing, StoredRuling, Words
 from circumspect.gating.foreign_talk import ForeignTalk, find_new
 from circumspect.gating.ruling import Ruling
 from circumspect.journal import IntentEvent, Journal
-from circumspect.language.detection import detect
 from circumspect.language.yes_no import classify
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule
@@ -62,6 +61,7 @@ _OUTCOMES: Mapping[PlainVerdict, TurnOutcome] = {
     "redo": "blocked",
     "deny": "blocked",
 }
+_VERDICTS: Mapping[TurnOutcome, PlainVerdict] = {"asked": "ask", "escalated": "escalate"}
 _RECENT = 4
 """In so many of their last messages the user may have said what is pending."""
 
@@ -97,14 +97,15 @@ class Decision:
         told = find_new(standing.tail, talk.utterances) if talk.told is None else talk.told
         self.said: list[Words] = [(one.speaker, one.text) for one in talk.utterances[told:]]
         self.spec = talk.specs.get(call.tool)
-        text = talk.words
-        language = incoming.language or detect(text, standing.opened.language, setup.tenant.language)
+        language = incoming.language or talk.detect_language(standing.opened.language or setup.tenant.language)
         # Handed out and not heard of again: it may have happened.
         under_way = [one for one in standing.ran if one.state in ("started", "delegated", "indeterminate")]
-        known = {one.id for one in standing.opened.unsettled}
-        unsettled = (*standing.opened.unsettled, *(one for one in under_way if one.id not in known))
-        opened = replace(standing.opened, unsettled=unsettled)
-        self.incoming = replace(incoming, text=text)
+        opened = standing.opened
+        if under_way:
+            known = {one.id for one in opened.unsettled}
+            rest = (one for one in under_way if one.id not in known)
+            opened = replace(opened, unsettled=(*opened.unsettled, *rest))
+        self.incoming = incoming
         self.screened = Screened(self.incoming, opened, language, "other")
         self.desk = ReplyContext(self.screened, setup.policy, talk.specs, setup.profile, setup.clock, setup.ids)
         self.ruling: Ruling
@@ -170,7 +171,7 @@ class Decision:
             self._drop(asked, ReasonCode.DENIED_BY_USER, facts)
         else:
             verdict: PlainVerdict = "ask" if asked.kind == "confirmation" else "escalate"
-            self._end(verdict, Reply("asked", asked.question), enforced.reasons, facts, enforced, again=asked)
+            self._end(verdict, Reply("asked", asked.question, intent=asked), enforced.reasons, facts, enforced)
 
     def _repeat_denial(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
         """Somebody said no to this very call. It is asked about again when the user has spoken since."""
@@ -293,18 +294,17 @@ class Decision:
         enforced: Enforced | None = None,
         *,
         execution: Execution | None = None,
-        again: Intent | None = None,
         collected: IntentId | None = None,
         **more: Any,
     ) -> None:
         call = enforced.call if enforced else self.call
         made = self._make_ruling(
-            verdict, reasons, call, intent=reply.intent or again, ask_user=reply.text, execution=execution,
+            verdict, reasons, call, intent=reply.intent, ask_user=reply.text, execution=execution,
             facts=facts, **more,
         )  # fmt: skip
         used = enforced.intent if enforced and verdict == "allow" else None
         by = self._name_decider() if used else ""
-        self._write(made, reply, execution if execution else None, by, collected)
+        self._write(made, reply, execution, by, collected)
 
     def _name_decider(self) -> str:
         errand = self.incoming.errand
@@ -322,7 +322,7 @@ class Decision:
         return Ruling(
             id=self.incoming.turn,
             conversation=self.incoming.conversation,
-            call=replace(call, id=self.call.id),
+            call=call,
             verdict=verdict,
             reason_codes=tuple(dict.fromkeys(reasons)),
             execution=execution.id if execution else None,
@@ -355,7 +355,7 @@ class Decision:
             usage=Usage("adaptive"),
             language=self.screened.language,
             entries=tuple(self.notes.entries),
-            calls=(replace(execution.call, id=execution.id),) if execution else (),
+            calls=(replace(ruling.call, id=execution.id if execution else ""),) if ruling.allowed else (),
         )
         closing = Closing(
             incoming=incoming,
@@ -414,3 +414,26 @@ def read_words(words: str, asked: Intent, earlier: Sequence[str] = ()) -> YesNo:
 def learn(specs: Mapping[str, ToolSpec], tool: str) -> ToolSpec:
     """What is known of a tool that nobody declared: its name. What it does, a policy has to say."""
     return specs.get(tool) or ToolSpec(tool, client=True)
+
+
+def read_stored(stored: StoredRuling) -> Ruling:
+    """A ruling as it stands now: the question may have been answered, the call run."""
+    result, asked, handed = stored.result, stored.intent, stored.execution
+    calls = result.calls or ((asked.call,) if asked else ())
+    verdict: PlainVerdict = "deny"
+    if handed or result.calls:
+        verdict = "allow"
+    elif asked is None or asked.state == "pending":
+        verdict = _VERDICTS.get(result.outcome, "deny")
+    return Ruling(
+        id=result.turn,
+        conversation=result.conversation,
+        call=calls[0] if calls else ToolCall(""),
+        verdict=verdict,
+        reason_codes=result.reason_codes,
+        ask_user=asked.question if asked and asked.state == "pending" else "",
+        intent=asked,
+        execution=handed.id if handed else None,
+        person=stored.person,
+        problem=prompt("gate-declined").text if asked and asked.state == "denied" else "",
+    )

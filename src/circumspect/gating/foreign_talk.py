@@ -21,10 +21,11 @@ from circumspect.audit.transcript_steps import (
     has_failed,
     result_value,
 )
+from circumspect.language.detection import detect
 from circumspect.policy import condition_view
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.grounding.tracing import OriginLedger, attach
-from circumspect.values import Execution, ExecutionId, History, PastCall, ToolCall, Utterance
+from circumspect.values import Execution, ExecutionId, History, Language, PastCall, ToolCall, Utterance
 
 HELD = "NOT RUN"
 """How everything begins that a model is told instead of a result."""
@@ -56,6 +57,7 @@ class ForeignTalk:
         self._known: set[ExecutionId] = set()
         self._settled: set[str] = set()
         """Ids of calls, as the model numbered them, whose results came from the ledger."""
+        self._language: tuple[tuple[str, Language], Language] | None = None
         self._read: list[tuple[Any, Any]] = []
         """The messages, each with its content as it was: hosts change messages in place."""
 
@@ -64,6 +66,13 @@ class ForeignTalk:
         """What the user said last."""
         last = self.events[self.heard] if self.heard >= 0 else None
         return last.text if isinstance(last, Utterance) else ""
+
+    def detect_language(self, default: Language) -> Language:
+        """The user's, found once for each of their messages."""
+        words = self.words
+        if self._language is None or self._language[0] != (words, default):
+            self._language = (words, default), detect(words, None, default)
+        return self._language[1]
 
     @property
     def asked(self) -> str:
@@ -117,7 +126,7 @@ class ForeignTalk:
             if one.id in self._known or one.state in ("started", "delegated"):
                 continue
             self._known.add(one.id)
-            if one.runner == "import" and self._has_read(one):
+            if self._has_read(one):
                 continue
             self._settled.add(one.call.id)
             self._open.pop(one.call.id, None)
@@ -140,7 +149,9 @@ class ForeignTalk:
     def _has_read(self, one: Execution) -> bool:
         if one.call.id:
             return one.call.id in self.answered
-        return any(isinstance(past, PastCall) and past.call.hash == one.call.hash for past in self.events)
+        return one.runner == "import" and any(
+            isinstance(past, PastCall) and past.call.hash == one.call.hash for past in self.events
+        )
 
     def _take_result(self, returned: TranscriptResult) -> None:
         if returned.call_id:

@@ -41,6 +41,7 @@ from circumspect.server.routes import (
     policies,
     prompts,
     responses_api,
+    rulings,
     session,
 )
 from circumspect.server.services import open_services
@@ -51,6 +52,7 @@ ROUTERS = (
     feedback.router,
     completions.router,
     responses_api.router,
+    rulings.router,
     messages_api.router,
     interact.router,
     escalations.router,

@@ -12,7 +12,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from circumspect.gating.book import TAIL, Decide, Reach, Standing, Taken, Words, decide_taking, used_before
+from circumspect.gating.book import (
+    TAIL,
+    Decide,
+    Reach,
+    Standing,
+    StoredRuling,
+    Taken,
+    Words,
+    decide_taking,
+    used_before,
+)
 from circumspect.journal import ImportedMessageEvent
 from circumspect.ports import Clock, Ids
 from circumspect.stores import admin, codec, database_time
@@ -31,6 +41,7 @@ from circumspect.values import (
     Intent,
     IntentId,
     TenantId,
+    TurnId,
 )
 
 LEASE_SECONDS = 20.0
@@ -56,6 +67,7 @@ _TAIL = sql(f"""
     WHERE tenant = :tenant AND conversation = :conversation AND role IN ('user', 'assistant')
     ORDER BY seq DESC LIMIT {TAIL}
 """)  # noqa: S608
+_PERSON = sql("SELECT person FROM conversations WHERE tenant = :tenant AND id = :conversation")
 _NUMBER = sql("""
     UPDATE conversations SET next_seq = next_seq + :count WHERE tenant = :tenant AND id = :conversation
     RETURNING next_seq
@@ -90,6 +102,9 @@ class SqlBook:
 
     async def add(self, ended: Execution) -> None:
         await self._store.tx(_add, ended)
+
+    async def recall(self, tenant: TenantId, ruling: TurnId) -> StoredRuling | None:
+        return await self._store.tx(_recall, tenant, ruling)
 
     async def find_intent(self, tenant: TenantId, intent: IntentId) -> Intent | None:
         return await self._store.tx(_find_intent, tenant, intent)
@@ -167,10 +182,7 @@ def _take(
     seconds: float,
     clock: Clock,
 ) -> Taken | None:
-    columns = tool_executions.c
-    named = columns.id == execution if execution else columns.intent == intent
-    query = sa.select(tool_executions).where(columns.tenant == tenant, named)
-    row: Any = connection.execute(query.order_by(columns.started_at.desc()).limit(1)).one_or_none()
+    row: Any = connection.execute(_named(tenant, execution, intent)).one_or_none()
     if row is None:
         return None
     found = codec.execution(row)
@@ -208,6 +220,26 @@ def _add(connection: sa.Connection, ended: Execution) -> None:
     insert(connection, tool_executions, execution_row(ended, reported=True))
     now = epoch(ended.finished_at or ended.started_at)
     put_marks(connection, ended.tenant, ended.conversation, ended.turn, now, {mark_tool(ended.call.tool)})
+
+
+def _recall(connection: sa.Connection, tenant: TenantId, ruling: TurnId) -> StoredRuling | None:
+    result = admin.result_of(connection, ruling, tenant)
+    if result is None:
+        return None
+    person = run(connection, _PERSON, {"tenant": tenant, "conversation": result.conversation}).fetchone()
+    intent = _find_intent(connection, tenant, result.pending.id) if result.pending else None
+    execution = next((ExecutionId(one.id) for one in result.calls if one.id), None)
+    row: Any = None
+    if execution or intent:
+        row = connection.execute(_named(tenant, execution, intent.id if intent else None)).one_or_none()
+    return StoredRuling(result, person[0] if person else None, intent, codec.execution(row) if row else None)
+
+
+def _named(tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None) -> sa.Select[Any]:
+    columns = tool_executions.c
+    named = columns.id == execution if execution else columns.intent == intent
+    query = sa.select(tool_executions).where(columns.tenant == tenant, named)
+    return query.order_by(columns.started_at.desc()).limit(1)
 
 
 def _find_intent(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> Intent | None:

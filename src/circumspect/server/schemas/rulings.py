@@ -1,0 +1,123 @@
+"""A call of somebody else's agent, what became of it, and what its agent says."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, StrictBool
+
+from circumspect.server.schemas.bodies import (
+    NO_NUL,
+    PERSON,
+    AnswerBody,
+    AnswerTime,
+    PersonId,
+    RequestBody,
+    ResourceId,
+)
+
+MOST_MESSAGES = 2_000
+MOST_TOOLS = 256
+
+
+class ProposedCall(RequestBody):
+    tool: str = Field(min_length=1, max_length=200, pattern=NO_NUL)
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    id: str = Field("", max_length=200, pattern=NO_NUL, description="The provider's own id of the call.")
+
+
+class RulingWanted(RequestBody):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "call": {"tool": "cancel_order", "arguments": {"order_id": "12345"}},
+                    "conversation": "c1",
+                    "messages": [{"role": "user", "content": "please cancel order 12345"}],
+                }
+            ]
+        }
+    )
+
+    call: ProposedCall
+    conversation: ResourceId = Field(description="Your id of the conversation. Made on first use.")
+    messages: list[Any] | None = Field(
+        None,
+        max_length=MOST_MESSAGES,
+        description="The whole conversation so far, tool results included, as your agent keeps it.",
+    )
+    tools: list[dict[str, Any]] = Field(
+        default_factory=list, max_length=MOST_TOOLS, description="Your tools, as your model gets them."
+    )
+    person: PersonId | None = Field(None, description=PERSON)
+
+
+class AnswerGiven(RequestBody):
+    """Words, or a button."""
+
+    text: str = Field("", max_length=20_000, pattern=NO_NUL, description="What the user said to the question.")
+    approve: StrictBool | None = Field(None, description="What the user pressed.")
+    person: PersonId | None = Field(None, description=PERSON)
+
+
+class ResultGiven(RequestBody):
+    """What your tool returned, why it failed, or that it was not run after all."""
+
+    result: Any = None
+    error: str = Field("", max_length=20_000, pattern=NO_NUL)
+    not_run: StrictBool = False
+    person: PersonId | None = Field(None, description=PERSON)
+
+
+class ReplyToCheck(RequestBody):
+    text: str = Field(max_length=100_000, pattern=NO_NUL)
+    conversation: ResourceId | None = None
+    messages: list[Any] | None = Field(None, max_length=MOST_MESSAGES)
+    person: PersonId | None = Field(None, description=PERSON)
+
+
+class QuestionShown(AnswerBody):
+    id: str
+    kind: Literal["confirmation", "approval"]
+    hash: str
+    shown: str
+    expires_at: AnswerTime
+
+
+class CallShown(AnswerBody):
+    tool: str
+    arguments: dict[str, Any]
+    id: str
+
+
+class RulingShown(AnswerBody):
+    """What became of a call, and what to tell whom."""
+
+    id: str
+    conversation: str
+    verdict: Literal["allow", "ask", "redo", "escalate", "deny"] = Field(
+        description="Who must act: nobody, the user, the model, a colleague; or it does not run."
+    )
+    reason_codes: list[str]
+    call: CallShown = Field(description="Run it exactly as it stands here.")
+    tell_model: str = Field(description="What your model gets instead of a result.")
+    ask_user: str = Field(description="The question, for the user.")
+    missing: list[str] = Field(description="Parameters that only the user can fill.")
+    intent: QuestionShown | None = Field(description="What a yes is bound to.")
+    grounding: dict[str, Any] = Field(description="Where each value comes from.")
+
+
+class ResultNoted(AnswerBody):
+    state: Literal["started", "succeeded", "failed", "indeterminate", "delegated"]
+
+
+class UntrueShown(AnswerBody):
+    sentence: str
+    reason: str
+
+
+class ReplyChecked(AnswerBody):
+    ok: bool
+    text: str = Field(description="What may be said.")
+    untrue: list[UntrueShown]
+    reason_codes: list[str]

@@ -1,0 +1,129 @@
+"""Somebody else's agent asks over HTTP whether a call may run, brings the answer and the result, and checks a reply."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.house import House
+
+
+def talk_about(order: str, status: str = "processing") -> list[dict[str, Any]]:
+    look = {"id": "call_look", "type": "function"}
+    return [
+        {"role": "user", "content": f"please cancel order {order}"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{**look, "function": {"name": "get_order", "arguments": json.dumps({"order_id": order})}}],
+        },
+        {"role": "tool", "tool_call_id": "call_look", "content": json.dumps({"order_id": order, "status": status})},
+    ]
+
+
+def propose(client: httpx.Client, name: str, order: str = "12345", **more: Any) -> dict[str, Any]:
+    call = {"tool": "cancel_order", "arguments": {"order_id": order}, "id": "call_1"}
+    wanted = {"call": call, "conversation": name, "messages": talk_about(order), **more}
+    answer = client.post("/v1/rulings", json=wanted)
+    assert answer.status_code == 200, answer.text
+    ruling: dict[str, Any] = answer.json()
+    return ruling
+
+
+def test_asked_answered_run_and_told(both: House) -> None:
+    client = both.key("shop", "chat")
+    asked = propose(client, "r-1")
+    assert asked["verdict"] == "ask"
+    assert "12345" in asked["ask_user"] == asked["intent"]["shown"]
+    path = f"/v1/rulings/{asked['id']}"
+    early = client.post(f"{path}/result", json={"result": "ok"})
+    assert early.status_code == 409
+    let = client.post(f"{path}/answer", json={"text": "yes, do it"}).json()
+    assert let["verdict"] == "allow"
+    assert let["call"]["arguments"]["order_id"] == "12345"
+    assert client.get(path).json()["verdict"] == "allow"
+    told = client.post(f"/v1/rulings/{let['id']}/result", json={"result": {"cancelled": True}})
+    assert told.json() == {"state": "succeeded"}
+    again = client.post(f"{path}/result", json={"error": "it did not work"})
+    assert again.json() == {"state": "succeeded"}, "what was said first stays"
+    check = {"text": "I have cancelled order 12345.", "conversation": "r-1", "messages": talk_about("12345")}
+    assert client.post("/v1/replies/check", json=check).json()["ok"]
+    check["text"] = "I have refunded you 500 dollars."
+    assert not client.post("/v1/replies/check", json=check).json()["ok"]
+
+
+def test_a_button_is_a_boolean(both: House) -> None:
+    client = both.key("shop", "chat")
+    asked = propose(client, "r-2")
+    path = f"/v1/rulings/{asked['id']}/answer"
+    for approve in ("yes", "true", 1, "no"):
+        assert client.post(path, json={"approve": approve}).status_code == 422, approve
+    assert client.post(path, json={}).status_code == 422
+    assert client.post(path, json={"approve": False}).json()["verdict"] == "deny"
+    assert client.post(path, json={"approve": True}).json()["verdict"] == "deny", "a no is not taken back by a yes"
+
+
+def test_the_operators_see_it_like_any_other_conversation(both: House) -> None:
+    client = both.key("shop", "chat")
+    asked = propose(client, "r-3")
+    shown = both.key("shop", "read").get("/v1/conversations/r-3/messages", params={"internal": True}).json()["items"]
+    assert any("please cancel order 12345" == one["content"] for one in shown)
+    assert any(one["kind"] == "policy" for one in shown)
+    assert asked["reason_codes"]
+
+
+def test_another_persons_or_tenants_ruling_is_not_there(both: House) -> None:
+    client = both.key("shop", "chat")
+    asked = propose(client, "r-4", person="anna")
+    path = f"/v1/rulings/{asked['id']}"
+    assert client.get(path).status_code == 404
+    assert client.get(path, params={"person": "mallory"}).status_code == 404
+    for body in ({"text": "yes"}, {"text": "yes", "person": "mallory"}):
+        assert client.post(f"{path}/answer", json=body).status_code == 404
+    assert both.key("shop-ru", "chat").get(path, params={"person": "anna"}).status_code == 404
+    assert client.post(f"{path}/answer", json={"text": "yes", "person": "anna"}).json()["verdict"] == "allow"
+
+
+def test_what_a_client_says_of_its_own_tool_opens_nothing(both: House) -> None:
+    tool = {"name": "wipe_disk", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    wanted = {
+        "call": {"tool": "wipe_disk"},
+        "conversation": "r-5",
+        "messages": [{"role": "user", "content": "wipe the disk"}],
+        "tools": [tool],
+    }
+    ruling = both.key("shop", "chat").post("/v1/rulings", json=wanted).json()
+    assert ruling["verdict"] == "deny"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"call": {"tool": ""}, "conversation": "c"},
+        {"call": {"tool": "a", "arguments": []}, "conversation": "c"},
+        {"call": {"tool": "a"}, "conversation": "not an id"},
+        {"call": {"tool": "a"}, "conversation": "c", "messages": "hello"},
+        {"call": {"tool": "a"}, "conversation": "c", "tools": [{"description": "no name"}]},
+        {"call": {"tool": "a"}, "conversation": "c", "tools": [{"name": "a", "parameters": {"type": "nonsense"}}]},
+        {"call": {"tool": "a"}, "conversation": "c", "approve": True},
+    ],
+)
+def test_what_cannot_be_ruled_on_is_refused_in_words(house: House, wrong: dict[str, Any]) -> None:
+    answer = house.key("shop", "chat").post("/v1/rulings", json=wrong)
+    assert answer.status_code == 422
+    assert answer.json()["problem"]
+
+
+@pytest.mark.parametrize("odd", [None, 5, "hello", [], {"role": "robot"}, {"role": "user", "content": {"a": 1}}])
+def test_a_message_that_nobody_understands_stops_nothing(house: House, odd: Any) -> None:
+    call = {"tool": "get_order", "arguments": {"order_id": "12345"}}
+    wanted = {"call": call, "conversation": "r-6", "messages": [odd, *talk_about("12345")]}
+    assert house.key("shop", "chat").post("/v1/rulings", json=wanted).status_code == 200
+
+
+def test_only_a_key_that_may_talk_asks(house: House) -> None:
+    for scope in ("read", "manage", "admin", "widget"):
+        assert house.key("shop", scope).post("/v1/rulings", json={}).status_code == 403, scope
