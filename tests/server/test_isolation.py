@@ -22,6 +22,8 @@ PUBLIC = {"get_healthz", "healthz", "readyz", "metrics", "create_session"}
 """Operations that ask for no key."""
 SHARED = {"list_plans"}
 """Not about a tenant at all: operators of any tenant may read them."""
+EVERYBODYS = {"get_model"}
+"""The id names something that each tenant has of its own."""
 SECRETS = {"delete_session"}
 """Would end the very sign-in that the test knocks with."""
 
@@ -67,7 +69,12 @@ def ours(house: House) -> dict[str, str]:
     made = client.post("/v1/admin/keys", json={"name": f"{MARK} key", "scopes": ["chat"]}).json()
     tried = client.post("/v1/admin/experiments", json={"name": MARK, "arms": [{"name": "new"}]}).json()
     words = client.post("/v1/admin/prompts", json={"name": "critique", "text": f"{MARK}: judge."}).json()
+    ruled = {"call": {"tool": "cancel_order", "arguments": {"order_id": "12345"}}, "conversation": f"{MARK}-ruled"}
+    answered = client.post("/v1/responses", json={"model": "circumspect", "input": f"hello {MARK}"}).json()
     return {
+        "ruling_id": client.post("/v1/rulings", json=ruled).json()["id"],
+        "response_id": answered["id"],
+        "name": "circumspect",
         "conversation_id": talk,
         "escalation_id": escalation(house, OURS, talk, f"summary {MARK}"),
         "approval_id": approval(house, OURS, talk),
@@ -181,7 +188,7 @@ def refused(
     answer = client.request(**sent)
     echoed = answer.text.replace(ours["conversation_id"], "") if name == "create_conversation" else answer.text
     assert MARK not in echoed, answer.text
-    if is_about_ours(sent, path):
+    if is_about_ours(sent, path) and (name not in EVERYBODYS or answer.status_code != 200):
         is_a_problem(answer, answer.status_code)
         assert answer.status_code in (401, 403, 404), (answer.status_code, answer.text)
     else:
@@ -208,7 +215,7 @@ def test_a_scope_opens_only_its_own_doors(
     if method != "get" or name in ("get_session", "list_plans"):
         return
     doors = {
-        "chat": {"list_models", "list_conversations", "get_conversation", "list_messages", "list_evaluations",
+        "chat": {"list_models", "get_model", "get_response", "get_ruling", "list_conversations", "get_conversation", "list_messages", "list_evaluations",
                  "get_evaluation", "follow_evaluation"},
         "read": {"list_conversations", "get_conversation", "list_messages", "list_tools", "get_usage", "list_policies",
                  "get_policy", "get_current_policy", "diff_policies", "list_evaluations", "get_evaluation",

@@ -69,7 +69,7 @@ def test_the_operators_see_it_like_any_other_conversation(both: House) -> None:
     client = both.key("shop", "chat")
     asked = propose(client, "r-3")
     shown = both.key("shop", "read").get("/v1/conversations/r-3/messages", params={"internal": True}).json()["items"]
-    assert any("please cancel order 12345" == one["content"] for one in shown)
+    assert any(one["content"] == "please cancel order 12345" for one in shown)
     assert any(one["kind"] == "policy" for one in shown)
     assert asked["reason_codes"]
 

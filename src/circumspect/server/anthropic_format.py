@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from circumspect.server.client_talk import ClientTalk, split_talk
 from circumspect.server.openai_format import NAME
@@ -91,6 +91,13 @@ class MessageMetadata(EchoedPart):
 class CountRequest(ForeignRequest):
     """What the number of tokens is asked of."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"model": "circumspect", "messages": [{"role": "user", "content": "Where is it?"}]}]
+        },
+    )
+
     HARMLESS: ClassVar[Mapping[str, Sequence[Json]]] = {
         "cache_control": (),
         "diagnostics": (),
@@ -115,6 +122,19 @@ class CountRequest(ForeignRequest):
 class MessagesRequest(CountRequest):
     """A request of Anthropic's Messages API. With `tools` of its own the client runs them, and gets a call only after
     it was ruled on; without, the tenant's tools are used."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "circumspect",
+                    "max_tokens": 500,
+                    "messages": [{"role": "user", "content": "Where is order 12345?"}],
+                }
+            ]
+        },
+    )
 
     max_tokens: int = Field(ge=1)
     temperature: float | None = Field(default=None, ge=0, le=1)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from circumspect.server.client_talk import ClientTalk, read_arguments, split_talk
 from circumspect.server.openai_format import NAME
@@ -126,6 +126,10 @@ class ResponseConversation(EchoedPart):
 class ResponsesRequest(ForeignRequest):
     """A request of OpenAI's Responses API. With `tools` of its own the client runs them, and gets a call only after it
     was ruled on; without, the tenant's tools are used."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"model": "circumspect", "input": "Where is order 12345?"}]}
+    )
 
     HARMLESS: ClassVar[Mapping[str, Sequence[Json]]] = {
         "access_programs": (),

@@ -55,6 +55,8 @@ class RulingWanted(RequestBody):
 class AnswerGiven(RequestBody):
     """Words, or a button."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "yes, do it"}, {"approve": True}]})
+
     text: str = Field("", max_length=20_000, pattern=NO_NUL, description="What the user said to the question.")
     approve: StrictBool | None = Field(None, description="What the user pressed.")
     person: PersonId | None = Field(None, description=PERSON)
@@ -62,6 +64,8 @@ class AnswerGiven(RequestBody):
 
 class ResultGiven(RequestBody):
     """What your tool returned, why it failed, or that it was not run after all."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"result": {"cancelled": True}}]})
 
     result: Any = None
     error: str = Field("", max_length=20_000, pattern=NO_NUL)
