@@ -214,6 +214,35 @@ async def test_a_user_may_answer_in_a_later_session_what_an_earlier_one_asked(sh
     assert await ran(shop) == ["succeeded"]
 
 
+async def test_two_sessions_at_once_are_two_conversations(shop, tmp_path):
+    await require_a_look(shop)
+    look, cancel = ("get_order_status", {"order_id": "12345"}), ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path) as first, gateway(tmp_path) as second:
+        await first.call_tool(*look)
+        assert "HELD" in said(await second.call_tool(*cancel))
+        assert "PENDING" in said(await first.call_tool(*cancel))
+        assert "PENDING" in said(await second.call_tool(*cancel)), "the client is the same, and so is its call"
+    assert len(json.loads((await approvals("list", "--json")).output)) == 1
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_call_that_is_given_up_while_its_user_is_asked_has_not_run(shop, tmp_path, mode):
+    asked = anyio.Event()
+
+    async def never(context, params):
+        asked.set()
+        await anyio.sleep_forever()
+
+    call = ("cancel_order", {"order_id": "12345"})
+    async with gateway(tmp_path, elicitation_callback=never, mode=mode) as client:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, *call)
+            await asked.wait()
+            tasks.cancel_scope.cancel()
+        assert "12345" in said(await client.call_tool("get_order_status", {"order_id": "12345"})), "the session goes on"
+    assert await ran(shop) == []
+
+
 async def test_two_calls_at_once_run_once(shop, tmp_path):
     async def elicit(context, params):
         return types.ElicitResult(action="accept", content={"confirm": True})

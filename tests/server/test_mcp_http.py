@@ -24,6 +24,7 @@ from tests.server.house import OURS, THEIRS, House, Running
 from tests.server.test_end_users import AUDIENCE, ISSUER, KEYS, SHARED, sign, vouch
 from tests.server.test_gateway import NOT_A_YES, require_a_look, said
 
+from circumspect.errors import ToolError
 from circumspect.server import credentials
 from circumspect.server.app import create_app
 from circumspect.server.stores import access, mcp_sessions
@@ -31,6 +32,8 @@ from circumspect.server.stores.access import KeyRow
 from circumspect.server.stores.mcp_sessions import GatewaySession
 from circumspect.stores import SqlStore
 from circumspect.stores.mcp_tables import questions, sessions
+from circumspect.tools.definitions import read
+from circumspect.tools.mcp import McpDefinition, McpTools
 from circumspect.values import TenantId
 
 LOOK = ("get_order_status", {"order_id": "12345"})
@@ -462,3 +465,29 @@ async def test_what_is_no_message_is_refused(site: Site, body, status):
     answer = await site.post(body)
     assert answer.status_code == status
     assert "Traceback" not in answer.text
+
+
+# --- one gateway before another --------------------------------------------------------------------------------------
+
+
+def beyond(site: Site, key: str, **more: Any) -> McpTools:
+    """Our own client of MCP servers, with this key among its secrets."""
+    said = {"name": "desk", "url": f"{site.house.url}/mcp", "headers": {"Authorization": {"secret": "key"}}, **more}
+    return McpTools(read(McpDefinition, said), secrets={"key": f"Bearer {key}"}.__getitem__, allow=("127.0.0.1",))
+
+
+async def test_a_server_behind_a_key_is_called_with_it(site: Site):
+    key = await site.key()
+    async with beyond(site, key, timeout=PATIENCE, connect_timeout=PATIENCE) as tools:
+        by_name = {one.spec.name: one for one in tools.tools()}
+        assert key not in repr(by_name)
+        found = await by_name["get_order_status"].call({"order_id": "12345"}, "k")
+        assert found["order_id"] == "12345"
+
+
+async def test_a_server_that_does_not_know_the_key_has_done_nothing(site: Site):
+    with pytest.raises(ToolError, match="401") as refused:
+        async with beyond(site, "csk_nonsense"):
+            pass
+    assert type(refused.value) is ToolError
+    assert "csk_nonsense" not in str(refused.value)
