@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test fuzz check docs bench services lock clean
+.PHONY: help run quick test fuzz check wheel docs bench services lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --num-workers auto
 	@$(BIN)/lint-imports
+
+wheel: $(STAMP)  ## build the wheel, install it alone and use it, on every Python from 3.11 to 3.14 that can be had
+	@bash scripts/try_wheel.sh
 
 docs: $(STAMP)  ## write the generated pages anew (reason codes, policy schema)
 	@$(BIN)/python -m scripts.generate_docs

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from scripts import try_core
 from tests.packaging.missing_packages import run_command, run_python
 
 from circumspect.cli import VERBS
@@ -17,7 +18,6 @@ from circumspect.extras import EXTRAS, explain_missing
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-MOST_PACKAGES = 15
 
 
 def expand(requirements: list[str]) -> set[str]:
@@ -47,7 +47,7 @@ def find_all_needed(names: set[str]) -> set[str]:
 
 def test_the_core_is_at_most_fifteen_packages():
     needed = find_all_needed(expand(PROJECT["dependencies"]))
-    assert len(needed | {"circumspect"}) <= MOST_PACKAGES, sorted(needed)
+    assert len(needed | {"circumspect"}) <= try_core.MOST_PACKAGES, sorted(needed)
 
 
 def test_no_extra_hides_what_the_core_needs():
@@ -127,7 +127,7 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize("verb", [verb for verb, (_, extra) in NEEDS.items() if extra])
 def test_a_command_that_needs_more_says_what_to_install(verb, tmp_path):
     arguments, extra = NEEDS[verb]
-    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "policy.yaml").write_text(try_core.POLICY)
     done = run_command(arguments, tmp_path, terminal=True)
     assert f"pip install 'circumspect[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
@@ -142,27 +142,10 @@ def test_every_command_has_help_in_the_core(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-POLICY = """\
-version: 1
-tools:
-  cancel_order:
-    effect: destructive
-    deny_unless:
-      - if: facts.get_order[args.order_id].status == "processing"
-        because: Only an order that has not left yet can be cancelled.
-  get_order:
-    effect: read
-"""
-TALK = """\
-{"id": "c1", "messages": [{"role": "user", "content": "cancel order 12345"}, {"role": "assistant", "tool_calls": \
-[{"id": "t1", "type": "function", "function": {"name": "cancel_order", "arguments": "{\\"order_id\\": \\"12345\\"}"}}]}]}
-"""
-
-
 @pytest.fixture
 def core_folder(tmp_path):
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "talk.jsonl").write_text(TALK)
+    (tmp_path / "policy.yaml").write_text(try_core.POLICY)
+    (tmp_path / "talk.jsonl").write_text(try_core.TALK)
     return tmp_path
 
 
@@ -209,6 +192,13 @@ def test_an_agent_on_the_offline_model_is_part_of_the_core(core_folder):
     done = run_python(OUR_AGENT, core_folder)
     assert done.returncode == 0, done.stderr
     assert "FACT_NEEDED" in done.stdout
+
+
+@pytest.mark.parametrize("store", [None, "sqlite:///gate.db"])
+def test_a_gate_is_part_of_the_core(store, core_folder):
+    use = f"sys.path.insert(0, {str(ROOT)!r})\nimport asyncio\nfrom scripts.try_core import use_gate\n"
+    done = run_python(f"{use}asyncio.run(use_gate({store!r}))", core_folder)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
