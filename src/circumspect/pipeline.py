@@ -117,7 +117,7 @@ async def _take_turn(incoming: Incoming, setup: TurnSetup, listener: Listener | 
         screened = screen(incoming, opened, tenant.language, profile, notes)
         odd = None if profile.passthrough else find_odd_names(setup.tools)
         voice = Voice(listener.text, odd) if listener and not news else None
-        turn = _Turn(setup, screened, profile, setup.tools, notes, news, voice)
+        turn = _Turn(setup, screened, profile, setup.tools_of(incoming), notes, news, voice)
         try:
             reply = endings.with_notices(await _reply_whatever_breaks(turn), news, turn.desk)
             reply = voice.end_with(reply) if voice else reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from circumspect.guardian.port import Guardian
@@ -12,7 +12,7 @@ from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
 from circumspect.policy.understanding.understood import Understanding
 from circumspect.ports import PassageSearch, Ports, SceneGuide
-from circumspect.values import Mode, Profile, Tenant, ToolSpec
+from circumspect.values import Incoming, Mode, PersonDecision, Profile, Tenant, ToolSpec
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,10 @@ class TurnSetup:
     guide: SceneGuide | None = None
     """How what is on the user's screen is dealt with, where the agent is there to act on it."""
 
+    clients: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """Tools that the tenant's clients run, as somebody reviewed them. The model is not offered them: that is up to the
+    client that brings them along."""
+
     repeat_within: timedelta = timedelta(days=1)
     """A call that was begun, whose end nobody knows, and that may be made again: not after this long."""
 
@@ -37,3 +41,8 @@ class TurnSetup:
         """Enabled for this tenant."""
         specs, enabled = self.ports.tools.specs(), self.tenant.tools
         return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
+
+    def tools_of(self, incoming: Incoming) -> Mapping[str, ToolSpec]:
+        """What a turn may be about. A person decides on a client's call long after the client has gone."""
+        decided = isinstance(incoming.errand, PersonDecision)
+        return {**self.clients, **self.tools} if decided and self.clients else self.tools

@@ -136,6 +136,8 @@ class ToolSpec:
     open_world: bool = False
     client: bool = False
     """The client runs it: a call that policy lets through is handed out, and its result comes back later."""
+    returns: JsonObject = field(default_factory=dict)
+    """JSON schema of its results, as far as somebody says what they are like."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """How to say the call to a person, by language: `{"en": "cancel order {order_id}"}`."""
     titles: Mapping[str, str] = field(default_factory=dict)

@@ -144,8 +144,10 @@ async def test_a_policy_put_by_an_operator_holds_from_the_next_turn(directory, s
 async def test_a_broken_policy_stops_its_own_tenant_and_nobody_else(directory, store, settings, clock, caplog):
     await apply_samples(store, settings, clock=clock)
     await directory.setup(SHOP)
-    await store.tx(policies.put_policy, SHOP, "tools: {cancl_order: {effect: read}}\n", "h", at=clock.now())
-    with pytest.raises(TenantUnavailable, match="no tool is named 'cancl_order'"):
+    await store.tx(
+        policies.put_policy, SHOP, "tools: {cancel_order: {params: {oder_id: {source: user}}}}\n", "h", at=clock.now()
+    )
+    with pytest.raises(TenantUnavailable, match="'cancel_order' has no parameter 'oder_id'"):
         await directory.setup(SHOP)
     assert (await directory.settings(SHOP)).tools
     for other in ("shop-he", "shop-ru"):

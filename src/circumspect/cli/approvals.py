@@ -92,6 +92,7 @@ def _decide(
 ) -> None:
     from circumspect.approvers import COMMAND_LINE, WHO_MAY
     from circumspect.reasons import ReasonCode
+    from circumspect.server.known_tools import find_deciding_setup
     from circumspect.server.stores.approvals import get_approval
     from circumspect.stores.people import settle_approvals
     from circumspect.values import Incoming, PersonDecision, TurnId
@@ -100,7 +101,7 @@ def _decide(
 
     async def body(services: Services) -> TurnResult:
         waiting = (await services.store.tx(get_approval, None, approval_id)).intent
-        setup = await services.directory.setup(waiting.tenant)
+        setup = await find_deciding_setup(services, waiting)
         incoming = Incoming(
             tenant=waiting.tenant,
             conversation=waiting.conversation,

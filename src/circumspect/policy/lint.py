@@ -6,7 +6,7 @@ parameters. Conditions are compiled here, so that a file that loads has no condi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from circumspect.policy.keys.findings import FileFinding, LintRemark, Place
 from circumspect.policy.keys.meaning import LintBook, LintedSection, keys_of
@@ -16,12 +16,17 @@ from circumspect.values import ToolSpec
 
 
 def lint(
-    policy: Policy, *, specs: Mapping[str, ToolSpec] | None = None, lines: Mapping[Place, int] | None = None
+    policy: Policy,
+    *,
+    specs: Mapping[str, ToolSpec] | None = None,
+    seen: Collection[str] | None = None,
+    lines: Mapping[Place, int] | None = None,
 ) -> list[FileFinding]:
-    """Everything that is wrong or doubtful, in the order of the file."""
+    """Everything that is wrong or doubtful, in the order of the file. `specs` are all tools there are, unless clients
+    bring more along: then `seen` names those that they brought so far."""
     where = lines or {}
     found = []
-    for remark in _check_keys(LintBook(policy, specs)):
+    for remark in _check_keys(LintBook(policy, specs, seen)):
         at = remark.place
         line = next((where[at[:size]] for size in range(len(at), -1, -1) if at[:size] in where), 0)
         found.append(FileFinding(remark.level, line, remark.problem, remark.fix))

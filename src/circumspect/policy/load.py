@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,20 @@ _DEEPEST = 40
 _MOST_EVENTS = 100_000
 
 
-def load(source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, name: str = "policy.yaml") -> Policy:
+def load(
+    source: Path | str,
+    *,
+    specs: Mapping[str, ToolSpec] | None = None,
+    seen: Collection[str] | None = None,
+    name: str = "policy.yaml",
+) -> Policy:
     """Read a file (a `Path`) or the policy's own text. Raises `PolicyError` with all findings.
 
-    With `specs` the file is also held against the tools: names, parameters, declared effects. Warnings are logged.
+    With `specs` the file is also held against the tools: names, parameters, declared effects. With `seen` clients may
+    bring more of them along (see `lint`). Warnings are logged.
     """
     shown = str(source) if isinstance(source, Path) else name
-    policy, findings = check(source, specs=specs)
+    policy, findings = check(source, specs=specs, seen=seen)
     errors = [one for one in findings if one.level == "error"]
     if policy is None or errors:
         many = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
@@ -50,7 +57,7 @@ def load(source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, nam
 
 
 def check(
-    source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None
+    source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, seen: Collection[str] | None = None
 ) -> tuple[Policy | None, tuple[FileFinding, ...]]:
     """The policy, if it can be read at all, and every finding in the order of the file. Raises nothing."""
     try:
@@ -66,9 +73,9 @@ def check(
         errors = problem.errors(include_url=False)
         found = [_to_finding(error, lines) for error in errors]
         rest = _without(data, [tuple(error["loc"]) for error in errors])
-        also = [one for one in lint(rest, specs=specs, lines=lines) if one.level == "error"] if rest else []
+        also = [one for one in lint(rest, specs=specs, seen=seen, lines=lines) if one.level == "error"] if rest else []
         return None, _sort_findings((*findings, *found, *also))
-    return policy, _sort_findings((*findings, *lint(policy, specs=specs, lines=lines)))
+    return policy, _sort_findings((*findings, *lint(policy, specs=specs, seen=seen, lines=lines)))
 
 
 def _without(data: Any, broken: list[Place]) -> Policy | None:

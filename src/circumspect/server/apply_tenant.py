@@ -28,12 +28,13 @@ from circumspect.ports import Clock, Ids
 from circumspect.server.config import Settings
 from circumspect.server.directory import data_directory
 from circumspect.server.stores import access, policies, tenants
+from circumspect.server.stores.seen_tools import list_seen_tools
 from circumspect.server.tenants import differences
 from circumspect.server.tenants.differences import FileChange
 from circumspect.server.tenants.file_findings import Located, make_file_error
 from circumspect.server.tenants.read_tenant_file import TenantFileReading, read
 from circumspect.server.tenants.tenant_file import TenantFile
-from circumspect.server.tenants.tool_building import tools_of
+from circumspect.server.tenants.tool_building import read_client_specs, tools_of
 from circumspect.server.vault import Vault, open_vault
 from circumspect.stores import SqlStore, action_log, admin
 from circumspect.tools.tool_context import ToolContext
@@ -89,7 +90,7 @@ async def apply_file(
 ) -> Applied:
     """Raises `TenantFileError` with every finding when the file is not sound; then nothing was written."""
     clock = clock or SystemClock()
-    checked = await check_file(path, settings, clock)
+    checked = await check_file(path, settings, clock, store)
     # Opened only when there is something to seal: a database without secrets needs no key.
     opened = vault(settings) if checked.secrets else None
     writing = _Writing(checked, opened, clock.now(), by, (ids or RandomIds()).new("log"), dry_run)
@@ -100,8 +101,11 @@ async def apply_file(
 # --- checking -------------------------------------------------------------------------------------------------------
 
 
-async def check_file(path: Path, settings: Settings, clock: Clock | None = None) -> CheckedFile:
-    """Read the file, import or make its tools, and hold its policy against them. Writes nothing."""
+async def check_file(
+    path: Path, settings: Settings, clock: Clock | None = None, store: SqlStore | None = None
+) -> CheckedFile:
+    """Read the file, import or make its tools, and hold its policy against them, and against those that the store has
+    seen clients bring along. Writes nothing."""
     reading = read(path)
     file = reading.file
     if file is None:
@@ -110,7 +114,8 @@ async def check_file(path: Path, settings: Settings, clock: Clock | None = None)
     policy = reading.policy.check(None)[0] if reading.policy else None
     specs, whole = await _specs(reading, file, policy or Policy(), settings, clock or SystemClock(), found)
     if reading.policy is not None:
-        policy, more = reading.policy.check(specs if whole else None)
+        seen = await store.tx(list_seen_tools, TenantId(file.id)) if store else ()
+        policy, more = reading.policy.check(specs if whole else None, {one.spec.name for one in seen})
         found += more
     found += _names(reading, file, specs, policy, whole)
     found += await _webhooks(reading, file, settings)
@@ -146,11 +151,11 @@ async def _specs(
                 level: Level = "warning" if section.mcp is not None else "error"
                 found.append(reading.at(("tools", at), problem.problem, problem.fix, level))
                 continue
-            for one in made:
-                if one.spec.name in specs:
-                    problem_ = f"there are two tools named '{one.spec.name}'"
+            for spec in (*(one.spec for one in made), *read_client_specs((section,)).values()):
+                if spec.name in specs:
+                    problem_ = f"there are two tools named '{spec.name}'"
                     found.append(reading.at(("tools", at), problem_, "Take one of them out, or rename it."))
-                specs[one.spec.name] = one.spec
+                specs[spec.name] = spec
     return specs, whole
 
 

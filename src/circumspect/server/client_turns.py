@@ -196,7 +196,8 @@ def _with_clients_tools(setup: TurnSetup, request: ClientRequest) -> TurnSetup:
         return setup
     for spec in request.tools.values():
         validator(spec)
-    tools = ClientTools(request.tools)
+    # What the tenant declares holds, whatever a client says of a tool with that name.
+    tools = ClientTools({name: setup.clients.get(name, spec) for name, spec in request.tools.items()})
     return replace(setup, tenant=replace(setup.tenant, tools=None), ports=replace(setup.ports, tools=tools))
 
 

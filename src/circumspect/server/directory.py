@@ -29,6 +29,7 @@ import sqlalchemy as sa
 from circumspect.errors import CircumspectError, ConfigError, UnknownTenant
 from circumspect.knowledge.search import Library
 from circumspect.models import ProviderSettings, open_model
+from circumspect.policy.keys.findings import AnyName
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.ports import Clock, Ids, Model, Ports
@@ -38,7 +39,7 @@ from circumspect.server.stores import access, policies, tenants
 from circumspect.server.stores.policies import PolicyVersion
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.server.tenants.tenant_file import TenantSettings, read_settings
-from circumspect.server.tenants.tool_building import build
+from circumspect.server.tenants.tool_building import build, read_client_specs
 from circumspect.server.vault import Vault, key_path
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore
@@ -215,9 +216,10 @@ class Directory:
         try:
             if self._closed:
                 raise _unavailable(tenant.id, "The server is shutting down.")
-            specs = tools.specs()
+            clients = read_client_specs(settings.tools)
+            specs = {**clients, **tools.specs()}
             if text:
-                policy = await asyncio.to_thread(load, text, specs=specs, name=name)
+                policy = await asyncio.to_thread(load, text, specs=specs, seen=AnyName(), name=name)
             await self._remember(tenant.id, specs)
         except BaseException:
             await self._close(tools.opened)
@@ -226,7 +228,7 @@ class Directory:
         weakref.finalize(tools, self._let_go, loop, tools.opened).atexit = False
         ports = Ports(model, tools, self._store, self._clock, self._ids)
         within = timedelta(hours=self._settings.repeat_hours)
-        setup = TurnSetup(tenant, policy, PROFILES, ports, repeat_within=within)
+        setup = TurnSetup(tenant, policy, PROFILES, ports, clients=clients, repeat_within=within)
         if settings.understanding is None:
             return setup
         from circumspect.server.tenants.understanding_settings import configure_understanding

@@ -303,6 +303,7 @@ def spec_document(spec: ToolSpec) -> dict[str, Json]:
         "configured": spec.configured,
         "open_world": spec.open_world,
         "client": spec.client,
+        "returns": spec.returns,
         "phrases": dict(spec.phrases),
         "titles": dict(spec.titles),
     }

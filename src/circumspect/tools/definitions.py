@@ -102,20 +102,28 @@ def words(text: str, hidden: Iterable[str] = ()) -> str:
 
 
 def check_schema(owner: str, schema: JsonObject) -> None:
-    """The schema can be used as it stands. One that points elsewhere would be fetched by whoever checks arguments."""
-    import jsonschema_rs
-
+    """The schema of a tool's parameters can be used as it stands."""
     if schema.get("type", "object") != "object":
         raise ConfigError(f"{owner}: the parameters are not an object.", fix="Write type: object with properties.")
+    _check_json_schema(f"{owner}: the parameters", schema)
+
+
+def check_result_schema(owner: str, schema: JsonObject) -> None:
+    """The same for its results, which may be anything."""
+    _check_json_schema(f"{owner}: the results", schema)
+
+
+def _check_json_schema(what: str, schema: JsonObject) -> None:
+    """One that points elsewhere would be fetched by whoever checks values against it."""
+    import jsonschema_rs
+
     for reference in _references(schema):
         if not reference.startswith("#"):
-            raise ConfigError(f"{owner}: the parameters refer to another document.", fix="Write the schema out.")
+            raise ConfigError(f"{what} refer to another document.", fix="Write the schema out.")
     try:
         jsonschema_rs.validator_for(dict(schema), offline=True)
     except Exception as error:
-        raise ConfigError(
-            f"{owner}: the parameters are not a valid JSON schema ({brief(error)}).", fix="Correct the schema."
-        ) from None
+        raise ConfigError(f"{what} are not a valid JSON schema ({brief(error)}).", fix="Correct the schema.") from None
 
 
 def _references(schema: Json) -> Iterator[str]:

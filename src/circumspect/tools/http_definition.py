@@ -20,7 +20,15 @@ from urllib.parse import quote
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from circumspect.errors import ConfigError
-from circumspect.tools.definitions import Definition, Seconds, Secret, ToolName, check_languages, check_schema
+from circumspect.tools.definitions import (
+    Definition,
+    Seconds,
+    Secret,
+    ToolName,
+    check_languages,
+    check_result_schema,
+    check_schema,
+)
 from circumspect.tools.templates import KEY, names_in, pieces, url_names
 from circumspect.values import Effect, Recovery
 
@@ -134,6 +142,8 @@ class HttpToolDefinition(Definition):
     name: ToolName
     description: str = ""
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+    returns: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """JSON schema of its results, so that conditions on them are checked."""
     effect: Effect | None = None
     recovery: Recovery | None = None
     """Left out: `lookup` where a lookup is given, else `blind`."""
@@ -158,6 +168,7 @@ def check(definition: HttpToolDefinition) -> None:
     """Everything that can be known to be wrong before the first call. Raises `ConfigError`."""
     name = definition.name
     check_schema(name, definition.parameters)
+    check_result_schema(name, definition.returns)
     check_languages(name, definition.phrases)
     properties = definition.parameters.get("properties")
     known = set(properties) if isinstance(properties, Mapping) else set()

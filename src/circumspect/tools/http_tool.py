@@ -64,6 +64,7 @@ class HttpTool:
             name=definition.name,
             description=definition.description,
             parameters=definition.parameters or {"type": "object", "properties": {}},
+            returns=definition.returns,
             effect=definition.effect,
             recovery=definition.recovery or ("lookup" if definition.lookup else "blind"),
             timeout=definition.timeout,

@@ -17,9 +17,9 @@ from typing import get_args
 from mcp_types import Tool, ToolAnnotations
 
 from circumspect.errors import ConfigError
-from circumspect.tools.definitions import check_schema, hide_secrets, words
+from circumspect.tools.definitions import check_result_schema, check_schema, hide_secrets, words
 from circumspect.tools.mcp_definition import McpDefinition, McpToolSettings
-from circumspect.values import Effect, ToolSpec
+from circumspect.values import Effect, JsonObject, ToolSpec
 
 LONGEST_DESCRIPTION = 4_000
 
@@ -59,12 +59,23 @@ def _spec(definition: McpDefinition, listed: Tool, name: str, declared: bool, hi
         name=name,
         description=hide_secrets(listed.description or listed.title or "", hidden)[:LONGEST_DESCRIPTION],
         parameters=listed.input_schema,
+        returns=_read_result_schema(listed, name, hidden),
         effect=_effect(said.effect, declared, listed.annotations),
         recovery=said.recovery,
         timeout=said.timeout or definition.timeout,
         open_world=definition.open_world if said.open_world is None else said.open_world,
         phrases=dict(said.phrases),
     )
+
+
+def _read_result_schema(listed: Tool, name: str, hidden: Sequence[str]) -> JsonObject:
+    """None that cannot be used costs the tool: it is only there to check conditions against."""
+    try:
+        check_result_schema(name, listed.output_schema or {})
+    except ConfigError as error:
+        logger.warning("the schema of results is left out: %s", words(error.problem, hidden))
+        return {}
+    return listed.output_schema or {}
 
 
 def _effect(said: Effect | None, declared: bool, hints: ToolAnnotations | None) -> Effect | None:

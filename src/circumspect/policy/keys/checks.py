@@ -22,14 +22,24 @@ from circumspect.values import ToolSpec
 _TAKEN = frozenset(
     ("as", "else", "false", "for", "if", "in", "let", "null", "true", "call", "result", "math", "strings")
 )
+ALL_BUT_EQUAL = 0.9
+"""How alike two names are of which one is most likely a slip of the pen."""
+HOW_TO_DECLARE = "If clients bring it along, declare it below `tools` of the tenant file: - client: {name: …}."
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def check_tool(at: Place, tool: str, book: LintBook) -> Iterator[LintRemark]:
-    """An error when no tool has this name."""
-    if book.specs is not None and tool not in book.specs:
+    """A remark when no tool has this name. Where clients bring tools along it may be one of theirs, unless it is all
+    but the name of one that is known."""
+    if book.specs is None or tool in book.specs or (book.seen is not None and tool in book.seen):
+        return
+    if book.seen is None:
         fix = suggest_word(tool, book.specs) or "Check the name; case matters."
         yield LintRemark("error", at, f"no tool is named '{tool}'", fix)
+    elif near := suggest_word(tool, (*book.specs, *book.seen), closeness=ALL_BUT_EQUAL):
+        yield LintRemark("error", at, f"no tool is named '{tool}'", f"{near} {HOW_TO_DECLARE}")
+    else:
+        yield LintRemark("warning", at, f"nobody declares a tool '{tool}'", HOW_TO_DECLARE)
 
 
 def check_parameter(at: Place, name: str, spec: ToolSpec | None) -> Iterator[LintRemark]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -35,7 +35,20 @@ class LintRemark:
     fix: str = ""
 
 
-def suggest_word(word: str, words: Iterable[str]) -> str:
+class AnyName(Collection[str]):
+    """Whatever name there is, it was seen: for a policy whose names were checked when it was put in force."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def suggest_word(word: str, words: Iterable[str], *, closeness: float = 0.6) -> str:
     """ "did you mean 'confirm'?", if there is something near."""
-    near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, list(words), n=1, cutoff=closeness)
     return f"did you mean '{near[0]}'?" if near else ""

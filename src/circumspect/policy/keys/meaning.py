@@ -6,7 +6,7 @@ say what it means is refused when its class is made, so a key that nobody compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import cache
@@ -74,6 +74,8 @@ class LintBook:
 
     policy: PolicyText
     specs: Mapping[str, ToolSpec] | None
+    seen: Collection[str] | None = None
+    """Where clients bring tools of their own along, which nobody has to declare: the names that were seen so far."""
 
     def spec(self, tool: str) -> ToolSpec | None:
         return self.specs.get(tool) if self.specs else None

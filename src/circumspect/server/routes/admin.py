@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from fastapi import Depends, Path, Query, Request
 from starlette.responses import Response
 
-from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.explain import explain
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import (
@@ -27,7 +26,8 @@ from circumspect.server.access import (
     operator,
     services_of,
 )
-from circumspect.server.problems import HttpProblem, not_found, require_found
+from circumspect.server.known_tools import find_known_tools
+from circumspect.server.problems import HttpProblem, require_found
 from circumspect.server.responses import (
     OPERATOR,
     After,
@@ -58,7 +58,7 @@ from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.tables import usage as usage_table
-from circumspect.values import Plan, TenantId
+from circumspect.values import Plan, TenantId, ToolSpec
 
 router = resource("administration")
 AdminOperator = Annotated[Operator, Depends(operator("admin"))]
@@ -155,28 +155,24 @@ async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, gi
 
 @router.get("/v1/admin/tools", **describe_route(list[ToolShown], 404))
 async def list_tools(request: Request, who: SettingsReader, tenant: TenantFilter = None) -> Response:
-    """A tenant's tools, and what its policy does to a call of each, in words."""
+    """A tenant's tools, and what its policy does to a call of each, in words. Those that clients brought along and that
+    the tenant's file does not declare are not `reviewed`."""
     services = services_of(request)
     name = one_tenant(who, tenant)
-    enabled: frozenset[str] | None = frozenset()
-    policy = Policy()
-    try:
-        setup = await services.directory.setup(name)
-        specs, policy, enabled = setup.ports.tools.specs(), setup.policy, setup.tenant.tools
-    except UnknownTenant:
-        raise not_found("tenant") from None
-    except ConfigError:  # it cannot be served now: what its tools were last known to be
-        specs = await services.store.tool_specs(name)
-    return to_response(
-        [
-            ToolShown.of(
-                spec,
-                enabled=enabled is None or spec.name in enabled,
-                explanation=explain(policy, spec.name, spec, name).splitlines(),
-            )
-            for _, spec in sorted(specs.items())
-        ]
-    )
+    known = await find_known_tools(services, name)
+    policy = known.setup.policy if known.setup else Policy()
+    enabled = known.setup.tenant.tools if known.setup else frozenset()
+
+    def show(spec: ToolSpec, reviewed: bool) -> ToolShown:
+        return ToolShown.of(
+            spec,
+            enabled=spec.client or enabled is None or spec.name in enabled,
+            reviewed=reviewed,
+            explanation=explain(policy, spec.name, spec, name).splitlines(),
+        )
+
+    declared = [show(spec, reviewed=True) for _, spec in sorted(known.specs.items())]
+    return to_response([*declared, *(show(one.spec, reviewed=False) for one in known.unreviewed)])
 
 
 # --- usage ----------------------------------------------------------------------------------------------------------

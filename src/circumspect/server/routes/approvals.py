@@ -17,6 +17,7 @@ from circumspect.approvers import WHO_MAY
 from circumspect.errors import ApproverRefused
 from circumspect.reasons import ReasonCode
 from circumspect.server.access import OperatorPrincipal, Principal, ReviewerPrincipal, services_of
+from circumspect.server.known_tools import find_deciding_setup
 from circumspect.server.problems import HttpProblem
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
@@ -118,7 +119,7 @@ async def _decide(
         raise HttpProblem(409, "settled", "This does not wait any more.", fix="Look at it again.")
     if intent.hash != hash_:
         raise HttpProblem(409, "changed", "This is not what you were shown.", fix="Look at it again, then decide.")
-    setup = await services.directory.setup(intent.tenant)
+    setup = await find_deciding_setup(services, intent)
     incoming = Incoming(
         tenant=intent.tenant,
         conversation=intent.conversation,

@@ -7,19 +7,18 @@ Going back adds one more version with the old text, so the past stays what it wa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
 from starlette.responses import Response
 
-from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.policy.diff import changes
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
 from circumspect.server.access import AdminPrincipal, Principal, SettingsReader, services_of
-from circumspect.server.problems import not_found, require_found
+from circumspect.server.known_tools import find_known_tools
+from circumspect.server.problems import require_found
 from circumspect.server.responses import (
     PageLimit,
     TenantFilter,
@@ -43,7 +42,7 @@ from circumspect.server.schemas.policies import (
 from circumspect.server.services import Services
 from circumspect.server.stores import policies
 from circumspect.server.stores.policies import PolicyVersion
-from circumspect.values import TenantId, ToolSpec
+from circumspect.values import TenantId
 
 router = resource("policies")
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -77,9 +76,9 @@ async def check_policy(
 ) -> Response:
     """Is the text sound? Changes nothing."""
     services, name = services_of(request), one_tenant(who, tenant)
-    specs = await _specs(services, name)
+    known = await find_known_tools(services, name)
     async with services.computing:
-        policy, findings = await asyncio.to_thread(check, given.text, specs=specs)
+        policy, findings = await asyncio.to_thread(check, given.text, specs=known.specs, seen=known.seen)
     broken = policy is None or any(one.level == "error" for one in findings)
     hash_ = None if broken or policy is None else policy.hash
     return to_response(PolicyCheckShown(ok=not broken, hash=hash_, findings=[FindingShown.of(one) for one in findings]))
@@ -132,9 +131,9 @@ async def _put(
     services: Services, who: Principal, tenant: TenantId, text: str, note: str, if_version: int | None, did: str
 ) -> Response:
     now = services.clock.now()
-    specs = await _specs(services, tenant)
+    known = await find_known_tools(services, tenant)
     async with services.computing:
-        policy = await asyncio.to_thread(load, text, specs=specs, name=f"policy of {tenant}")
+        policy = await asyncio.to_thread(load, text, specs=known.specs, seen=known.seen, name=f"policy of {tenant}")
     change = action(services, who.name, did)
 
     def body(connection: sa.Connection) -> PolicyVersion:
@@ -149,16 +148,6 @@ async def _put(
 
 def _compare_texts(old: str | None, new: str | None) -> list[Any]:
     return changes(*(Policy() if text is None else load(text) for text in (old, new)))
-
-
-async def _specs(services: Services, tenant: TenantId) -> Mapping[str, ToolSpec]:
-    """Of the tools as they are now; as they were last known when the tenant cannot be served."""
-    try:
-        return (await services.directory.setup(tenant)).ports.tools.specs()
-    except UnknownTenant:
-        raise not_found("tenant") from None
-    except ConfigError:
-        return await services.store.tool_specs(tenant)
 
 
 async def _version(services: Services, tenant: TenantId, number: int) -> PolicyVersion:

@@ -69,6 +69,9 @@ class ToolShown(AnswerBody):
     enabled: bool
     configured: bool
     open_world: bool
+    client: bool = Field(description="Clients run it, and we do not.")
+    returns: dict[str, Any] = Field(description="JSON schema of its results; empty when nobody says.")
+    reviewed: bool = Field(description="A client brought along what is not, and the tenant declares the rest.")
     explanation: list[str] = Field(description="What the policy in force does to a call of it, in words.")
 
 

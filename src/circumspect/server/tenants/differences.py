@@ -18,7 +18,7 @@ from circumspect.values import Json, JsonObject, Plan, Tenant
 FileChangeKind = Literal["added", "changed", "removed"]
 _LONGEST = 60
 _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
-_KEYS = ("python", "http", "mcp", "question", "url")
+_KEYS = ("python", "http", "mcp", "client", "question", "url")
 """What names an item of a list, where its items have names."""
 _SHOWN = ("language", "plan", "adaptive_share", "model", "retention_days", "rate_per_minute", "widget", "business")
 """Sections whose values are no secret to anyone who reads the difference."""

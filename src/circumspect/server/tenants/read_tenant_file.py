@@ -8,12 +8,13 @@ stored, shown and compared.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
 import yaml
 from pydantic import ValidationError
 
@@ -24,7 +25,7 @@ from circumspect.policy.load import read_yaml, surface, text_of
 from circumspect.server.tenants.file_findings import KeyLines, Located, explain_error, line_of
 from circumspect.server.tenants.tenant_file import SecretSection, TenantFile
 from circumspect.server.tenants.yaml_lines import split_yaml_lines
-from circumspect.tools import http_definition
+from circumspect.tools import client_definition, http_definition
 from circumspect.values import ToolSpec
 
 LONGEST_SECRET = 64_000
@@ -38,9 +39,11 @@ class PolicySource:
     file: str
     before: int = 0
 
-    def check(self, specs: Mapping[str, ToolSpec] | None) -> tuple[Any, tuple[Located, ...]]:
+    def check(
+        self, specs: Mapping[str, ToolSpec] | None, seen: Collection[str] = ()
+    ) -> tuple[Any, tuple[Located, ...]]:
         """The policy, if it can be read, and every finding in the place where a person will look for it."""
-        policy, found = check_policy(self.text + "\n", specs=specs)
+        policy, found = check_policy(self.text + "\n", specs=specs, seen=seen)
         moved = (
             FileFinding(one.level, one.line + self.before if one.line else 0, one.problem, one.fix) for one in found
         )
@@ -88,7 +91,8 @@ def read(path: Path) -> TenantFileReading:
     if found := surface(text):
         return _nothing(path, found)
     data, lines, found = read_yaml(text)
-    data = _with_lists(data)
+    data, unread = _with_client_files(_with_lists(data), path)
+    found += [_to_finding(one, lines) for one in unread]
     try:
         file = TenantFile.model_validate(data)
     except ValidationError as problem:
@@ -101,7 +105,7 @@ def read(path: Path) -> TenantFileReading:
     policy, more = _policy(data.get("policy"), path, text)
     documents, missing = _documents(file, path)
     secrets, unread = _secrets(file, path)
-    remarks = [*more, *missing, *unread, *_http(file), *_secret_names(file)]
+    remarks = [*more, *missing, *unread, *_http(file), *_client(file), *_secret_names(file)]
     located = [Located(name, one) for one in (*found, *(_to_finding(one, lines) for one in remarks))]
     return TenantFileReading(path, file, policy, documents, secrets, lines, _sort_findings(located))
 
@@ -129,6 +133,38 @@ def _with_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_lists(item) for key, item in value.items()}
     return value
+
+
+def _with_client_files(data: Any, path: Path) -> tuple[Any, list[TenantRemark]]:
+    """Files that define clients' tools, put in their place. All but a file's first tool go to the end of the list, so
+    that every other entry keeps its number, and with it its line."""
+    tools = data.get("tools") if isinstance(data, dict) else None
+    if not isinstance(tools, list):
+        return data, []
+    here, more, wrong = list(tools), list[Any](), list[TenantRemark]()
+    for at, section in enumerate(tools):
+        if isinstance(section, dict) and isinstance(section.get("client"), str):
+            try:
+                first, *others = _client_definitions(path.parent / section["client"])
+            except ConfigError as problem:
+                wrong.append((("tools", at), problem.problem.rstrip("."), problem.fix))
+                here[at] = {"client": {"name": "unread"}}
+            else:
+                here[at] = {"client": first}
+                more += [{"client": one} for one in others]
+    return {**data, "tools": [*here, *more]}, wrong
+
+
+def _client_definitions(file: Path) -> list[Any]:
+    fix = "Name a JSON file with a list of tools, as OpenAI, Anthropic or MCP define them."
+    try:
+        found = orjson.loads(text_of(file))
+    except (OSError, ValueError) as problem:
+        raise ConfigError(f"{file} cannot be read: {problem}", fix=fix) from None
+    listed = found.get("tools") if isinstance(found, dict) else found
+    if not isinstance(listed, list) or not listed:
+        raise ConfigError(f"{file} defines no tools", fix=fix)
+    return listed
 
 
 # --- what the file refers to ----------------------------------------------------------------------------------------
@@ -237,6 +273,15 @@ def _http(file: TenantFile) -> Iterator[TenantRemark]:
                 http_definition.check(section.http)
             except ConfigError as problem:
                 yield ("tools", at, "http"), problem.problem.rstrip("."), problem.fix
+
+
+def _client(file: TenantFile) -> Iterator[TenantRemark]:
+    for at, section in enumerate(file.tools):
+        if section.client is not None:
+            try:
+                client_definition.check(section.client)
+            except ConfigError as problem:
+                yield ("tools", at, "client"), problem.problem.rstrip("."), problem.fix
 
 
 def _secret_names(file: TenantFile) -> Iterator[TenantRemark]:

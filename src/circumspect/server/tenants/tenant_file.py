@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from circumspect.policy.keys.meaning import FileSection
 from circumspect.policy.keys.tool_policy import UnitShare
 from circumspect.server.tenants.end_user_keys import EndUsersSection
+from circumspect.tools.client_definition import CopiedDefinition
 from circumspect.tools.http_definition import HttpToolDefinition
 from circumspect.tools.mcp_definition import McpDefinition
 from circumspect.values import Business, Faq, Json, Language, Mode, Plan, Tenant, TenantId
@@ -83,7 +84,7 @@ class BusinessSection(FileSection):
 
 
 class ToolSection(FileSection):
-    """One source of tools: exactly one of `python`, `http` and `mcp`."""
+    """One source of tools: exactly one of `python`, `http`, `mcp` and `client`."""
 
     python: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
     """`package.module:name` of a tool, a list of tools, or a function that takes a ToolContext and returns tools."""
@@ -93,11 +94,13 @@ class ToolSection(FileSection):
     """A tool that is one HTTP request: `circumspect docs tools`."""
     mcp: McpDefinition | None = None
     """An MCP server whose tools are used: `circumspect docs tools`."""
+    client: CopiedDefinition | None = None
+    """A tool that clients bring along and run themselves; or the path of a JSON file that defines several."""
 
     @model_validator(mode="after")
     def _one(self) -> ToolSection:
-        if sum(kind is not None for kind in (self.python, self.http, self.mcp)) != 1:
-            raise ValueError("write exactly one of python, http and mcp")
+        if sum(kind is not None for kind in (self.python, self.http, self.mcp, self.client)) != 1:
+            raise ValueError("write exactly one of python, http, mcp and client")
         if self.options and self.python is None:
             raise ValueError("options belong to python")
         return self
@@ -225,7 +228,7 @@ class TenantSettings(FileSection):
     model: ShortText | None = None
     """The model that answers, `openai:gpt-4o`; without it the server's."""
     tools: tuple[ToolSection, ...] = ()
-    """What the agent can do, from Python, HTTP and MCP."""
+    """What the agent can do, from Python, HTTP and MCP; and what its clients can do."""
     understanding: UnderstandingSection | None = None
     """How messages are understood before anything is drafted; without it, they are not."""
     browser: BrowserSection | None = None

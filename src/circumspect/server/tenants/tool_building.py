@@ -67,6 +67,11 @@ async def build(
         return TenantTools(toolset, opening.pop_all())
 
 
+def read_client_specs(sections: Iterable[ToolSection]) -> dict[str, ToolSpec]:
+    """The tools that clients run, as the tenant declares them."""
+    return {one.client.name: one.client.to_spec() for one in sections if one.client is not None}
+
+
 async def tools_of(
     section: ToolSection,
     context: ToolContext,
@@ -75,13 +80,15 @@ async def tools_of(
     policy: Policy,
     allow: Sequence[str] = (),
 ) -> Sequence[Tool]:
-    """The tools of one section. What has to be closed again is put on the stack.
+    """The tools of one section; none of one that clients run. What has to be closed again is put on the stack.
 
     The policy is asked for one thing: does it say what a tool does? Where it does not, an MCP server's own word cannot
     make a tool harmless.
     """
     if section.python is not None:
         return await python_tools(section.python, replace(context, options=section.options))
+    if section.client is not None:
+        return ()
     if section.http is not None:
         from circumspect.tools.http_tool import HttpTool
 

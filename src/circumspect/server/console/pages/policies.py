@@ -33,6 +33,7 @@ from circumspect.server.console.figures import category
 from circumspect.server.console.policy_trial import TrialProgress, trial
 from circumspect.server.console.rendering import page, render_template
 from circumspect.server.console.visitors import AdminVisitor, ReviewerVisitor, Visitor, tenants_of
+from circumspect.server.known_tools import KnownTools, find_known_tools
 from circumspect.server.problems import not_found
 from circumspect.server.responses import TenantPath, one_tenant
 from circumspect.server.routes import policies as api
@@ -272,13 +273,13 @@ async def _check_in_thread(
     request: Request, tenant: TenantId, text: str, current: PolicyVersion | None
 ) -> tuple[EditorCheck, Mapping[str, ToolSpec]]:
     services = services_of(request)
-    specs = await api._specs(services, tenant)
+    known = await find_known_tools(services, tenant)
     async with services.computing:
-        return await asyncio.to_thread(_check, _lines_of(text), specs, current), specs
+        return await asyncio.to_thread(_check, _lines_of(text), known, current), known.specs
 
 
-def _check(text: str, specs: Mapping[str, ToolSpec], current: PolicyVersion | None) -> EditorCheck:
-    policy, findings = check(text, specs=specs)
+def _check(text: str, known: KnownTools, current: PolicyVersion | None) -> EditorCheck:
+    policy, findings = check(text, specs=known.specs, seen=known.seen)
     if policy is None or any(one.level == "error" for one in findings):
         return EditorCheck(None, findings)
     before = _read(current)

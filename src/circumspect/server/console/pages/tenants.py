@@ -160,7 +160,7 @@ async def _tools(request: Request, tenant: TenantId) -> tuple[Sequence[ToolRow],
     specs: Mapping[str, ToolSpec]
     try:
         setup = await services.directory.setup(tenant)
-        specs, policy, enabled = setup.ports.tools.specs(), setup.policy, setup.tenant.tools
+        specs, policy, enabled = {**setup.clients, **setup.ports.tools.specs()}, setup.policy, setup.tenant.tools
     except ConfigError as error:
         specs, problem = await services.store.tool_specs(tenant), error.problem
     return [tool_row(spec, policy, tenant, enabled) for _, spec in sorted(specs.items())], problem
