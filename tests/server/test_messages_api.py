@@ -7,7 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
-from anthropic.types import ErrorResponse, Message, RawMessageStreamEvent
+from anthropic.types import ErrorResponse, Message, ModelInfo, RawMessageStreamEvent
 from pydantic import TypeAdapter
 from tests.server.house import House, is_a_problem
 
@@ -274,3 +274,15 @@ def test_tokens_are_counted_before_they_are_spent(house):
     few = client(house).messages.count_tokens(model=MODEL, messages=HELLO)
     many = client(house).messages.count_tokens(model=MODEL, messages=HELLO, tools=TOOLS, system="Be brief. " * 20)
     assert 0 < few.input_tokens < 50 < many.input_tokens
+
+
+def test_the_models_are_listed_as_the_client_reads_them(house):
+    (one,) = client(house).models.list()
+    assert TypeAdapter(ModelInfo).validate_python(one.model_dump(mode="json"))
+    assert (one.id, client(house).models.retrieve("claude-x").id) == ("circumspect", "claude-x")
+
+
+def test_a_path_that_is_not_served_is_said_as_the_client_reads_it(house):
+    with pytest.raises(anthropic.NotFoundError, match="Not Found") as refused:
+        client(house).messages.batches.list()
+    assert TypeAdapter(ErrorResponse).validate_python(refused.value.body).error.type == "not_found_error"

@@ -1,5 +1,4 @@
-"""Answers of `POST /v1/messages`: a turn's result -> a message, whole or as its events, and errors as Anthropic's
-clients read them.
+"""Answers of `POST /v1/messages`: a turn's result -> a message, whole or as its events.
 
 Blocks are opened, filled and closed one after the other. Words are sent as they come; a call is a block that comes
 whole, after the verdict.
@@ -7,31 +6,18 @@ whole, after the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from circumspect.server.openai_format import extension
+from circumspect.server.openai_format import extension, is_cut_off
+from circumspect.server.problems import with_anthropic_error
+from circumspect.server.reply_forms import ReplyForm
 from circumspect.server.responses import encode_json
 from circumspect.stores.codec import dumps
 from circumspect.values import ToolCall, TurnId, TurnResult
 
-ERROR_TYPES = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    504: "timeout_error",
-}
 
-
-def with_anthropic_error(body: Mapping[str, Any], status: int) -> dict[str, Any]:
-    """A problem as we say it, and once more where Anthropic's clients look for words."""
-    kind = ERROR_TYPES.get(status) or ("api_error" if status >= 500 else "invalid_request_error")
-    return {**body, "type": "error", "error": {"type": kind, "message": f"{body['problem']} {body['fix']}".strip()}}
-
-
-def write_anthropic_message(result: TurnResult, model: str) -> dict[str, Any]:
+def write_anthropic_message(result: TurnResult, model: str, form: ReplyForm | None = None) -> dict[str, Any]:
     content: list[dict[str, Any]] = []
     if result.reply or not result.calls:
         content.append({"type": "text", "text": result.reply, "citations": None})
@@ -39,7 +25,7 @@ def write_anthropic_message(result: TurnResult, model: str) -> dict[str, Any]:
     return {
         **_begin_message(result.turn, model),
         "content": content,
-        "stop_reason": _name_end(result),
+        "stop_reason": _name_end(result, form),
         "usage": _write_usage(result),
         "circumspect": extension(result),
     }
@@ -62,8 +48,13 @@ def _write_call(call: ToolCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.tool, "input": arguments}
 
 
-def _name_end(result: TurnResult) -> str:
-    return "tool_use" if result.calls else "end_turn"
+def _name_end(result: TurnResult, form: ReplyForm | None) -> str:
+    """Words where data was asked for are a refusal."""
+    if result.calls:
+        return "tool_use"
+    if is_cut_off(result):
+        return "max_tokens"
+    return "refusal" if form and not form.fits(result.reply) else "end_turn"
 
 
 def _write_usage(result: TurnResult) -> dict[str, int]:
@@ -73,8 +64,8 @@ def _write_usage(result: TurnResult) -> dict[str, int]:
 class AnthropicEvents:
     """The `StreamFormat` of the Messages API."""
 
-    def __init__(self, turn: TurnId, model: str) -> None:
-        self._turn, self._model = turn, model
+    def __init__(self, turn: TurnId, model: str, form: ReplyForm | None = None) -> None:
+        self._turn, self._model, self._form = turn, model, form
         self._place, self._is_open = 0, False
 
     def begin(self) -> Iterator[bytes]:
@@ -95,7 +86,7 @@ class AnthropicEvents:
             yield self._open(_write_call(call, {}))
             yield self._add({"type": "input_json_delta", "partial_json": dumps(call.arguments).strip()})
             yield self._close()
-        delta = {"stop_reason": _name_end(result), "stop_sequence": None}
+        delta = {"stop_reason": _name_end(result, self._form), "stop_sequence": None}
         yield _write("message_delta", delta=delta, usage=_write_usage(result), circumspect=extension(result))
         yield _write("message_stop")
 
@@ -118,3 +109,14 @@ class AnthropicEvents:
 
 def _write(kind: str, **fields: Any) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + encode_json({"type": kind, **fields}).strip() + b"\n\n"
+
+
+def write_models(names: Sequence[str]) -> dict[str, Any]:
+    """What `GET /v1/models` says to Anthropic's clients."""
+    shown = [describe_model(name) for name in names]
+    return {"data": shown, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+
+def describe_model(name: str) -> dict[str, Any]:
+    since = "1970-01-01T00:00:00Z"
+    return {"type": "model", "id": name, "display_name": name, "created_at": since, "lifecycle": "active"}

@@ -13,8 +13,9 @@ from pydantic import ConfigDict, Field
 
 from circumspect.server.client_talk import ClientTalk, split_talk
 from circumspect.server.openai_format import NAME
+from circumspect.server.reply_forms import ReplyForm
 from circumspect.server.set_aside import EchoedPart, ForeignRequest
-from circumspect.values import ChatMessage, Json, ToolCall, ToolSpec
+from circumspect.values import ChatMessage, Json, ModelOptions, ToolCall, ToolSpec
 
 BLOCK_ID = Field(min_length=1, max_length=200)
 
@@ -76,7 +77,7 @@ class MessageOutputFormat(EchoedPart):
 
 class MessageOutputOptions(EchoedPart):
     format: MessageOutputFormat | None = None
-    effort: str | None = None
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
 
 
 class MessageMetadata(EchoedPart):
@@ -208,3 +209,23 @@ def declare_tools(given: CountRequest) -> dict[str, ToolSpec] | None:
         for one in given.tools or ()
     }
     return declared or None
+
+
+def choose_options(given: MessagesRequest) -> ModelOptions:
+    choice = given.tool_choice
+    return ModelOptions(
+        temperature=given.temperature,
+        top_p=given.top_p,
+        max_tokens=given.max_tokens,
+        stop=tuple(given.stop_sequences or ()),
+        effort=given.output_config.effort if given.output_config else None,
+        must_call=choice is not None and choice.type in ("any", "tool"),
+        choices=(choice.name,) if choice and choice.type == "tool" and choice.name else (),
+        one_call=choice is not None and choice.disable_parallel_tool_use is True,
+    )
+
+
+def find_form(given: CountRequest) -> ReplyForm | None:
+    """What the reply has to look like, where the client wants data."""
+    wanted = given.output_format or (given.output_config.format if given.output_config else None)
+    return ReplyForm(wanted.schema_) if wanted else None

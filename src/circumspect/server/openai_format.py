@@ -326,7 +326,12 @@ def usage(result: TurnResult) -> dict[str, int]:
 def finish(result: TurnResult) -> str:
     if result.calls:
         return "tool_calls"
-    return "length" if ReasonCode.REPLY_CUT_OFF in result.reason_codes else "stop"
+    return "length" if is_cut_off(result) else "stop"
+
+
+def is_cut_off(result: TurnResult) -> bool:
+    """The reply reached the length that the client allowed."""
+    return ReasonCode.REPLY_CUT_OFF in result.reason_codes
 
 
 def completion(result: TurnResult, given: ChatRequest, created: int) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from circumspect.server.client_talk import ClientTalk, read_arguments, split_talk
 from circumspect.server.openai_format import NAME
+from circumspect.server.reply_forms import ReplyForm
 from circumspect.server.set_aside import EchoedPart, ForeignRequest
-from circumspect.values import ChatMessage, Json, JsonObject, ToolCall, ToolSpec
+from circumspect.values import ChatMessage, Json, JsonObject, ModelOptions, ToolCall, ToolSpec
 
 CALL_ID = Field(min_length=1, max_length=200)
 RESPONSE, MESSAGE, CALL = "resp_", "msg_", "fc_"
@@ -112,11 +113,11 @@ class ResponseTextFormat(EchoedPart):
 
 class ResponseTextOptions(EchoedPart):
     format: ResponseTextFormat | None = None
-    verbosity: str | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
 
 
 class ResponseReasoningOptions(EchoedPart):
-    effort: str | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
 
 
 class ResponseConversation(EchoedPart):
@@ -251,9 +252,6 @@ def declare_tools(given: ResponsesRequest) -> dict[str, ToolSpec] | None:
     """The client's own; None where it leaves them to the tenant. What they do is for the tenant's policy to say."""
     if given.tool_choice == "none":
         return {}
-    allowed = (
-        {one.name for one in given.tool_choice.tools} if isinstance(given.tool_choice, ResponseAllowedTools) else None
-    )
     declared = {
         one.name: ToolSpec(
             name=one.name,
@@ -262,9 +260,37 @@ def declare_tools(given: ResponsesRequest) -> dict[str, ToolSpec] | None:
             client=True,
         )
         for one in given.tools or ()
-        if one.name is not None and (allowed is None or one.name in allowed)
+        if one.name is not None
     }
-    return declared if given.tools else None
+    return declared or None
+
+
+def choose_options(given: ResponsesRequest) -> ModelOptions:
+    match given.tool_choice:
+        case ResponseAllowedTools(mode=mode, tools=tools):
+            choices, must_call = tuple(one.name for one in tools), mode == "required"
+        case ResponseNamedTool(name=name):
+            choices, must_call = (name,), True
+        case choice:
+            choices, must_call = (), choice == "required"
+    return ModelOptions(
+        temperature=given.temperature,
+        top_p=given.top_p,
+        max_tokens=given.max_output_tokens,
+        effort=given.reasoning.effort if given.reasoning else None,
+        verbosity=given.text.verbosity if given.text else None,
+        must_call=must_call,
+        choices=choices,
+        one_call=given.parallel_tool_calls is False,
+    )
+
+
+def find_form(given: ResponsesRequest) -> ReplyForm | None:
+    """What the reply has to look like, where the client wants data."""
+    wanted = given.text.format if given.text else None
+    if wanted is None or wanted.type == "text":
+        return None
+    return ReplyForm(wanted.schema_ or {"type": "object"})
 
 
 def describe_request(given: ResponsesRequest) -> JsonObject:

@@ -119,6 +119,27 @@ def with_error(body: Mapping[str, Any], status: int) -> dict[str, Any]:
     return {**body, "error": {"message": message, "type": kind, "param": None, "code": body["code"]}}
 
 
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+}
+
+
+def with_anthropic_error(body: Mapping[str, Any], status: int) -> dict[str, Any]:
+    """A problem as we say it, and once more where Anthropic's clients look for words."""
+    kind = _ANTHROPIC_TYPES.get(status) or ("api_error" if status >= 500 else "invalid_request_error")
+    return {**body, "type": "error", "error": {"type": kind, "message": f"{body['problem']} {body['fix']}".strip()}}
+
+
+def is_from_anthropic_client(request: Request) -> bool:
+    """They say which version of the format they speak, with every request."""
+    return "anthropic-version" in request.headers
+
+
 def problem_response(
     status: int, code: str, problem: str, fix: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
@@ -186,8 +207,11 @@ async def _frameworks(request: Request, error: Exception) -> Response:
     headers = {**(error.headers or {}), "Allow": _methods(request)} if status == 405 else error.headers
     body: dict[str, Any] = {"code": code, "problem": f"{phrase}.", "fix": fix}
     # A path that is not served may be one that another maker's client asks for.
-    said = with_error(body, status) if request.url.path.startswith("/v1/") else body
-    return Response(dumps(said).encode(), status, headers=headers, media_type="application/json")
+    if is_from_anthropic_client(request):
+        body = with_anthropic_error(body, status)
+    elif request.url.path.startswith("/v1/"):
+        body = with_error(body, status)
+    return Response(dumps(body).encode(), status, headers=headers, media_type="application/json")
 
 
 def _methods(request: Request) -> str:

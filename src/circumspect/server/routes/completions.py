@@ -8,6 +8,7 @@ from fastapi import Path, Request
 from starlette.responses import Response
 
 from circumspect.server.access import Caller, ChatCaller, services_of
+from circumspect.server.anthropic_answers import describe_model, write_models
 from circumspect.server.client_models import find_setup, list_names
 from circumspect.server.client_routes import ClientKey, ConversationName, read_id, route_that_says
 from circumspect.server.client_turns import ClientRequest, note_ignored, prepare_turn
@@ -20,7 +21,7 @@ from circumspect.server.openai_format import (
     read_options,
     read_talk,
 )
-from circumspect.server.problems import with_error
+from circumspect.server.problems import is_from_anthropic_client, with_error
 from circumspect.server.responses import KEY, describe_route, resource, to_response
 from circumspect.server.services import Services
 from circumspect.values import IntentId, TurnId
@@ -33,7 +34,10 @@ ModelName = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[\x21-\
 async def list_models(request: Request, who: ChatCaller) -> Response:
     """The names that a client may ask for. Any other name gets the tenant's own model, as the first of them does."""
     services = services_of(request)
-    shown = [await _describe_model(services, who, name) for name in await list_names(services, who.tenant)]
+    names = await list_names(services, who.tenant)
+    if is_from_anthropic_client(request):
+        return to_response(write_models(names))
+    shown = [await _describe_model(services, who, name) for name in names]
     return to_response({"object": "list", "data": shown})
 
 
@@ -43,6 +47,8 @@ async def list_models(request: Request, who: ChatCaller) -> Response:
 )
 async def get_model(request: Request, who: ChatCaller, name: ModelName) -> Response:
     """What stands behind a name: any name, since each is served."""
+    if is_from_anthropic_client(request):
+        return to_response(describe_model(name))
     return to_response(await _describe_model(services_of(request), who, name))
 
 

@@ -9,16 +9,19 @@ from starlette.responses import Response
 
 from circumspect.models.pricing import estimate_tokens
 from circumspect.server.access import ChatCaller, services_of
-from circumspect.server.anthropic_answers import AnthropicEvents, with_anthropic_error, write_anthropic_message
+from circumspect.server.anthropic_answers import AnthropicEvents, write_anthropic_message
 from circumspect.server.anthropic_format import (
     CountRequest,
     MessagesRequest,
+    choose_options,
     declare_tools,
+    find_form,
     list_hosted_tools,
     read_messages,
 )
 from circumspect.server.client_routes import ClientKey, ConversationName, read_id, route_that_says
 from circumspect.server.client_turns import ClientRequest, note_ignored, prepare_turn, refuse
+from circumspect.server.problems import with_anthropic_error
 from circumspect.server.responses import KEY, describe_route, resource, to_response
 from circumspect.stores.codec import dumps
 from circumspect.values import IntentId, TurnId
@@ -38,10 +41,14 @@ async def create_message(
     """Anthropic-compatible. Held calls become words; let-through calls of the client's own tools become `tool_use`
     blocks."""
     _refuse_hosted_tools(given)
+    form = find_form(given)
     asked = ClientRequest(
         talk=read_messages(given),
         content=given.model_dump(mode="json", exclude={"stream"}),
+        model=given.model,
         tools=declare_tools(given),
+        options=choose_options(given),
+        form=form,
         user=given.named.user_id,
         conversation=read_id("metadata.conversation_id", given.named.conversation_id, str) or named,
         key=key,
@@ -51,9 +58,9 @@ async def create_message(
     turn = await prepare_turn(services_of(request), who, asked)
     noted = note_ignored(given.ignored)
     if given.stream:
-        return turn.stream(AnthropicEvents(turn.incoming.turn, given.model), noted)
+        return turn.stream(AnthropicEvents(turn.incoming.turn, given.model, form), noted)
     return await turn.answer(
-        request, lambda result: write_anthropic_message(result, given.model), with_anthropic_error, noted
+        request, lambda result: write_anthropic_message(result, given.model, form), with_anthropic_error, noted
     )
 
 

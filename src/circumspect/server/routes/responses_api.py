@@ -20,7 +20,9 @@ from circumspect.server.openai_responses_format import (
     MESSAGE,
     RESPONSE,
     ResponsesRequest,
+    choose_options,
     declare_tools,
+    find_form,
     list_hosted_tools,
     list_references,
     read_items,
@@ -59,7 +61,10 @@ async def create_response(
     asked = ClientRequest(
         talk=read_items(given, past.said if past else (), referred),
         content=given.model_dump(mode="json", exclude={"stream"}),
+        model=given.model,
         tools=declare_tools(given),
+        options=choose_options(given),
+        form=find_form(given),
         user=given.user,
         conversation=read_id("conversation", given.named_conversation, str)
         or read_id("metadata.conversation_id", metadata.get("conversation_id"), str)
