@@ -262,7 +262,7 @@ class Gate:
         users = [one.text for one in talk.utterances if one.speaker == "user"]
         language = detect(talk.words or text, None, self._setup.tenant.language)
         found = find_untrue(
-            text, language, talk.session.past_calls, talk.specs, talk.waiting, "\n".join(users), talk.words
+            text, language, talk.session.past_calls, talk.specs, talk.waiting.values(), "\n".join(users), talk.words
         )
         return ReplyCheck(self._leave_out(text, found, talk, language) if found else text, found)
 
@@ -339,7 +339,11 @@ class Gate:
         decision = made[0]
         talk.told = len(talk.utterances)
         talk.imports.clear()
-        talk.waiting = _list_waiting(talk.waiting, decision)
+        ruling = decision.ruling
+        if ruling.intent or ruling.allowed:
+            talk.waiting[ruling.call.hash] = ruling.call
+        else:
+            talk.waiting.pop(ruling.call.hash, None)
         return decision
 
     def _rules_for(self, spec: ToolSpec, known: bool) -> tuple[Rule, ...]:
@@ -466,7 +470,7 @@ class Gate:
     def _note(self, ended: Execution) -> None:
         if talk := self._talks.get(ended.conversation):
             talk.note((ended,))
-            talk.waiting = tuple(one for one in talk.waiting if one.hash != ended.call.hash)
+            talk.waiting.pop(ended.call.hash, None)
 
     def _tell(self, ended: Execution) -> Json:
         """What became of a call that was run before."""
@@ -492,13 +496,6 @@ def _check_id(conversation: str) -> ConversationId:
     if not isinstance(conversation, str) or not conversation:
         raise ConfigError("The id of a conversation is a text.", fix="Give it as conversation='…'.")
     return ConversationId(conversation)
-
-
-def _list_waiting(before: tuple[ToolCall, ...], decision: Decision) -> tuple[ToolCall, ...]:
-    """Calls that wait for a yes or were just handed out: a reply may speak of them as such."""
-    call, verdict = decision.ruling.call, decision.ruling.verdict
-    rest = tuple(one for one in before if one is not call and one != call)
-    return (*rest, call) if decision.ruling.intent or verdict == "allow" else rest
 
 
 class _Turn:

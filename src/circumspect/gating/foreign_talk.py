@@ -52,7 +52,7 @@ class ForeignTalk:
         """Ids of calls whose results stand in the messages."""
         self.imports: list[PastCall] = []
         """What the messages say has run, as far as nobody has written it down yet."""
-        self.waiting: tuple[ToolCall, ...] = ()
+        self.waiting: dict[str, ToolCall] = {}
         """Calls that wait for a yes, or were handed out and have not ended."""
         self._known: set[ExecutionId] = set()
         self._settled: set[str] = set()

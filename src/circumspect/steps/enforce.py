@@ -96,7 +96,7 @@ def look_at(
     said = policy.of(call.tool, screened.incoming.tenant)
     arguments, mendings = materialise(spec, call.arguments) if spec else (call.arguments, ())
     return Facts(
-        call=replace(call, arguments=arguments) if spec else call,
+        call=replace(call, arguments=arguments) if arguments != call.arguments else call,
         spec=spec,
         policy=said,
         effect=effect_of(spec, said),
