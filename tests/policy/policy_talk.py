@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -65,6 +65,7 @@ def facts(
     tenant: str | None = None,
     now: datetime = NOW,
     spec: ToolSpec | None = None,
+    tools: Iterable[ToolSpec] = (),
 ) -> Facts:
     known = load(policy) if isinstance(policy, str) else policy
     section = known.of(proposed.tool, TenantId(tenant) if tenant else None)
@@ -77,6 +78,7 @@ def facts(
         now=now,
         confirmed=confirmed,
         session=session(*events),
+        tools={one.name: one for one in tools},
     )
 
 

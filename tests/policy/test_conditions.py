@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policy.policy_talk import NOW, facts, ran, ruled, session, user
+from tests.policy.policy_talk import NOW, facts, ran, ruled, session, spec, user
 
 from circumspect.policy.condition_view import view
 from circumspect.policy.conditions import decide
 from circumspect.policy.expressions import ExpressionError, compile_condition, resolve_place
 from circumspect.policy.judge import judge
-from circumspect.policy.keys.clauses import Precondition, Reaction
+from circumspect.policy.keys.clauses import FactSource, Precondition, Reaction
 from circumspect.policy.keys.scope import ConditionScope
 from circumspect.policy.keys.tool_policy import ToolPolicy
 from circumspect.policy.policy_file import Policy
@@ -232,7 +232,28 @@ def test_a_missing_fact_is_held_and_the_model_is_told_what_to_look_up() -> None:
 def test_a_fact_whose_key_is_not_known_yet_waits_for_the_one_that_gives_it() -> None:
     chained = policy("more.member", let="facts.get_guest[booking.owner]")
     assert ruled(chained, CANCEL)[0] == Deny('Look up get_booking(booking_id="B1") first.')
-    assert ruled(chained, CANCEL, LOOKED_UP)[0] == Deny('Look up get_guest(owner="u1") first.')
+    assert ruled(chained, CANCEL, LOOKED_UP)[0] == Deny('Look up get_guest("u1") first.')
+
+
+@pytest.mark.parametrize(
+    ("parameters", "call"),
+    [
+        ({"booking_id": "string"}, 'get_booking(booking_id="B1")'),
+        ({"reservation": "string"}, 'get_booking(reservation="B1")'),
+        ({"ref_id": "string", "language": "string"}, 'get_booking(ref_id="B1")'),
+        ({"hotel": "string", "number": "string"}, 'get_booking("B1")'),
+        ({"booking_id": "string", "hotel_id": "string"}, 'get_booking(booking_id="B1")'),
+    ],
+)
+def test_a_look_up_is_named_with_a_parameter_that_it_has(parameters: dict[str, str], call: str) -> None:
+    verdict, _ = ruled(policy("booking.status == 'open'"), CANCEL, tools=[spec("get_booking", parameters)])
+    assert verdict == Deny(f"Look up {call} first.")
+
+
+def test_the_policys_own_word_for_the_key_of_a_look_up_comes_first() -> None:
+    text = policy("booking.status == 'open'").model_copy(update={"facts": {"get_booking": FactSource(key="number")}})
+    tool = spec("get_booking", {"hotel_id": "string", "number": "string"})
+    assert ruled(text, CANCEL, tools=[tool])[0] == Deny('Look up get_booking(number="B1") first.')
 
 
 def test_a_lookup_that_a_loop_misses_is_named() -> None:

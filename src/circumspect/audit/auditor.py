@@ -325,7 +325,10 @@ class _Conversation:
         if spec is not None and (full := fill_defaults(spec, call.arguments)) is not call.arguments:
             call = ToolCall(call.tool, full, call.id)
         session = condition_view.attach(attach(History(tuple(self.events)), self.ledger), self.known)
-        facts = Facts(call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session)
+        facts = Facts(
+            call, spec, covered.policy, effect, "adaptive", self.auditor.now, self.words, session=session,
+            tools=self.specs or {},
+        )  # fmt: skip
         verdict, findings = self.auditor.judge_call(facts, covered)
         if proposed.problem:
             unreadable = RuleFinding("the_arguments_can_be_read", Deny(proposed.problem), ReasonCode.INVALID_PARAM)

@@ -18,7 +18,7 @@ from circumspect.policy.expressions import ExpressionError, Program, resolve_pla
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.places import ANY, EACH, ExpressionPath, ReadTree, merge_read_trees
 from circumspect.policy.keys.scope import ConditionScope, FactKeeping
-from circumspect.values import History, Json, PastCall, ToolCall
+from circumspect.values import History, Json, PastCall, ToolCall, ToolSpec
 
 _WHOLE: Final = 2**53
 """Beyond it a decimal number cannot tell two whole ones apart, so they stay whole."""
@@ -252,12 +252,20 @@ class _Latest(_Facts):
 
 def _key(call: ToolCall, source: FactKeeping | None) -> Json:
     arguments = call.arguments
-    if source and source.key:
-        return arguments.get(source.key)
-    if len(arguments) == 1:
-        return next(iter(arguments.values()))
-    ids = [name for name in arguments if name.lower().endswith("id")]
-    return arguments[ids[0]] if len(ids) == 1 else None
+    name = source.key if source and source.key else _pick_key(arguments)
+    return arguments.get(name) if name else None
+
+
+def find_key_parameter(spec: ToolSpec) -> str | None:
+    """The parameter by which the results of the tool are kept where the policy names none."""
+    return _pick_key(spec.properties)
+
+
+def _pick_key(names: Iterable[str]) -> str | None:
+    """The only one, or the only one that ends in `id`."""
+    known = list(names)
+    ids = known if len(known) == 1 else [name for name in known if name.lower().endswith("id")]
+    return ids[0] if len(ids) == 1 else None
 
 
 def step_into(value: Any, key: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from circumspect.policy.condition_view import MISSING, View, step_into
+from circumspect.policy.condition_view import MISSING, View, find_key_parameter, step_into
 from circumspect.policy.expressions import Program, compile_condition
 from circumspect.policy.grounding.places import ANY, ExpressionPath, Many
 
@@ -95,7 +95,12 @@ def _parameter(tool: str, step: ExpressionPath | str | float | None, seen: View)
     if source and source.key:
         return source.key
     last = step.steps[-1] if isinstance(step, ExpressionPath) and step.steps else ""
-    return last if isinstance(last, str) else ""
+    guess = last if isinstance(last, str) else ""
+    spec = seen.facts.tools.get(tool)
+    if spec is None or not spec.properties:
+        # An argument most likely has the same name there; what a field of some record is called says nothing.
+        return guess if isinstance(step, ExpressionPath) and step.root == "args" else ""
+    return find_key_parameter(spec) or (guess if guess in spec.properties else "")
 
 
 def _was_tried(tool: str, key: Any, seen: View) -> bool:

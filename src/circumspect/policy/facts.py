@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -52,5 +53,7 @@ class Facts:
     """What a signed token says about them."""
     scene: Scene | None = None
     """What is on the user's screen, where the call acts on it."""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """All that are known, so that a look-up is named as it can be called."""
     mendings: tuple[str, ...] = ()
     """Arguments that were brought into the type that the tool's schema asks for, one line each."""

@@ -114,6 +114,7 @@ def look_at(
         person=screened.person,
         claims=screened.incoming.claims,
         scene=screened.incoming.scene,
+        tools=tools,
         mendings=mendings,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -208,6 +208,16 @@ def _lint_look_arguments(one: Verify | WholeValue, at: Place, about: LintedSecti
         yield LintRemark("error", (*at, "args"), f"'{one.call}' needs '{name}'", "Add it to args.")
 
 
+def _make_arguments_key(compare: Callable[[Any, Any], Direction]) -> ClauseKey:
+    return ClauseKey(
+        explain=stay_short,
+        describe=stay_short,
+        compare=compare,
+        lint=_lint_look_arguments,
+        formula=Formula("value"),
+    )
+
+
 class Verify(PolicySection):
     call: Annotated[
         str,
@@ -219,16 +229,7 @@ class Verify(PolicySection):
         ),
     ]
     """A read tool that shows whether the call had its effect."""
-    args: Annotated[
-        Mapping[str, Expression],
-        ClauseKey(
-            explain=stay_short,
-            describe=stay_short,
-            compare=look_at_it,
-            lint=_lint_look_arguments,
-            formula=Formula("value"),
-        ),
-    ] = Field(default_factory=dict)
+    args: Annotated[Mapping[str, Expression], _make_arguments_key(look_at_it)] = Field(default_factory=dict)
     """Its arguments, each an expression over the call that ran: `{order_id: args.order_id}`."""
     expect: Annotated[
         Expression,
@@ -270,16 +271,7 @@ class WholeValue(PolicySection):
         ),
     ]
     """A read tool that tells how much that is."""
-    args: Annotated[
-        Mapping[str, Expression],
-        ClauseKey(
-            explain=stay_short,
-            describe=stay_short,
-            compare=call_it_harmless,
-            lint=_lint_look_arguments,
-            formula=Formula("value"),
-        ),
-    ] = Field(default_factory=dict)
+    args: Annotated[Mapping[str, Expression], _make_arguments_key(call_it_harmless)] = Field(default_factory=dict)
     """Its arguments, each an expression over the proposed call: `{order_id: args.order_id}`."""
     value: Annotated[
         Expression,
