@@ -336,3 +336,24 @@ def test_a_call_that_only_misses_a_look_up_goes_back_to_the_model(tmp_path: Path
     assert (row.verdict, codes(row)) == ("redo", {"REQUIREMENT_NOT_MET"})
     made_up = Talk().user("Hello").calls("cancel_order", **cancel)
     assert last(tmp_path, made_up, rules).verdict == "deny"
+
+
+def test_a_variant_that_contradicts_what_was_listed_is_held(tmp_path: Path) -> None:
+    lamps = {"lamps": {"X7001": {"color": "red"}, "X7002": {"color": "green"}}}
+    talk = looked_up().calls("get_customer", customer_id="c-1").returns(lamps)
+    talk.says("Shall I change order A10077 to the red lamp, paid with card_7001?").user("Yes, please.")
+    change = {"order_id": "A10077", "card_id": "card_7001"}
+    wrong = last(tmp_path, Talk_copy(talk).calls("change_items", items=[{"sku": "X7002"}], **change))
+    right = last(tmp_path, Talk_copy(talk).calls("change_items", items=[{"sku": "X7001"}], **change))
+    assert (wrong.verdict, codes(wrong), right.verdict) == ("deny", {"CONFLICTS_WITH_CONFIRMED"}, "allow")
+    assert "'X7002' is green, not red" in str(wrong.findings)
+
+
+def test_an_order_is_not_cancelled_for_one_of_its_items(tmp_path: Path) -> None:
+    order = {"order_id": "A10077", "items": [{"sku": "X1", "name": "Desk Lamp"}, {"sku": "X2", "name": "Office Chair"}]}
+    talk = Talk().user("I do not need the lamp of A10077.").calls("get_order", order_id="A10077").returns(order)
+    part = Talk_copy(talk).says("Shall I cancel the lamp in order A10077?").user("Yes")
+    whole = Talk_copy(talk).says("I can only cancel the whole order A10077. Shall I?").user("Yes")
+    cancel = {"order_id": "A10077", "reason": "not needed"}
+    assert last(tmp_path, part.calls("cancel_order", **cancel)).verdict == "deny"
+    assert last(tmp_path, whole.calls("cancel_order", **cancel)).verdict == "allow"

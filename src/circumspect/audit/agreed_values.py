@@ -14,12 +14,18 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from circumspect.audit.described_records import find_beside, is_another_meant, record_ids, shape_of, strip_markdown
-from circumspect.audit.exchanges import Exchange
 from circumspect.language.folding import fold
 from circumspect.language.written_values import amounts_in, find_word, looks_like_id, read_number, says_number
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import words_of
+from circumspect.policy.grounding.described_records import (
+    find_beside,
+    is_another_meant,
+    record_ids,
+    shape_of,
+    strip_markdown,
+)
+from circumspect.policy.grounding.exchanges import Exchange
 from circumspect.policy.grounding.tracing import (
     as_folded_text,
     is_said,

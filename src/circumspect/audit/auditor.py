@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from circumspect.audit.draft_policy import guess
-from circumspect.audit.exchanges import exchange_of
 from circumspect.audit.message_formats import steps
 from circumspect.audit.rulebook import AUDIT_RULES, FIRST, can_speak
 from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
@@ -37,6 +36,7 @@ from circumspect.policy import condition_view
 from circumspect.policy.arguments import fill_defaults
 from circumspect.policy.condition_view import HistoryIndex
 from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.exchanges import exchange_of
 from circumspect.policy.grounding.tracing import OriginLedger, attach, trace
 from circumspect.policy.grounding.untrue import find_untrue
 from circumspect.policy.judge import Rule, judge

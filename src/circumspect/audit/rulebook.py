@@ -57,6 +57,7 @@ _ABOUT_CHANGES = frozenset(
         "it_is_what_was_agreed_to",
         "every_value_has_a_source",
         "nothing_goes_where_strangers_say",
+        "ids_stand_for_what_was_said",
     )
 )
 _ABOUT_CONDITIONS = frozenset(("its_conditions_hold", "what_its_conditions_depend_on_is_known"))

@@ -10,12 +10,12 @@ between that could make it succeed.
 from __future__ import annotations
 
 from circumspect.audit.agreed_values import find_unagreed, is_named
-from circumspect.audit.described_records import is_listed_otherwise, record_ids, strip_markdown
-from circumspect.audit.exchanges import exchange_of, has_user_agreed
 from circumspect.language.folding import fold
 from circumspect.policy import arguments
 from circumspect.policy.arguments import is_misbuilt
 from circumspect.policy.facts import Facts
+from circumspect.policy.grounding.described_records import is_listed_otherwise, record_ids, strip_markdown
+from circumspect.policy.grounding.exchanges import exchange_of, has_user_agreed
 from circumspect.policy.grounding.grounding_rules import ask_for, find_unseen
 from circumspect.policy.grounding.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule

@@ -168,6 +168,14 @@ class RequestWords:
     """Heads of a command that ask for none of the actions themselves but may be followed by one that does."""
     delegated: Lines
     """The user says to do what some message says."""
+    whole: Lines
+    """All of a thing is meant, whatever parts of it are named: the entire order."""
+    same: Lines
+    """As it was before: the same size."""
+    cheapest: Lines
+    """Of several, the one with the lowest price."""
+    dearest: Lines
+    """Of several, the one with the highest price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from circumspect.language import wishes
 from circumspect.policy import arguments
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.grounding_rules import GROUNDING_RULES
+from circumspect.policy.grounding.stand_for import STAND_FOR_RULES
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.preconditions import PRECONDITION_RULES
 from circumspect.reasons import ReasonCode
@@ -201,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     no_earlier_outcome_is_unknown,
     what_a_person_saw_done_is_not_done_again,
     *(_in_standard_only_where_named(one) for one in GROUNDING_RULES),
+    *STAND_FOR_RULES,
     a_colleague_approved,
     what_cannot_be_undone_is_confirmed,
     asked_for_confirmations_are_given,
@@ -217,7 +219,7 @@ _ABOUT_THE_ASSESSMENT = frozenset(
         a_change_is_not_guessed,
     )
 )
-_ABOUT_WORDS = frozenset(one.name for one in GROUNDING_RULES)
+_ABOUT_WORDS = frozenset(one.name for one in (*GROUNDING_RULES, *STAND_FOR_RULES))
 
 RULES_FOR_FOREIGN_CALLS: tuple[Rule, ...] = tuple(one for one in RULES if one.name not in _ABOUT_THE_ASSESSMENT)
 """For calls of somebody else's agent, with the conversation they came from: nobody says how sure the model is."""

@@ -11,8 +11,10 @@ What may surprise: YAML is read as a stream of events and never built, so that a
 from __future__ import annotations
 
 import ast
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 
 import orjson
@@ -24,6 +26,7 @@ from circumspect.values import Json
 FieldPath = tuple[str, ...]
 _OPENS = frozenset((" ", ":", "[", ",", "\n"))
 _ENDS = frozenset((",", "}", "]", " ", "\n", ""))
+_NUMBERS = re.compile(r"(?:^|_|(?<=[a-z]))(?:id|number|code|sku|key)$", re.IGNORECASE)
 YAML_LIMIT = 400_000
 DEPTH_LIMIT = 200
 FIELD_LIMIT = 400
@@ -122,8 +125,33 @@ class IndexedResult:
     def choices(self) -> Mapping[str, Mapping[str, Mapping[str, Json]]]:
         """Key of a record to all the records that it is one of: `{"card_1": {"card_1": {...}, "card_2": {...}}}`."""
         found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
-        _gather(self.value, found, 0)
+        _gather(self.tree, found, 0)
         return found
+
+    @cached_property
+    def listed(self) -> Mapping[str, Mapping[str, Mapping[str, Json]]]:
+        """The same for records in a list, by any field that numbers them: `[{"item_id": "1"}, {"item_id": "2"}]`."""
+        found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
+        for records in self.parts:
+            for name in {name for record in records for name in record if _NUMBERS.search(name)}:
+                numbered = {str(record[name]): record for record in records if isinstance(record.get(name), str | int)}
+                for key in numbered:
+                    found.setdefault(key, numbered)
+        return found
+
+    @cached_property
+    def parts(self) -> tuple[Sequence[Mapping[str, Json]], ...]:
+        """Every list of records in it."""
+        return tuple(_lists(self.tree, 0))
+
+    @cached_property
+    def tree(self) -> Json:
+        """The structure, also of a result that is the text of one."""
+        read: Json = self.value
+        if isinstance(self.value, str) and self.value.lstrip()[:1] in ("{", "["):
+            with suppress(orjson.JSONDecodeError):
+                read = orjson.loads(self.value)
+        return read
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -206,6 +234,20 @@ def _gather(value: Json, found: dict[str, Mapping[str, Mapping[str, Json]]], dep
         for item in value:
             if isinstance(item, dict | list):
                 _gather(item, found, depth + 1)
+
+
+def _lists(value: Json, depth: int) -> Iterator[list[Mapping[str, Json]]]:
+    if depth > 8 or isinstance(value, str):
+        return
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _lists(item, depth + 1)
+    elif isinstance(value, Sequence):
+        records = [item for item in value if isinstance(item, Mapping)]
+        if records:
+            yield records
+        for item in records:
+            yield from _lists(item, depth + 1)
 
 
 def _marks(record: Mapping[str, Json]) -> frozenset[str]:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from circumspect.audit.exchanges import Exchange
 from circumspect.language.folding import fold
 from circumspect.language.written_values import find_word
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.actions import words_of
+from circumspect.policy.grounding.exchanges import Exchange
 from circumspect.policy.grounding.fields import IndexedResult
 from circumspect.policy.grounding.tracing import ledger_of, names_an_id
 from circumspect.values import History, Json

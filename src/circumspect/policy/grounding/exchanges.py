@@ -1,4 +1,4 @@
-"""The last exchange of a conversation that was only written down: what was put to the user, and was it agreed to?"""
+"""The last exchange of a conversation, read from its words: what was put to the user, and was it agreed to?"""
 
 from __future__ import annotations
 
