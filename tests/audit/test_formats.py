@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from circumspect.audit.auditor import audit
+from circumspect.audit.readers.record_formats import FORMAT_NAMES
 from circumspect.audit.rulings import AuditedCall
 from circumspect.audit.transcript_files import TranscriptProblem
 from circumspect.audit.transcript_steps import LITERAL_LIMIT, result_value
@@ -33,10 +34,26 @@ tools:
 ORDER = {"order_id": "A10077"}
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FORMATS.iterdir()))
-def test_the_same_conversation_is_read_from_every_format(name: str) -> None:
+PROMISED = [
+    (name, row[row.rindex("| `") + 3 : -3])
+    for row in (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8").splitlines()
+    if "<!-- " in row
+    for name in row[row.index("<!-- ") + 5 : row.index(" -->")].split()
+]
+"""The files behind each row of the table of formats, and the name that forces it."""
+
+
+def test_every_row_of_the_table_has_its_files_and_every_file_its_row() -> None:
+    assert sorted(name for name, _ in PROMISED) == sorted(path.name for path in FORMATS.iterdir())
+    assert {forced for _, forced in PROMISED} == set(FORMAT_NAMES)
+
+
+@pytest.mark.parametrize(("name", "forced"), PROMISED)
+def test_the_same_conversation_is_read_from_every_format(name: str, forced: str) -> None:
     path = FORMATS / name
-    rows = list(audit(sorted(path.iterdir()) if path.is_dir() else [path], POLICY))
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    rows = list(audit(files, POLICY))
+    assert list(audit(files, POLICY, format_name=forced)) == rows
     assert not [str(row) for row in rows if isinstance(row, TranscriptProblem)]
     # A log of the protocol holds no words, so nobody is seen to agree.
     cancelling = "ask" if name.startswith("mcp") else "allow"

@@ -11,6 +11,9 @@ import pytest
 from tests.cli.conftest import Run
 from tests.patience import PATIENCE
 
+from circumspect.audit.readers.record_formats import FORMAT_NAMES
+from circumspect.cli.audit import EXPORTS, FORMATS
+
 CALL = {"function": {"name": "cancel_order", "arguments": '{"order_id": "A1"}'}}
 TALK = {"id": "c1", "messages": [{"role": "user", "content": "café"}, {"role": "assistant", "tool_calls": [CALL]}]}
 
@@ -27,6 +30,47 @@ def test_transcripts_of_which_nothing_can_be_read_are_no_pass(run: Run, talk: Pa
     ran = run("audit", "talk.jsonl", "--fail-on", "deny")
     ran.refused("nothing to rule on", "UTF-8")
     assert "1 thing could not be read: 1 encoding" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("[]", "it holds no conversation"),
+        ('{"steps": [{"tool_calls": [{"name": "pay"}]}]}', "members: steps; it seems to hold tool calls"),
+        (
+            '{"messages": [{"role": "user", "content": "hi"}], "reply": {"tool_calls": [{"name": "pay"}]}}',
+            "'reply' seems",
+        ),
+        ('{"messages": [{"role": "assistant", "content": "", "call": {"type": "tool_call"}}]}', "the message seems to"),
+        ('{"messages": [{"role": "assistant", "content": [{"type": "tool_hand_over"}]}]}', "tool_hand_over"),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--fail-on", "ask"), ("--jobs", "2")])
+def test_silence_is_never_a_pass(run: Run, folder: Path, content: str, said: str, options: tuple[str, ...]) -> None:
+    (folder / "odd.jsonl").write_text(content)
+    run("audit", "odd.jsonl", *options).refused("nothing to rule on in odd.jsonl", said, "--format")
+
+
+def test_a_file_that_was_named_and_not_read_fails_also_beside_one_that_was(run: Run, folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "notes.json").write_text('{"a": 1}')
+    (folder / "more" / "talk.jsonl").write_text(json.dumps(TALK))
+    run("audit", "talk.jsonl", "more/notes.json").refused("nothing to rule on in notes.json")
+    ran = run("audit", "more")
+    assert ran.code == 0
+    assert "1 unknown format" in ran.out
+
+
+def test_the_format_can_be_forced_and_exports_are_taken_by_the_folder(run: Run, folder: Path) -> None:
+    formats = Path(__file__).parents[1] / "audit" / "formats"
+    (folder / "export").mkdir()
+    (folder / "export" / "spans.json").write_bytes((formats / "otlp.json").read_bytes())
+    assert "2 proposed calls in 1 conversation" in run("audit", "export", "--from", "otlp").out
+    run("audit", str(formats / "otlp.json"), "--format", "mcp").refused("nothing to rule on")
+    run("audit", "export", "--from", "otlp", "--format", "csv").refused("do not agree")
+    assert FORMAT_NAMES == FORMATS
+    assert set(EXPORTS) < set(FORMATS)
 
 
 def test_a_talk_without_calls_is_a_pass(run: Run, talk: Path) -> None:

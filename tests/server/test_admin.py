@@ -232,9 +232,17 @@ def test_an_audit_says_what_would_have_been_held(house: House) -> None:
     is_a_problem(house.key(OURS, "chat").post("/v1/audit", json={"transcripts": []}), 403)
 
 
+def test_an_audit_of_which_nothing_could_be_read_is_a_problem_and_no_pass(house: House) -> None:
+    client = house.key()
+    unknown = client.post("/v1/audit", json={"transcripts": [{"steps": [{"tool_calls": [{"name": "pay"}]}]}]})
+    is_a_problem(unknown, 422, "nothing_read")
+    assert "members: steps; it seems to hold tool calls" in unknown.text
+    is_a_problem(client.post("/v1/audit", content=b"", headers={"Content-Type": "application/x-ndjson"}), 422)
+
+
 def test_an_audit_opens_no_files_of_the_server(house: House, tmp_path) -> None:
     secret = tmp_path / "tools.json"
     secret.write_text('[{"type": "function", "function": {"name": "secret_tool"}}]')
     answer = house.key().post("/v1/audit", json={"transcripts": [{**TRANSCRIPT, "tools": str(secret)}]})
     assert "secret_tool" not in answer.text
-    assert answer.status_code == 200
+    is_a_problem(answer, 422, "nothing_read")

@@ -143,10 +143,11 @@ def audit(
     rules: Sequence[Rule] = AUDIT_RULES,
     now: datetime | None = None,
     claims: bool = True,
+    format_name: str | None = None,
 ) -> Iterator[AuditRow]:
     """Every proposed call of every conversation with its verdict, every unsupported claim, everything unreadable."""
     auditor = Auditor(policy, specs, rules, now or datetime.now(UTC), claims)
-    for one in read(paths, Toolbox()):
+    for one in read(paths, Toolbox(), format_name):
         if isinstance(one, TranscriptProblem):
             yield one
         else:

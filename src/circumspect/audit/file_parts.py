@@ -1,19 +1,25 @@
 """Parts of a file of transcripts: a path -> stretches of whole lines, each of which can be read by itself.
 
-Only plain files with a conversation a line fall into parts. Anything else (packed, one JSON document, UTF-16) is one
-piece, for which there are none.
+Only plain files with a conversation a line fall into parts. Anything else (packed, one JSON document, UTF-16, logs and
+traces whose records belong together) is one piece, for which there are none.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
-from circumspect.audit.file_streams import LINE_LIMIT
+import orjson
+
+from circumspect.audit.file_streams import LINE_LIMIT, is_lines, open_stream
+from circumspect.audit.json_stream import pieces
+from circumspect.audit.readers.record_formats import PLAIN, find_reader
 from circumspect.audit.tool_defs import Toolbox
-from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read_lines
+from circumspect.audit.transcript_files import STREAMED, Transcript, TranscriptProblem, read_lines
 from circumspect.errors import ConfigError
 
 PART = 1 << 22
@@ -28,10 +34,28 @@ class FilePart:
     """The number of its first line."""
 
 
-def parts(path: Path, size: int = PART) -> Sequence[FilePart]:
+def is_joined(path: Path, format_name: str | None = None) -> bool:
+    """Whether conversations of a file may be put together from many records, so that it is read as a whole."""
+    if format_name is not None:
+        return format_name != PLAIN
+    try:
+        with open_stream(path) as stream:
+            record = _read_first(stream, lines=is_lines(path))
+    except (ValueError, EOFError, OSError, zlib.error):
+        return True
+    return isinstance(record, Mapping) and find_reader(record, lines=is_lines(path)) is not None
+
+
+def _read_first(stream: IO[bytes], *, lines: bool) -> Any:
+    if lines:
+        return orjson.loads(stream.readline(LINE_LIMIT).removeprefix(b"\xef\xbb\xbf"))
+    return next((orjson.loads(one.data) for one in pieces(stream, STREAMED) if one.is_element), None)
+
+
+def parts(path: Path, size: int = PART, format_name: str | None = None) -> Sequence[FilePart]:
     """Parts of at least so many bytes; none for a file that does not fall into any, or is no larger than one."""
     found: list[FilePart] = []
-    if path.suffix.lower() == ".json" or path.stat().st_size <= size:
+    if path.suffix.lower() == ".json" or path.stat().st_size <= size or is_joined(path, format_name):
         return found
     with path.open("rb") as stream:
         mark = stream.read(3)

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
 import orjson
 
+from circumspect.errors import ConfigError
+
 LINE_LIMIT = 1 << 28
 UNPACKED = 1 << 18
+
+
+_SUFFIXES = frozenset((".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".log", ".gz"))
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """The files among these, and those below the folders among these, by name."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES and one.is_file())
+        if not inside:
+            raise ConfigError(
+                f"There are no transcripts in {path}.", fix="Give a folder of .json, .jsonl or .csv files."
+            )
+        found += inside
+    return found
 
 
 def open_stream(path: Path) -> IO[bytes]:

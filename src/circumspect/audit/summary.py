@@ -57,6 +57,10 @@ class AuditSummary:
     problems: list[TranscriptProblem] = field(default_factory=list)
     problem_counts: Counter[str] = field(default_factory=Counter)
     cases: dict[str, list[tuple[int, AuditedCall]]] = field(default_factory=dict)
+    ruled_files: set[str] = field(default_factory=set)
+    """Those in which there was something to rule on."""
+    first_problems: dict[str, TranscriptProblem] = field(default_factory=dict)
+    """What was the matter first, by file."""
     _last: tuple[str, int, str] = ("", -1, "")
 
     def add(self, row: AuditRow) -> None:
@@ -64,12 +68,14 @@ class AuditSummary:
             case AuditedCall():
                 self._add_call(row)
             case Unsupported():
+                self.ruled_files.add(row.path)
                 self.claim_count += 1
                 self.reasons[str(ReasonCode.UNSUPPORTED_CLAIM)] += 1
                 if len(self.claims) < self.keep * 3:
                     self.claims.append(row)
             case TranscriptProblem():
                 self.problem_counts[row.kind] += 1
+                self.first_problems.setdefault(row.path, row)
                 if len(self.problems) < KEPT_PROBLEMS:
                     self.problems.append(row)
 
@@ -78,6 +84,7 @@ class AuditSummary:
         if here != self._last:
             self.conversations += 1
             self._last = here
+            self.ruled_files.add(row.path)
         self.calls += 1
         self.changes += row.effect in ("write", "destructive")
         self.verdicts[row.verdict] += 1
@@ -97,6 +104,11 @@ class AuditSummary:
         kept.append((_telling(row) - 3 * same, row))
         kept.sort(key=lambda one: -one[0])
         del kept[self.keep :]
+
+    @property
+    def unread_files(self) -> dict[str, TranscriptProblem]:
+        """Files that could not all be read and in which there was nothing to rule on."""
+        return {path: one for path, one in self.first_problems.items() if path not in self.ruled_files}
 
     @property
     def held_calls(self) -> int:

@@ -31,7 +31,7 @@ from circumspect.audit.unread_calls import describe_record, find_unread_call
 from circumspect.errors import ConfigError
 from circumspect.values import Json
 
-_STREAMED = (
+STREAMED = (
     "simulations",
     "conversations",
     "transcripts",
@@ -265,7 +265,7 @@ class _Reader:
         messages: list[Any] = []
         first, elements = 1, 0
         try:
-            for piece in pieces(cast("IO[bytes]", stream), _STREAMED):
+            for piece in pieces(cast("IO[bytes]", stream), STREAMED):
                 value = self._parse_piece(piece)
                 if isinstance(value, TranscriptProblem):
                     yield value
@@ -287,8 +287,10 @@ class _Reader:
 
     def _is_message(self, value: Any) -> bool:
         """An element of the outermost array that is a message, and no record of its own."""
-        if not isinstance(value, Mapping) or _is_conversation(value) or self.reading.format_name is not None:
+        if not isinstance(value, Mapping) or _is_conversation(value):
             return False
+        if self.reading.format_name is not None:
+            return self.reading.format_name == PLAIN
         return not value.keys().isdisjoint(("role", "type", "kind")) and find_reader(value, lines=False) is None
 
     def _parse_piece(self, piece: JsonPiece) -> Any:
@@ -360,9 +362,9 @@ class _Reader:
             yield from self._read_record(reader, value, line, size)
         elif _is_conversation(value):
             yield from self._read_plain(value, line)
-        elif several := next((value[key] for key in _STREAMED if isinstance(value.get(key), list)), None):
+        elif several := next((value[key] for key in STREAMED if isinstance(value.get(key), list)), None):
             for one in several:
-                if isinstance(one, Mapping) and any(isinstance(one.get(key), list) for key in _STREAMED):
+                if isinstance(one, Mapping) and any(isinstance(one.get(key), list) for key in STREAMED):
                     yield TranscriptProblem(self.name, line, "unknown_format", describe_record(one))
                 else:
                     yield from self.conversation(self._with_tools(one, value), line, size // len(several), lines=False)
@@ -391,8 +393,9 @@ class _Reader:
         messages = next((value[key] for key in _MESSAGES if isinstance(value.get(key), list)), None)
         identity = _identity(value, self.name, line)
         proposal = value.get("proposal")
-        if messages is None and proposal is None:
-            yield TranscriptProblem(self.name, line, "empty", describe_record(value), identity)
+        if not messages and proposal is None:
+            said = describe_record(value) if messages is None else "it holds no conversation: there are no messages"
+            yield TranscriptProblem(self.name, line, "empty", said, identity)
             return
         try:
             specs = self.reading.toolbox.specs(value.get("tools"), self.folder)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,19 +15,37 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.batch_options import Division, add_division_options, rows_of
-from circumspect.cli.options import FILE, NEW_FILE, read_moment
+from circumspect.cli.options import FILE, NEW_FILE, PATH, read_moment
 from circumspect.errors import CircumspectError, ConfigError
 
 if TYPE_CHECKING:
     from circumspect.audit.rulings import AuditRow
+    from circumspect.audit.summary import AuditSummary
     from circumspect.audit.tool_defs import Specs
     from circumspect.policy.policy_file import Policy
 
 STRICTNESS = ("redo", "ask", "escalate", "deny")
+# As `record_formats` has them, which takes too long to load for `--help`; a test compares the two.
+FORMATS = (
+    "transcript",
+    "mcp",
+    "otlp",
+    "agents",
+    "langsmith",
+    "langfuse",
+    "batch",
+    "inspect",
+    "requests",
+    "messages",
+    "csv",
+)
+EXPORTS = ("otlp", "langfuse", "langsmith")
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=FILE)
+@click.argument("paths", nargs=-1, required=True, type=PATH)
+@click.option("--format", "format_name", type=click.Choice(FORMATS), help="What the files are, where it is not seen.")
+@click.option("--from", "export", type=click.Choice(EXPORTS), help="The files, or a folder of them, are its exports.")
 @click.option(
     "--policy", "policy_path", type=FILE, help="The policy file; without one, effects are guessed from names."
 )
@@ -42,6 +61,8 @@ STRICTNESS = ("redo", "ask", "escalate", "deny")
 @add_division_options(keeps=True)
 def audit(
     paths: tuple[Path, ...],
+    format_name: str | None,
+    export: str | None,
     policy_path: Path | None,
     tools_path: Path | None,
     as_json: bool,
@@ -54,15 +75,17 @@ def audit(
 ) -> None:
     """What would have been held, and why. No model is asked and nothing is run.
 
-    PATHS are transcripts: .jsonl, .jsonl.gz or .json with OpenAI chat messages, tau-bench results, OpenAI Agents or
-    LangChain message dumps. What cannot be read is reported with its line, skipped and counted; the exit code is 2 when
-    nothing is left to rule on.
+    PATHS are files or folders: conversations one a line, request logs, batches, traces (OTLP, Langfuse, LangSmith,
+    OpenAI Agents), dumps of LangChain, pydantic-ai, Vercel AI, Inspect, MCP logs, CSV. The format is seen by the
+    content. What cannot be read is reported with its line, skipped and counted; the exit code is 2 when nothing to rule
+    on could be read from a file.
 
     \b
     circumspect policy init transcripts.jsonl --out policy.yaml
     circumspect audit transcripts.jsonl --policy policy.yaml --html report.html
     circumspect audit transcripts.jsonl --policy policy.yaml --jobs 8 --run transcripts.run
     """
+    from circumspect.audit.file_streams import find_files
     from circumspect.audit.ground_truth import AuditScore, labels_from
     from circumspect.audit.report_text import lines
     from circumspect.audit.rulings import AuditedCall, line_of
@@ -78,7 +101,10 @@ def audit(
     summary = AuditSummary(keep=60 if html_path else 4)
     specs = specs_from(tools_path) if tools_path else None
     incomplete: CircumspectError | None = None
-    with _rows(paths, policy_path, policy, specs, at, division, shown=not as_json) as rows:
+    if format_name and export and format_name != export:
+        raise ConfigError(f"--format {format_name} and --from {export} do not agree.", fix="Give one of them.")
+    reading = _Reading(tuple(find_files(paths)), specs, format_name or export)
+    with _rows(reading, policy_path, policy, at, division, shown=not as_json) as rows:
         try:
             for row in rows:
                 summary.add(row)
@@ -109,11 +135,7 @@ def audit(
         click.echo(f"Wrote {html_path}.", err=True)
     if incomplete:
         raise incomplete
-    if summary.problem_counts and not summary.calls and not summary.claim_count:
-        raise ConfigError(
-            "There was nothing to rule on, and not everything could be read.",
-            fix="Give UTF-8 text with one conversation a line, or a JSON document: see `circumspect docs audit`.",
-        )
+    _refuse_silence(summary, paths)
     if score and not score.verdicts and summary.calls:
         raise ConfigError(
             "None of the calls has a label, so nothing could be scored.",
@@ -123,12 +145,31 @@ def audit(
         sys.exit(1)
 
 
+def _refuse_silence(summary: AuditSummary, paths: Sequence[Path]) -> None:
+    """A file that was named and from which nothing was read is no pass. In a folder, others may lie beside."""
+    unread = summary.unread_files
+    named = [one for path, one in unread.items() if path in {path.name for path in paths}]
+    if summary.ruled_files and not named:
+        return
+    for one in named or list(unread.values()):
+        raise ConfigError(
+            f"There was nothing to rule on in {one.path}, and not everything could be read: {one.problem}.",
+            fix="Give UTF-8 text in a format that `circumspect docs audit` lists; --format forces one.",
+        )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    paths: tuple[Path, ...]
+    specs: Specs | None
+    format_name: str | None
+
+
 @contextmanager
 def _rows(
-    paths: Sequence[Path],
+    reading: _Reading,
     policy_path: Path | None,
     policy: Policy | None,
-    specs: Specs | None,
     at: datetime | None,
     division: Division,
     *,
@@ -138,19 +179,21 @@ def _rows(
     if not division.is_divided:
         from circumspect.audit.auditor import audit as audited
 
-        yield _show_progress(audited(paths, policy, specs=specs, now=at), show=shown)
+        rows = audited(reading.paths, policy, specs=reading.specs, now=at, format_name=reading.format_name)
+        yield _show_progress(rows, show=shown)
         return
     from circumspect.lab.batch.audits import AuditOrder, audit_of, decode_row
     from circumspect.policy.load import text_of
 
-    if any(not path.is_file() for path in paths):
+    if any(not path.is_file() for path in reading.paths):
         raise ConfigError(
             "A pipe is read once, and by one.", fix="Save it as a file, or leave --jobs and the like out."
         )
     text = text_of(policy_path) if policy_path else None
-    job = audit_of(AuditOrder(tuple(str(path.resolve()) for path in paths), text, specs, at))
-    with rows_of(job, division, "bytes", shown=shown) as rows:
-        yield map(decode_row, rows)
+    paths = tuple(str(path.resolve()) for path in reading.paths)
+    job = audit_of(AuditOrder(paths, text, reading.specs, at, format_name=reading.format_name))
+    with rows_of(job, division, "bytes", shown=shown) as encoded:
+        yield map(decode_row, encoded)
 
 
 def _show_progress(rows: Iterable[AuditRow], *, show: bool) -> Iterator[AuditRow]:

@@ -12,32 +12,32 @@ from circumspect.audit.readers.talk_pieces import find_text, open_json
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest:
+class LoggedRequest:
     messages: list[Any]
     tools: Any = None
     after: str = ""
     """The response that it goes on from: the messages before are not in it."""
 
 
-def read_request(body: Any) -> ModelRequest | None:
+def read_request(body: Any) -> LoggedRequest | None:
     """The messages and tools of a request; None when it is none."""
     body = open_json(body)
     if isinstance(body, list):
-        return ModelRequest(body) if _are_messages(body) else None
+        return LoggedRequest(body) if _are_messages(body) else None
     if not isinstance(body, Mapping):
         return None
     if isinstance(contents := body.get("contents"), list):
         system = body.get("systemInstruction") or body.get("system_instruction")
-        return ModelRequest([*_system(system), *contents], find_tools(body))
+        return LoggedRequest([*_system(system), *contents], find_tools(body))
     if isinstance(messages := body.get("messages"), list):
         if len(messages) == 1 and isinstance(messages[0], list):
             messages = messages[0]  # LangChain asks a batch of one
-        return ModelRequest([*_system(body.get("system")), *messages], find_tools(body))
+        return LoggedRequest([*_system(body.get("system")), *messages], find_tools(body))
     given = body.get("input")
     if isinstance(given, str) or (isinstance(given, list) and _are_messages(given)):
         said: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else given
         after = body.get("previous_response_id")
-        return ModelRequest(
+        return LoggedRequest(
             [*_system(body.get("instructions")), *said], find_tools(body), after if isinstance(after, str) else ""
         )
     return None

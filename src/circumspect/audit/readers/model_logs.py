@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from circumspect.audit.readers.model_bodies import ModelRequest, find_tools, read_answer, read_request
+from circumspect.audit.readers.model_bodies import LoggedRequest, find_tools, read_answer, read_request
 from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_mapping, find_text, open_json
 
 _PAIRS = (
@@ -44,7 +44,7 @@ def _is_response(record: Mapping[str, Any]) -> bool:
     )
 
 
-def _find_bodies(record: Mapping[str, Any]) -> tuple[ModelRequest | None, Any]:
+def _find_bodies(record: Mapping[str, Any]) -> tuple[LoggedRequest | None, Any]:
     """What was asked and the body of what came back."""
     for asked, answered in _PAIRS:
         request = read_request(_find_body(record[asked])) if asked in record else None

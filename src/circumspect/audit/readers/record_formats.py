@@ -21,7 +21,6 @@ READERS: Sequence[RecordFormat] = (MCP, OTLP, AGENTS, LANGSMITH, LANGFUSE, BATCH
 PLAIN = "transcript"
 """A record is a conversation, and its messages are in it."""
 CSV = "csv"
-EXPORTS = ("otlp", "langfuse", "langsmith")
 FORMAT_NAMES: Sequence[str] = (PLAIN, *(one.name for one in READERS), CSV)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from circumspect import __version__
 from circumspect.audit.auditor import Auditor
-from circumspect.audit.file_parts import PART, FilePart, parts, read_part
+from circumspect.audit.file_parts import PART, FilePart, is_joined, parts, read_part
 from circumspect.audit.rulings import AuditedCall, AuditRow, Unsupported
 from circumspect.audit.tool_defs import Specs, Toolbox
 from circumspect.audit.transcript_files import TranscriptProblem, read
@@ -46,6 +46,8 @@ class AuditOrder:
     at: datetime | None = None
     """What time it was; None is when the run began."""
     size: int = PART
+    format_name: str | None = None
+    """The format of all records; None recognises each."""
 
 
 def audit_of(order: AuditOrder) -> BatchJob[AuditOrder]:
@@ -57,6 +59,7 @@ def audit_of(order: AuditOrder) -> BatchJob[AuditOrder]:
             "specs": {name: codec.spec_document(spec) for name, spec in (order.specs or {}).items()},
             "at": order.at.isoformat() if order.at else None,
             "size": order.size,
+            **({"format": order.format_name} if order.format_name else {}),
         }
     )
     return BatchJob("audit", identity[:24], order, begin, list_chunks)
@@ -73,13 +76,22 @@ def _state(path: Path) -> tuple[int, int]:
 def list_chunks(order: AuditOrder) -> Sequence[Chunk]:
     found: list[Chunk] = []
     at = (order.at or datetime.now(UTC)).isoformat()
+    together: list[Path] = []
     for path in map(Path, order.paths):
-        pieces = parts(path, order.size)
+        if len(order.paths) > 1 and is_joined(path, order.format_name):
+            together.append(path)
+            continue
+        pieces = parts(path, order.size, order.format_name)
         for part in pieces:
             detail: JsonObject = {"path": str(path), "at": at, "part": [part.start, part.end, part.line]}
             found.append(Chunk(len(found), f"{path} from line {part.line:,}", part.end - part.start, detail))
         if not pieces:
-            found.append(Chunk(len(found), str(path), path.stat().st_size, {"path": str(path), "at": at}))
+            found.append(Chunk(len(found), str(path), path.stat().st_size, {"paths": [str(path)], "at": at}))
+    if together:
+        # What one of them begins, another may go on with: the requests of a batch and its results, a rotated log.
+        size = sum(path.stat().st_size for path in together)
+        names = ", ".join(map(str, together[:3]))
+        found.append(Chunk(len(found), names, size, {"paths": [str(path) for path in together], "at": at}))
     return found
 
 
@@ -90,13 +102,16 @@ def begin(order: AuditOrder) -> Iterator[ChunkFunction]:
 
     def work(chunk: Chunk) -> Sequence[bytes]:
         detail: Mapping[str, Any] = chunk.detail
-        path, at = Path(detail["path"]), detail["at"]
+        at = detail["at"]
         if at not in auditors:
             auditors[at] = Auditor(policy, order.specs, now=datetime.fromisoformat(at))
         # A conversation may go on from the one before, which here is whatever was worked on last.
         auditors[at].last.clear()
         part = FilePart(*detail["part"]) if "part" in detail else None
-        found = read_part(path, part, toolbox) if part else read([path], toolbox)
+        if part:
+            found = read_part(Path(detail["path"]), part, toolbox)
+        else:
+            found = read(map(Path, detail["paths"]), toolbox, order.format_name)
         rows: list[bytes] = []
         for one in found:
             rows += [

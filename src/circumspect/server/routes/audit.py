@@ -60,6 +60,7 @@ _OPENAPI = {
         400,
         413,
         415,
+        422,
         security=KEY,
         openapi_extra=_OPENAPI,
         responses={
@@ -113,5 +114,12 @@ def _audit_lines(lines: bytes, text: str | None, specs: Specs, now: datetime, te
         for row in rows:
             summary.add(row)
             out.write(line_of(row))
+    if unread := next(iter(summary.unread_files.values()), None):
+        raise HttpProblem(
+            422,
+            "nothing_read",
+            f"There was nothing to rule on, and not everything could be read: {unread.problem}.",
+            fix="Send one of the formats of docs/audit.md, one record a line.",
+        )
     out.write(orjson.dumps({"summary": summary.to_json()}) + b"\n")
     return out.getvalue()
