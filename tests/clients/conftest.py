@@ -39,6 +39,7 @@ def house(upstream: Upstream, tmp_path_factory: Any) -> Iterator[House]:
     with House(f"sqlite:///{folder}/house.db", model=upstream.model) as running:
         for name, clients, more in (
             ("plain", {"models": {"fast": upstream.model.replace("gpt-test", "gpt-fast")}}, {}),
+            ("brief", {}, {"plan": {"name": "brief", "mode": "standard"}}),
             ("open", {"passthrough": "always"}, {}),
             ("careful", {}, {"understanding": {"profile": "service"}}),
         ):

@@ -317,7 +317,7 @@ def test_a_wrong_key_is_refused_in_a_way_the_client_understands(house):
 
 
 def test_the_models_are_listed(house):
-    assert [one.id for one in client(house).models.list()] == ["circumspect"]
+    assert [one.id for one in client(house).models.list()] == ["circumspect", "passthrough/circumspect"]
 
 
 # --- the official client for Node -------------------------------------------------------------------------------------
