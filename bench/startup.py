@@ -1,4 +1,4 @@
-"""How long a command takes to say anything: `circumspect --help`, beside an empty Python and the peers' imports.
+"""How long a command takes to say anything: `circumspect --help`, beside an empty Python and what scripts import.
 
 The peers have no such command; what is shown for them is the import a script of theirs starts with.
 """
@@ -19,6 +19,7 @@ LIMIT = 0.3
 HELP = "circumspect --help"
 EMPTY = "python -c pass"
 IMPORTS = {
+    "import Gate": ("circumspect", "from circumspect import Gate"),
     "import pydantic_ai": ("pydantic_ai", "from pydantic_ai import Agent"),
     "import langchain.agents": ("langchain", "from langchain.agents import create_agent"),
     "import agents": ("agents", "from agents import Agent, Runner"),

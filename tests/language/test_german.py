@@ -6,13 +6,14 @@ The conformance suite tries every language in the same way. Here is what German 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
 
 import pytest
 
 from circumspect import tool
+from circumspect.language import detection
 from circumspect.language.consent import consent
 from circumspect.language.detection import detect
 from circumspect.language.folding import fold, fold_words
@@ -124,6 +125,17 @@ async def test_the_offline_model_answers_a_german_message(shop: Callable[..., An
 # --- which language -----------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(params=["with the model", "without it"])
+def model_of_languages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """It is no part of the core, and short messages are told without it."""
+    detection._score.cache_clear()
+    if request.param == "without it":
+        monkeypatch.setattr(detection, "_model", lambda: None)
+    yield
+    detection._score.cache_clear()
+
+
+@pytest.mark.usefixtures("model_of_languages")
 @pytest.mark.parametrize(
     "text",
     [
@@ -147,6 +159,7 @@ def test_short_messages_are_told_to_be_german(text: str) -> None:
     assert detect(text, None, "en") == "de"
 
 
+@pytest.mark.usefixtures("model_of_languages")
 @pytest.mark.parametrize(
     "text", ["Hello", "Where is my order", "Please cancel it", "refund", "new york", "I want it", "no thanks", "none"]
 )
@@ -154,6 +167,7 @@ def test_short_english_messages_stay_english(text: str) -> None:
     assert detect(text, None, "en") == "en"
 
 
+@pytest.mark.usefixtures("model_of_languages")
 @pytest.mark.parametrize(
     ("text", "kept", "then"),
     [
