@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -270,7 +270,7 @@ async def test_a_notice_that_a_request_is_cancelled_ends_its_question(site: Site
     assert not waiting.done()
     notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
     assert (await site.post(notice, key, **session)).status_code == 202
-    assert "PENDING" in (await waiting).text
+    assert "PENDING" in (await asyncio.wait_for(waiting, PATIENCE)).text
     assert await site.ran() == []
 
 
@@ -309,7 +309,7 @@ async def answer_with(
     for one, headers in [*(before or []), (given, session)]:
         sent = await site.post({"jsonrpc": "2.0", "id": asked[0].id, **one}, key, **headers)
         assert sent.status_code == 202
-    return (await waiting).text
+    return (await asyncio.wait_for(waiting, PATIENCE)).text
 
 
 # --- workers ---------------------------------------------------------------------------------------------------------
@@ -330,14 +330,18 @@ class TakingTurns(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-@pytest.fixture(scope="module")
-def second(house: House) -> Iterator[str]:
-    with Running(create_app(house.settings), drain=5) as running:
-        yield running.url
+@pytest.fixture
+async def two_workers(both: House) -> AsyncIterator[tuple[Site, str]]:
+    """On either database."""
+    store = await SqlStore.open(both.settings.database)
+    with Running(create_app(both.settings), drain=5) as second:
+        yield Site(both, store), second.url
+    await store.close()
 
 
 @pytest.mark.parametrize("headers", [{}, NAMED], ids=["session", "named"])
-async def test_any_worker_serves_any_request_of_a_session(site: Site, second: str, headers):
+async def test_any_worker_serves_any_request_of_a_session(two_workers: tuple[Site, str], headers):
+    site, second = two_workers
     turns = TakingTurns(site.house.url, second)
     async with site.connect(headers=headers, transport=turns, elicitation_callback=YES) as client:
         for _ in range(3):
@@ -345,6 +349,7 @@ async def test_any_worker_serves_any_request_of_a_session(site: Site, second: st
         assert not (await client.call_tool(*site.move)).is_error
         assert not (await client.call_tool(*LOOK)).is_error
     assert await site.ran() == ["succeeded"]
+    assert await site.asked() == []
 
 
 # --- who may come in -------------------------------------------------------------------------------------------------
