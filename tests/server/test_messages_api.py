@@ -223,10 +223,14 @@ def test_a_turn_that_breaks_off_is_an_error_to_the_client():
 # --- who asks, what is left aside, what is refused ------------------------------------------------------------------
 
 
-def test_the_key_is_taken_where_either_client_puts_it(house):
+def test_the_key_is_taken_wherever_a_client_puts_it(house):
     for options in ({"api_key": house.token("shop", "chat")}, {"auth_token": house.token("shop", "chat")}):
         done = client(house, **options).messages.create(model=MODEL, max_tokens=9, messages=HELLO)
         assert done.stop_reason == "end_turn"
+    body = {"model": MODEL, "max_tokens": 9, "messages": HELLO}
+    headers = {"x-api-key": house.token("shop", "chat"), "anthropic-version": "2023-06-01"}
+    assert house.client().post("/v1/messages", json=body, headers=headers).status_code == 200
+    assert house.client().post("/v1/messages", json=body).status_code == 401
     with pytest.raises(anthropic.AuthenticationError, match="The API key is not valid") as refused:
         client(house, api_key="csk_x_y").messages.create(model=MODEL, max_tokens=9, messages=HELLO)
     assert refused.value.body["error"]["type"] == "authentication_error"

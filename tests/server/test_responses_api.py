@@ -63,6 +63,16 @@ def test_a_yes_that_goes_on_from_a_question_is_bound_to_it(house):
     assert decided(done)["conversation_id"] == decided(asked)["conversation_id"]
 
 
+def test_a_response_is_gone_on_from_with_any_key_of_the_tenant(house):
+    asked = respond(house, "cancel order 12352")
+    other = openai.OpenAI(
+        base_url=f"{house.url}/v1", api_key=house.token("shop", "chat", "read"), http_client=house.client()
+    )
+    done = other.responses.create(model=NAMED, input="yes", previous_response_id=asked.id)
+    assert decided(done)["conversation_id"] == decided(asked)["conversation_id"]
+    assert decided(done)["pending"] is None, "the yes was taken"
+
+
 def test_with_tools_of_its_own_a_client_sends_only_what_is_new(house):
     asked = respond(house, "cancel order 4711", tools=TOOLS)
     assert [one.type for one in asked.output] == ["message"]
