@@ -467,9 +467,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message in a model request. Tool results carry the id of the call they answer."""
+    """A message in a model request. Tool results carry the id of the call they answer; `system` is what an application
+    says in the middle of a talk."""
 
-    role: Literal["user", "assistant", "tool"]
+    role: Literal["user", "assistant", "tool", "system"]
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""

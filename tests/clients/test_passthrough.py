@@ -66,6 +66,17 @@ def test_its_options_are_passed_on_as_they_are(agent: Agent, upstream: Upstream)
     assert "tools" not in asked
 
 
+def test_what_the_application_says_in_between_stays_where_it_is(agent: Agent, upstream: Upstream) -> None:
+    agent.say("hello", Answer("Good morning!"))
+    agent.messages.append({"role": "system", "content": "The guest is in a hurry."})
+    agent.say("and now?", Answer("Go on."))
+    assert [(one["role"], one["content"]) for one in upstream.asked[0]["messages"][2:]] == [
+        ("assistant", "Good morning!"),
+        ("system", "The guest is in a hurry."),
+        ("user", "and now?"),
+    ]
+
+
 @pytest.mark.parametrize("text", ["I want to talk to a person", "thanks!", "yes", "x" * 30_000])
 def test_words_that_our_own_agent_would_answer_itself_go_to_the_model(agent: Agent, text: str) -> None:
     assert agent.say(text, Answer("`cancel_order` is a tool of mine.")).content == "`cancel_order` is a tool of mine."

@@ -138,9 +138,11 @@ def _as_text(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
         yield ChatMessage("assistant", f"{said.text}\n{calls}".strip())
 
 
-def _to_user_parts(said: ChatMessage) -> list[wire.UserPromptPart]:
+def _to_user_parts(said: ChatMessage) -> list[wire.UserPromptPart | wire.SystemPromptPart]:
     if not said.text.strip():
         return []
+    if said.role == "system":
+        return [wire.SystemPromptPart(clean(said.text))]
     text = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
     return [wire.UserPromptPart(clean(text))]
 

@@ -25,6 +25,10 @@ class ClientTalk:
     newest: tuple[ChatMessage, ...]
     failed: frozenset[str] = frozenset()
     """Ids of calls of which the client says that they did not work."""
+    opening: str = ""
+    """What the application says before anybody has spoken."""
+    as_sent: tuple[ChatMessage, ...] = ()
+    """All messages after that, with what the application says in between."""
 
     @property
     def text(self) -> str:
@@ -43,11 +47,16 @@ def split_talk(
     instructions: Iterable[str], said: Sequence[ChatMessage], failed: frozenset[str] = frozenset()
 ) -> ClientTalk:
     """What comes after the assistant's last words is new. A result is given the name of the tool whose call it
-    answers."""
+    answers. What the application says in between belongs to its instructions, and keeps its place in `as_sent`."""
+    opening = "\n\n".join(instructions)
     names = {call.id: call.tool for one in said for call in one.calls}
     named = [replace(one, tool=names.get(one.call_id, "")) if one.role == "tool" else one for one in said]
-    last = max((place for place, one in enumerate(named) if one.role == "assistant"), default=-1)
-    return ClientTalk("\n\n".join(instructions), tuple(named[: last + 1]), tuple(named[last + 1 :]), failed)
+    between = [one.text for one in named if one.role == "system"]
+    spoken = [one for one in named if one.role != "system"]
+    last = max((place for place, one in enumerate(spoken) if one.role == "assistant"), default=-1)
+    earlier, newest = tuple(spoken[: last + 1]), tuple(spoken[last + 1 :])
+    whole = "\n\n".join(filter(None, [opening, *between]))
+    return ClientTalk(whole, earlier, newest, failed, opening, tuple(named))
 
 
 def read_arguments(text: str) -> dict[str, Json]:

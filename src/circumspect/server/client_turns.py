@@ -106,8 +106,8 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
         account=who.name,
         errand=errand,
         # With its own tools the model sees the talk as the client has it: what those returned is nowhere else.
-        talk=talk.messages if request.tools or as_it_is else (),
-        instructions=talk.instructions,
+        talk=talk.as_sent if as_it_is else talk.messages if request.tools else (),
+        instructions=talk.opening if as_it_is else talk.instructions,
         options=request.options,
         form=request.form.schema if request.form else None,
         returned=() if errand else thread.returned,

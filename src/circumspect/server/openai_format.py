@@ -7,6 +7,7 @@ changes nothing but a bill or a log. What would change the meaning of the answer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -216,13 +217,15 @@ KNOWN_METADATA = ("conversation_id", "answers", "seen")
 
 
 def read_talk(request: ChatRequest) -> ClientTalk:
-    instructions = [_text(one.content) for one in request.messages if isinstance(one, Instructions)]
-    said = [_to_chat_message(one) for one in request.messages if not isinstance(one, Instructions)]
-    return split_talk(instructions, said)
+    opening = [*takewhile(lambda one: isinstance(one, Instructions), request.messages)]
+    said = [_to_chat_message(one) for one in request.messages[len(opening) :]]
+    return split_talk([_text(one.content) for one in opening], said)
 
 
-def _to_chat_message(message: FromUser | FromAssistant | FromTool) -> ChatMessage:
+def _to_chat_message(message: RequestMessage) -> ChatMessage:
     match message:
+        case Instructions():
+            return ChatMessage("system", _text(message.content))
         case FromUser():
             return ChatMessage("user", _text(message.content))
         case FromTool():
