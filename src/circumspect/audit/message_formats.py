@@ -188,7 +188,8 @@ def _calls(message: Mapping[str, Any]) -> Iterator[TranscriptStep]:
             # Inspect writes the tool's name where OpenAI writes an object.
             name = call.get("name") or function
             yield read_call(name, call.get("arguments", call.get("args")), call.get("id"))
-    for call in message.get("invalid_tool_calls") or ():
+    invalid = message.get("invalid_tool_calls")
+    for call in invalid if isinstance(invalid, list) else ():
         if isinstance(call, Mapping):
             yield read_call(call.get("name"), call.get("args"), call.get("id"))
     old = message.get("function_call")

@@ -15,7 +15,7 @@ from circumspect.audit.transcript_steps import (
     read_result,
 )
 
-_OWN = frozenset(("tool_call", "tool_call_response", "server_tool_call", "server_tool_call_response"))
+_OWN = ("tool_call", "tool_call_response", "server_tool_call", "server_tool_call_response")
 
 
 def is_message(message: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece
+from circumspect.audit.readers.talk_pieces import RecordFormat, TalkPiece, find_text
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
@@ -19,7 +19,7 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
         for one in (events if isinstance(events, list) else ())
         if isinstance(one, Mapping) and one.get("event") == "model" and isinstance(one.get("tools"), list)
     )
-    tools = {tool["name"]: tool for some in offered for tool in some if isinstance(tool, Mapping) and "name" in tool}
+    tools = {find_text(tool, "name"): tool for some in offered for tool in some if isinstance(tool, Mapping)}
     name = f"{record.get('id')}, epoch {record.get('epoch')}"
     yield TalkPiece(record["messages"], list(tools.values()) or None, id=name)
 

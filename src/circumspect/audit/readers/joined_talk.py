@@ -140,6 +140,7 @@ class _Thread:
         name = piece.id or piece.thread.split(" ", 1)[-1].strip() or f"{found.path}:{found.line}"
         talk = JoinedTalk(name, [], None, found.path, found.line)
         self.talks.append(talk)
+        self.current = talk
         return talk
 
     def _go_on(self, talk: JoinedTalk, messages: list[Any], found: FoundPiece) -> None:

@@ -19,9 +19,7 @@ from circumspect.audit.readers.talk_pieces import (
     write_call,
 )
 
-_KINDS = frozenset(
-    ("GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
-)
+_KINDS = ("GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
@@ -42,9 +40,10 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
         return
     trace = find_mapping(record, "trace") or record
     thread = find_text(trace, "sessionId", "id")
+    observations = record.get("observations") or trace.get("observations")
     found = [
         piece
-        for one in record.get("observations") or trace.get("observations") or ()
+        for one in (observations if isinstance(observations, list) else ())
         if isinstance(one, Mapping)
         for piece in _read_observation(one, thread)
     ]

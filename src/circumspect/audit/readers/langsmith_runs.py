@@ -46,7 +46,8 @@ def read(record: Mapping[str, Any]) -> Iterator[TalkPiece]:
         failed = bool(record.get("error"))
         messages = write_call(record.get("name"), _find_arguments(inputs), key, _find_output(outputs), failed=failed)
         yield TalkPiece(messages, None, thread, "step", at)
-    for child in record.get("child_runs") or ():
+    children = record.get("child_runs")
+    for child in children if isinstance(children, list) else ():
         if isinstance(child, Mapping) and recognises(child):
             yield from read({"trace_id": thread, **child})
 

@@ -15,7 +15,7 @@ _ARGUMENTS = ("arguments", "args", "tool_input", "input", "parameters")
 _CALL_ID = ("tool_call_id", "call_id", "tool_use_id")
 _RESULT = ("result", "output", "tool_output")
 _SPEAKERS = {"customer": "user", "client": "user", "bot": "assistant", "agent": "assistant", "tool_result": "tool"}
-_ITEMS = frozenset(("function_call", "function_call_output", "tool_call_item", "tool_call_output_item"))
+_ITEMS = ("function_call", "function_call_output", "tool_call_item", "tool_call_output_item")
 
 
 def recognises(record: Mapping[str, Any]) -> bool:

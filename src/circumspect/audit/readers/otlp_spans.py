@@ -123,8 +123,9 @@ def _read_answered(own: Mapping[str, Any], events: Sequence[_Event]) -> list[Any
             message = find_mapping(body, "message") or body
             return [{"role": "assistant", **message, "tool_calls": open_json(message.get("tool_calls"))}]
     if "ai.response.text" in own or "ai.response.toolCalls" in own:
-        calls = open_json(own.get("ai.response.toolCalls"))
-        blocks = [{"type": "tool-call", **one} for one in calls or () if isinstance(one, Mapping)]
+        found = open_json(own.get("ai.response.toolCalls"))
+        calls = found if isinstance(found, list) else ()
+        blocks = [{"type": "tool-call", **one} for one in calls if isinstance(one, Mapping)]
         text = own.get("ai.response.text")
         return [{"role": "assistant", "content": [*([text] if isinstance(text, str) and text else []), *blocks]}]
     return _read_numbered(own, "gen_ai.completion.") or _read_numbered(own, "llm.output_messages.")

@@ -18,7 +18,7 @@ from circumspect.audit.transcript_steps import (
     read_speaker,
 )
 
-_BLOCKS = frozenset(("tool-call", "tool-result", "tool-error"))
+_BLOCKS = ("tool-call", "tool-result", "tool-error")
 
 
 def is_message(message: Mapping[str, Any]) -> bool:
