@@ -36,7 +36,7 @@ _NAMES = ("name", "title", "label", "product_name")
 _SAYS_NOTHING = frozenset(("yes", "no", "none", "true", "false", "n/a", "other"))
 _PRICE = bag("price cost fee fare rate")
 _LONGEST_MARK = 40
-_END = re.compile(r"[.!?;\n]+")
+_END = re.compile(r"[.,!?;\n]+")
 
 Record = Mapping[str, Json]
 
@@ -230,15 +230,17 @@ def find_better(facts: Facts) -> str:
     cheapest, dearest = _finds_cheapest().search(said), _finds_dearest().search(said)
     if bool(cheapest) == bool(dearest):
         return ""
-    sentences = _END.split(said)
-    asked = [one for one in sentences if (_finds_cheapest() if cheapest else _finds_dearest()).search(one)]
+    clauses = _END.split(said)
+    asked = [one for one in clauses if (_finds_cheapest() if cheapest else _finds_dearest()).search(one)]
+    same = [one for one in clauses if _finds_same().search(one)]
     choices = _find_choices(facts)
     for one in choices:
         price = _price_of(one.record)
-        if price is None or one.had or not any(_is_asked_of(one, choices, sentence) for sentence in asked):
+        if price is None or one.had or not any(_is_about_kind(one, choices, clause) for clause in asked):
             continue
         own = _read_marks(one.record)
-        wanted = [name for name in own if _is_wanted(name, own[name], said, sentences)]
+        kept = [clause for clause in same if _is_about_kind(one, choices, clause)]
+        wanted = [name for name in own if _is_said(own[name], said) or _is_kept(name, kept)]
         alike = (other for other in one.others if all(_read_marks(other).get(name) == own[name] for name in wanted))
         prices = [
             found for other in alike if (found := _price_of(other)) is not None and _is_offered(one.record, other)
@@ -249,17 +251,16 @@ def find_better(facts: Facts) -> str:
     return ""
 
 
-def _is_asked_of(one: Choice, choices: Sequence[Choice], sentence: str) -> bool:
-    """The sentence speaks of this kind of thing, or of none in particular."""
+def _is_about_kind(one: Choice, choices: Sequence[Choice], clause: str) -> bool:
+    """The words speak of this kind of thing, or of none in particular."""
     kinds = {other.kind for other in choices if other.kind}
-    return not any(_is_called(kind, sentence) for kind in kinds) or _is_called(one.kind, sentence)
+    return not any(_is_called(kind, clause) for kind in kinds) or _is_called(one.kind, clause)
 
 
-def _is_wanted(name: str, mark: str, said: str, sentences: Sequence[str]) -> bool:
-    """The user asked for this value, or for the same as before."""
+def _is_kept(name: str, clauses: Sequence[str]) -> bool:
+    """It should stay as it is: "keep the size the same"."""
     noun = next(reversed(words_of(name)), "")
-    same = (one for one in sentences if _finds_same().search(one)) if noun else ()
-    return _is_said(mark, said) or any(find_word(noun, one) >= 0 for one in same)
+    return bool(noun) and any(find_word(noun, one) >= 0 for one in clauses)
 
 
 def _price_of(record: Record) -> float | None:
