@@ -119,7 +119,7 @@ def _audit_lines(lines: bytes, text: str | None, specs: Specs, now: datetime, te
             422,
             "nothing_read",
             f"There was nothing to rule on, and not everything could be read: {unread.problem}.",
-            fix="Send one of the formats of docs/audit.md, one record a line.",
+            fix="Send one of the formats that `circumspect docs audit` lists, one record a line.",
         )
     out.write(orjson.dumps({"summary": summary.to_json()}) + b"\n")
     return out.getvalue()
