@@ -109,3 +109,10 @@ def test_what_is_beyond_our_part_of_fluent_is_refused(text):
 def test_a_value_that_is_not_given_is_named(caplog):
     assert "{$action}" in catalogue.say("en", "dropped")
     assert "action" in caplog.text
+
+
+def test_a_value_among_words_is_isolated_and_one_alone_is_not():
+    texts = parse_fluent("alone = { $x }\namong = to { $x }")
+    assert texts["alone"].text.fill({"x": "1"}, isolate=True) == "1"
+    assert texts["among"].text.fill({"x": "1"}, isolate=True) == "to \u20681\u2069"
+    assert texts["among"].text.fill({"x": "1"}, isolate=False) == "to 1"

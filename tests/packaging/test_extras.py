@@ -201,6 +201,12 @@ def test_a_gate_is_part_of_the_core(store, core_folder):
     assert done.returncode == 0, done.stderr
 
 
+def test_words_that_tell_no_language_need_no_model_of_languages(tmp_path):
+    code = "from circumspect.language.detection import detect\nprint(detect('zebra lampion kolibri', None, 'en'))"
+    done = run_python(code, tmp_path)
+    assert done.stdout == "en\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "extra"),
     [
