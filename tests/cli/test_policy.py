@@ -100,6 +100,23 @@ def test_tools_that_are_none_are_refused(run, folder, content):
     run("policy", "check", "policy.yaml", "--tools", "tools.json").refused("tools.json", "OpenAI tool definitions")
 
 
+def test_fields_that_never_came_back_are_found_in_transcripts(run, folder):
+    (folder / "typo.yaml").write_text(
+        "tools:\n  get_order: {effect: read}\n  cancel_order:\n    effect: destructive\n    deny_unless:\n"
+        "      - {if: 'latest.get_order.statis == \"open\"', because: Only open orders.}\n"
+    )
+    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}
+    talk = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"status": "open"})},
+    ]
+    (folder / "talks.jsonl").write_text(json.dumps({"id": "1", "messages": talk}) + "\n")
+    assert "nowhere" not in run("policy", "check", "typo.yaml").out
+    found = run("policy", "check", "typo.yaml", "--transcripts", "talks.jsonl").out
+    assert "typo.yaml:6: latest.get_order.statis is nowhere" in found
+    assert "did you mean 'status'?" in found
+
+
 def test_explain_says_in_plain_words_what_will_happen(run):
     told = run("policy", "explain", "cancel_order").out
     assert "cannot be taken back" in told

@@ -93,6 +93,7 @@ def _specs(tools: list[Any]) -> Iterator[ToolSpec]:
         schema: Any = next(
             (function[key] for key in ("parameters", "input_schema", "inputSchema", "params") if function.get(key)), {}
         )
+        results: Any = next((function[key] for key in ("returns", "outputSchema") if function.get(key)), {})
         notes = function.get("annotations") or tool.get("annotations") or {}
         notes = notes if isinstance(notes, Mapping) else {}
         yield ToolSpec(
@@ -101,6 +102,7 @@ def _specs(tools: list[Any]) -> Iterator[ToolSpec]:
             schema if isinstance(schema, Mapping) else {},
             effect=_effect(notes),
             open_world=notes.get("openWorldHint") is True,
+            returns=results if isinstance(results, Mapping) else {},
         )
 
 

@@ -14,6 +14,8 @@ from circumspect.cli.options import FILE, NEW_FILE, PATH, json_option
 from circumspect.errors import ConfigError
 
 if TYPE_CHECKING:
+    from circumspect.audit.transcript_files import Transcript
+    from circumspect.policy.value_kinds import JsonSchema
     from circumspect.values import ToolSpec
 
 TOOLS = click.option(
@@ -29,12 +31,20 @@ def policy() -> None:
 @policy.command()
 @click.argument("path", type=FILE)
 @TOOLS
+@click.option(
+    "--transcripts",
+    "transcripts",
+    type=PATH,
+    multiple=True,
+    help="Conversations whose results show which fields there are. May be given several times.",
+)
 @json_option
-def check(path: Path, tools_path: Path | None, as_json: bool) -> None:
+def check(path: Path, tools_path: Path | None, transcripts: tuple[Path, ...], as_json: bool) -> None:
     """Is the file sound? Every finding with its line and what to do. Exit code 1 when it would be refused."""
     from circumspect.policy.load import check as checked
 
-    found, findings = checked(path, specs=_specs(tools_path))
+    learnt = _learn_results(transcripts) if transcripts else None
+    found, findings = checked(path, specs=_specs(tools_path), learnt=learnt)
     broken = any(one.level == "error" for one in findings)
     if as_json:
         rows = [
@@ -106,15 +116,8 @@ def schema() -> None:
 def init(paths: tuple[Path, ...], out: Path | None) -> None:
     """Draft a policy from the tools found in transcripts. Every guess is marked for review."""
     from circumspect.audit.draft_policy import draft
-    from circumspect.audit.transcript_files import Transcript, TranscriptProblem, read
 
-    found: list[Transcript] = []
-    for one in read(paths):
-        if isinstance(one, TranscriptProblem):
-            click.echo(f"skipped: {one}", err=True)
-        else:
-            found.append(one)
-    text = draft(found)
+    text = draft(_read_transcripts(paths))
     if text.rstrip().endswith("tools: {}"):
         names = ", ".join(str(path) for path in paths)
         raise ConfigError(f"No tools were found in {names}.", fix="Give transcripts that carry `tools` or tool calls.")
@@ -125,6 +128,28 @@ def init(paths: tuple[Path, ...], out: Path | None) -> None:
         raise ConfigError(f"{out} exists already.", fix="Choose another name with --out, or move the file away.")
     out.write_text(text, "utf-8")
     click.echo(f"Wrote {out}. Go through the lines marked `review`, then: circumspect policy check {out}")
+
+
+def _read_transcripts(paths: tuple[Path, ...]) -> list[Transcript]:
+    from circumspect.audit.transcript_files import TranscriptProblem, read
+
+    found: list[Transcript] = []
+    for one in read(paths):
+        if isinstance(one, TranscriptProblem):
+            click.echo(f"skipped: {one}", err=True)
+        else:
+            found.append(one)
+    return found
+
+
+def _learn_results(paths: tuple[Path, ...]) -> Mapping[str, JsonSchema]:
+    from circumspect.audit.learnt_results import learn_results
+
+    learnt = learn_results(_read_transcripts(paths))
+    if not learnt:
+        names = ", ".join(str(path) for path in paths)
+        raise ConfigError(f"No results of tools were found in {names}.", fix="Give transcripts with tool results.")
+    return learnt
 
 
 def _specs(path: Path | None) -> Mapping[str, ToolSpec] | None:

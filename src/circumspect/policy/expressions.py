@@ -31,7 +31,7 @@ from circumspect.policy.grounding.places import (
     with_keys,
 )
 from circumspect.policy.keys.scope import ConditionScope
-from circumspect.policy.syntax import SyntaxNode, tree
+from circumspect.policy.syntax import SyntaxNode, read_kinds, tree
 
 ROOTS = ("args", "facts", "latest", "results", "calls", "user", "person", "now", "tenant")
 """What every condition can speak of. `call` is added in `requires`, `result` in `verify`."""
@@ -128,7 +128,7 @@ def resolve_place(name: str, scope: ConditionScope, depth: int = 0) -> Expressio
         path = as_path(node, {})
         if path is None or is_many(path):
             raise ExpressionError(f"'{name}' must be a place, such as facts.TOOL[args.ID], not a calculation")
-        found = scope.compiled["let", name] = _resolve_names(path, scope, depth + 1)
+        found = scope.compiled["let", name] = resolve_names(path, scope, depth + 1)
     return found
 
 
@@ -141,13 +141,19 @@ def _compile(source: str, scope: ConditionScope) -> Program:
     return Program(
         source=source,
         read=build_read_tree(found),
-        places=tuple(dict.fromkeys(place for path in found for place in with_keys(_resolve_names(path, scope)))),
+        places=tuple(dict.fromkeys(place for path in found for place in with_keys(resolve_names(path, scope)))),
         arithmetic=any(
             one.name in _ARITHMETIC and all(types.get(part.id) != "other" for part in one.parts) for one in node.walk()
         ),
         kind=expression.return_type().name(),
         expression=expression,
     )
+
+
+def parse_typed(source: str, scope: ConditionScope) -> tuple[SyntaxNode, Mapping[int, str]]:
+    """The syntax tree of a condition that compiles, and what kind of value each of its nodes gives."""
+    serialised = _type_check(source, scope).serialize()
+    return tree(serialised)[0], read_kinds(serialised)
 
 
 def compile_value(source: str, scope: ConditionScope) -> Program:
@@ -258,10 +264,10 @@ def _article(kind: str) -> str:
 # --- names and checks ------------------------------------------------------------------------------------------------
 
 
-def _resolve_names(path: ExpressionPath, scope: ConditionScope, depth: int = 0) -> ExpressionPath:
+def resolve_names(path: ExpressionPath, scope: ConditionScope, depth: int = 0) -> ExpressionPath:
     """With the names of `let` replaced by what they stand for."""
     steps = tuple(
-        _resolve_names(step, scope, depth + 1) if isinstance(step, ExpressionPath) else step for step in path.steps
+        resolve_names(step, scope, depth + 1) if isinstance(step, ExpressionPath) else step for step in path.steps
     )
     if path.root not in scope.let:
         return ExpressionPath(path.root, steps)

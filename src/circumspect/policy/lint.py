@@ -7,6 +7,7 @@ parameters. Conditions are compiled here, so that a file that loads has no condi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from circumspect.policy.keys.findings import FileFinding, LintRemark, Place
 from circumspect.policy.keys.meaning import LintBook, LintedSection, keys_of
@@ -20,13 +21,15 @@ def lint(
     *,
     specs: Mapping[str, ToolSpec] | None = None,
     seen: Collection[str] | None = None,
+    learnt: Mapping[str, Mapping[str, Any]] | None = None,
     lines: Mapping[Place, int] | None = None,
 ) -> list[FileFinding]:
     """Everything that is wrong or doubtful, in the order of the file. `specs` are all tools there are, unless clients
-    bring more along: then `seen` names those that they brought so far."""
+    bring more along: then `seen` names those that they brought so far. `learnt` are schemas of results, by tool, where
+    the tools themselves do not say what they return."""
     where = lines or {}
     found = []
-    for remark in _check_keys(LintBook(policy, specs, seen)):
+    for remark in _check_keys(LintBook(policy, specs, seen, learnt or {})):
         at = remark.place
         line = next((where[at[:size]] for size in range(len(at), -1, -1) if at[:size] in where), 0)
         found.append(FileFinding(remark.level, line, remark.problem, remark.fix))

@@ -57,7 +57,11 @@ def load(
 
 
 def check(
-    source: Path | str, *, specs: Mapping[str, ToolSpec] | None = None, seen: Collection[str] | None = None
+    source: Path | str,
+    *,
+    specs: Mapping[str, ToolSpec] | None = None,
+    seen: Collection[str] | None = None,
+    learnt: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Policy | None, tuple[FileFinding, ...]]:
     """The policy, if it can be read at all, and every finding in the order of the file. Raises nothing."""
     try:
@@ -75,7 +79,7 @@ def check(
         rest = _without(data, [tuple(error["loc"]) for error in errors])
         also = [one for one in lint(rest, specs=specs, seen=seen, lines=lines) if one.level == "error"] if rest else []
         return None, _sort_findings((*findings, *found, *also))
-    return policy, _sort_findings((*findings, *lint(policy, specs=specs, seen=seen, lines=lines)))
+    return policy, _sort_findings((*findings, *lint(policy, specs=specs, seen=seen, learnt=learnt, lines=lines)))
 
 
 def _without(data: Any, broken: list[Place]) -> Policy | None:

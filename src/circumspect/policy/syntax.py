@@ -43,6 +43,32 @@ def tree(serialised: bytes) -> tuple[SyntaxNode, Mapping[int, str]]:
     return root, types
 
 
+def read_kinds(serialised: bytes) -> Mapping[int, str]:
+    """What each node gives, by its id, where that is known before it runs: text, number, truth, moment, duration, list
+    or record."""
+    found: dict[int, str] = {}
+    for number, content in _fields(dict(_fields(serialised))[2]):
+        if number == 3:
+            entry = dict(_fields(content))
+            if kind := _kind(entry.get(2, b"")):
+                found[entry.get(1, 0)] = kind
+    return found
+
+
+def _kind(content: bytes) -> str:
+    for number, part in _fields(content):
+        match number:
+            case 3:
+                return {1: "truth", 2: "number", 3: "number", 4: "number", 5: "text"}.get(part, "")
+            case 5:
+                return {2: "moment", 3: "duration"}.get(part, "")
+            case 6:
+                return "list"
+            case 7:
+                return "record"
+    return ""
+
+
 def _type(content: bytes) -> str:
     fields = dict(_fields(content))
     if 1 in fields:

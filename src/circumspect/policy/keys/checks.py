@@ -11,12 +11,15 @@ from circumspect.policy.expressions import (
     ExpressionError,
     compile_condition,
     compile_value,
+    parse_typed,
+    resolve_names,
     resolve_place,
 )
 from circumspect.policy.grounding.places import ExpressionPath
-from circumspect.policy.keys.findings import LintRemark, Place, suggest_word
+from circumspect.policy.keys.findings import Level, LintRemark, Place, suggest_word
 from circumspect.policy.keys.meaning import LintBook, LintedSection, PolicySection, find_formulas
 from circumspect.policy.keys.scope import ConditionScope
+from circumspect.policy.value_kinds import AbsentField, JsonSchema, find_type_errors, follow
 from circumspect.values import ToolSpec
 
 _TAKEN = frozenset(
@@ -63,6 +66,8 @@ def check_formulas(at: Place, section: PolicySection, about: LintedSection) -> I
             continue
         for path in places:
             yield from _check_path(here, path, formula.also, about)
+            yield from _check_fields(here, path, about)
+        yield from _check_types(here, text, about)
 
 
 def check_names(let: Mapping[str, str], at: Place, about: LintedSection) -> Iterator[LintRemark]:
@@ -122,6 +127,36 @@ def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection
         if spec and path.root == "facts" and not _has_key(spec, about.book):
             problem = f"nothing says by which parameter the results of '{first}' are kept"
             yield LintRemark("error", at, problem, f"Add `facts: {{{first}: {{key: …}}}}`, or use latest.{first}.")
+
+
+def _check_fields(at: Place, path: ExpressionPath, about: LintedSection) -> Iterator[LintRemark]:
+    """Fields that no argument or result has. A schema that is open, or was only learnt, may not know of all of them."""
+    found = _find_schema(path, about)
+    if isinstance(found, AbsentField):
+        level: Level = "error" if found.closed else "warning"
+        yield LintRemark(level, at, f"{path} is nowhere: there is no '{found.name}'", found.fix)
+
+
+def _check_types(at: Place, text: str, about: LintedSection) -> Iterator[LintRemark]:
+    def find_schema(path: ExpressionPath) -> JsonSchema:
+        found = _find_schema(resolve_names(path, about.scope), about)
+        return {} if isinstance(found, AbsentField) else found
+
+    node, kinds = parse_typed(text, about.scope)
+    for problem in find_type_errors(node, kinds, find_schema):
+        level: Level = "warning" if about.book.learnt else "error"
+        yield LintRemark(level, at, f"this can never be decided: {problem}", "Compare what is alike.")
+
+
+def _find_schema(path: ExpressionPath, about: LintedSection) -> JsonSchema | AbsentField:
+    """Of what is at the place; a parameter that does not exist is somebody else's finding."""
+    steps = path.steps
+    if path.root == "args" and about.spec and steps and steps[0] in about.spec.properties:
+        return follow(about.spec.parameters, steps)
+    before = {"latest": 1, "facts": 2, "results": 2}.get(path.root)
+    if before is None or len(steps) < before or not isinstance(steps[0], str):
+        return {}
+    return follow(about.book.returns(steps[0]), steps[before:])
 
 
 def _has_key(spec: ToolSpec, book: LintBook) -> bool:

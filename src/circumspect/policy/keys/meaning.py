@@ -7,7 +7,7 @@ say what it means is refused when its class is made, so a key that nobody compar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from functools import cache
 from typing import Any, Literal, TypeAlias
@@ -76,9 +76,16 @@ class LintBook:
     specs: Mapping[str, ToolSpec] | None
     seen: Collection[str] | None = None
     """Where clients bring tools of their own along, which nobody has to declare: the names that were seen so far."""
+    learnt: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By tool: a schema of its results as they were in transcripts."""
 
     def spec(self, tool: str) -> ToolSpec | None:
         return self.specs.get(tool) if self.specs else None
+
+    def returns(self, tool: str) -> Mapping[str, Any]:
+        """The schema of its results, as it declares them or as they were seen; empty when nobody knows."""
+        spec = self.spec(tool)
+        return spec.returns if spec and spec.returns else self.learnt.get(tool, {})
 
     def effect(self, tool: str) -> Effect | None:
         effect: Effect | None = self.policy.effect_of(tool, self.spec(tool))
@@ -189,8 +196,8 @@ class PolicySection(FileSection):
 
 
 def _find_meanings(kind: type[PolicySection]) -> Iterator[tuple[str, PolicyKey | ClauseKey | None]]:
-    for name, field in kind.model_fields.items():
-        yield name, next((one for one in field.metadata if isinstance(one, PolicyKey | ClauseKey)), None)
+    for name, written in kind.model_fields.items():
+        yield name, next((one for one in written.metadata if isinstance(one, PolicyKey | ClauseKey)), None)
 
 
 @cache
