@@ -59,6 +59,15 @@ def test_a_limit_leaves_room_for_the_assessment_and_its_end_is_told(
     assert upstream.asked[0]["max_tokens"] > 2000
 
 
+@pytest.mark.parametrize("stop", ["END", ["###", "END"]])
+def test_a_stop_ends_the_reply_and_not_the_assessment_behind_it(
+    client: openai.OpenAI, upstream: Upstream, stop: Any
+) -> None:
+    upstream.plays(Answer("First. END Second. ###"))
+    assert ask(client, stop=stop).choices[0].message.content == "First."
+    assert "stop" not in upstream.asked[0]
+
+
 def test_what_makes_no_difference_is_taken_and_named(client: openai.OpenAI, upstream: Upstream) -> None:
     upstream.plays(Answer("Hello."))
     raw = client.chat.completions.with_raw_response.create(

@@ -79,7 +79,8 @@ def test_what_the_application_says_in_between_stays_where_it_is(agent: Agent, up
 
 @pytest.mark.parametrize("text", ["I want to talk to a person", "thanks!", "yes", "x" * 30_000])
 def test_words_that_our_own_agent_would_answer_itself_go_to_the_model(agent: Agent, text: str) -> None:
-    assert agent.say(text, Answer("`cancel_order` is a tool of mine.")).content == "`cancel_order` is a tool of mine."
+    words = "My tools are get_order_status and cancel_order."
+    assert agent.say(text, Answer(words), tools=TOOLS).content == words
 
 
 def test_a_call_that_needs_a_yes_is_a_question_and_the_yes_is_bound_to_it(agent: Agent, upstream: Upstream) -> None:

@@ -6,7 +6,7 @@ Ask the model for a reply, the calls it wants, and (in adaptive mode) how sure i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from circumspect.errors import ModelGarbled, ModelRefused
@@ -92,7 +92,9 @@ async def draft(
     # the tool alone decides whether a second opinion pays.
     native = any(spec.client for spec in gathered.listed)
     unassessed = replace(assessments.MISSING, confidence=profile.critique_below) if native else assessments.MISSING
-    return _parse_assessed_reply(reply, words.id, notes, unassessed)
+    drafted = _parse_assessed_reply(reply, words.id, notes, unassessed)
+    stops = incoming.options.stop if incoming.options else ()
+    return replace(drafted, reply=_stop_before(stops, drafted.reply)) if stops else drafted
 
 
 def _with_options(request: ModelRequest, asked: ModelOptions, profile: Profile) -> ModelRequest:
@@ -103,6 +105,12 @@ def _with_options(request: ModelRequest, asked: ModelOptions, profile: Profile) 
         tokens = tokens and max(tokens + ASSESSMENT_TOKENS, request.max_tokens or 0)
     temperature = request.temperature if asked.temperature is None else asked.temperature
     return replace(request, options=asked, max_tokens=tokens, temperature=temperature)
+
+
+def _stop_before(stops: Sequence[str], words: str) -> str:
+    """What the model would have said, had it been stopped."""
+    ends = [words.find(one) for one in stops if one and one in words]
+    return words[: min(ends)].rstrip() if ends else words
 
 
 async def _stream_reply(request: ModelRequest, model: Model, hear: Callable[[str], None]) -> ModelReply:
