@@ -78,7 +78,9 @@ def _read_span(span: Mapping[str, Any]) -> Iterator[TalkPiece]:
     thread = find_text(own, *_CONVERSATION) or find_text(span, "traceId", "trace_id")
     at = find_text(span, "startTimeUnixNano", "start_time_unix_nano", "timeUnixNano", "observedTimeUnixNano")
     name = find_text(own, "gen_ai.tool.name", "tool.name", "ai.toolCall.name")
-    if name and (own.get("gen_ai.operation.name") == "execute_tool" or _GIVEN_TO_TOOLS & own.keys()):
+    if "ai.prompt" in own and "ai.prompt.messages" not in own:
+        return  # the Vercel AI SDK's span around all steps: each of them has its own
+    if name and (any(own.get(key) in _TOOL_RUNS for key in _SPAN_KINDS) or _GIVEN_TO_TOOLS & own.keys()):
         yield TalkPiece(_read_tool(name, own), None, thread, "step", at)
         return
     events = [
@@ -92,6 +94,8 @@ def _read_span(span: Mapping[str, Any]) -> Iterator[TalkPiece]:
         yield TalkPiece([*asked, *answered], _read_tools(own), thread, "whole" if asked else "next", at)
 
 
+_SPAN_KINDS = ("gen_ai.operation.name", "openinference.span.kind")
+_TOOL_RUNS = ("execute_tool", "TOOL")
 _GIVEN_TO_TOOLS = {"gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args"}
 _Event = tuple[str, Mapping[str, Any], Mapping[str, Any]]
 
@@ -158,6 +162,10 @@ def _read_body(attributes: Mapping[str, Any], event: Mapping[str, Any]) -> Mappi
 
 def _read_numbered(own: Mapping[str, Any], start: str) -> list[Any]:
     """`gen_ai.prompt.0.tool_calls.0.name` and the like, as messages again."""
+    return [_read_numbered_message(one) for one in _in_order(_unflatten(own, start))]
+
+
+def _unflatten(own: Mapping[str, Any], start: str) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for key in [key for key in own if key.startswith(start)][:_MOST]:
         place = tree
@@ -169,7 +177,7 @@ def _read_numbered(own: Mapping[str, Any], start: str) -> list[Any]:
             place = inner
         else:
             place[last] = own[key]
-    return [_read_numbered_message(one) for one in _in_order(tree)]
+    return tree
 
 
 def _read_numbered_message(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +205,8 @@ def _read_tools(own: Mapping[str, Any]) -> Any:
         found = open_json(own.get(key))
         if isinstance(found, list) and found:
             return [open_json(one) for one in found]
-    return None
+    numbered = _unflatten(own, "llm.tools.")
+    return [open_json(find_mapping(one, "tool").get("json_schema")) for one in _in_order(numbered)] or None
 
 
 def _read_attributes(found: Any) -> Mapping[str, Any]:
