@@ -10,10 +10,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test fuzz check wheel docs bench services lock clean
+.PHONY: help run quick test test-adapters fuzz check wheel docs bench services lock clean
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Circumspect needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
@@ -36,6 +36,9 @@ quick: $(STAMP)  ## lint what changed since main, and test the core and its poli
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
+
+test-adapters:  ## test the adapters for Claude Agent SDK, CrewAI, LlamaIndex and ADK, each in an environment of its own
+	@PYTHON=$(PYTHON) bash scripts/test_adapters.sh
 
 fuzz: $(STAMP)  ## run the property tests with new examples, more of them where a test does not say how many
 	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile fuzz

@@ -37,15 +37,20 @@ def test_after_it_stays_and_the_other_waits_for_a_yes(framework: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "package", "extra"),
+    ("module", "package", "install"),
     [
-        ("langchain", "langchain", "langchain"),
-        ("openai_agents", "agents", "openai-agents"),
-        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
-        ("claude_agent", "claude_agent_sdk", "claude-agent"),
+        ("langchain", "langchain", "circumspect[langchain]"),
+        ("openai_agents", "agents", "circumspect[openai-agents]"),
+        ("pydantic_ai", "pydantic_ai", "circumspect[pydantic-ai]"),
+        ("claude_agent", "claude_agent_sdk", "circumspect[claude-agent]"),
+        ("crewai", "crewai", "crewai"),
+        ("llama_index", "llama_index", "llama-index-core"),
+        ("adk", "google.adk", "google-adk"),
     ],
 )
-def test_a_framework_that_is_not_installed_is_named_with_its_extra(module: str, package: str, extra: str) -> None:
+def test_a_framework_that_is_not_installed_is_named_with_what_to_install(
+    module: str, package: str, install: str
+) -> None:
     code = (
         f"import sys; sys.modules['{package}'] = None\n"
         "from circumspect.errors import ConfigError\n"
@@ -53,4 +58,4 @@ def test_a_framework_that_is_not_installed_is_named_with_its_extra(module: str, 
         "except ConfigError as problem:\n    print(problem)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert f"pip install 'circumspect[{extra}]'" in done.stdout, done.stderr
+    assert f"pip install '{install}'" in done.stdout, done.stderr

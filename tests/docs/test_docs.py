@@ -201,8 +201,15 @@ def test_blocks_that_are_not_run_compile_and_import_what_exists():
             tree = compile(block.text, path.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("circumspect"):
-                    module = importlib.import_module(node.module or "")
-                    assert all(hasattr(module, name.name) for name in node.names), (path.name, block.line)
+                    assert all(has_name(node.module or "", one.name) for one in node.names), (path.name, block.line)
+
+
+def has_name(module: str, name: str) -> bool:
+    """The source says it of an adapter, whose framework may not be installed."""
+    if module.startswith("circumspect.adapters."):
+        source = (ROOT / "src" / module.replace(".", "/")).with_suffix(".py").read_text("utf-8")
+        return re.search(rf"^(?:async )?(?:def|class) {name}\b", source, re.M) is not None
+    return hasattr(importlib.import_module(module), name)
 
 
 def test_policies_in_the_docs_are_sound():
