@@ -21,6 +21,10 @@ def token(house: House) -> str:
 
 def test_an_agent_of_the_responses_api_stays_as_it_is(house: House, upstream: Upstream, token: str) -> None:
     client = openai.OpenAI(base_url=f"{house.url}/v1", api_key=token, http_client=house.client(), max_retries=0)
+    upstream.plays(Answer("Good night."))
+    between = [{"role": role, "content": role} for role in ("user", "assistant", "developer", "user")]
+    client.responses.create(model="passthrough/gpt-5", input=between, instructions=PROMPT)
+    assert [one["role"] for one in upstream.asked[0]["messages"]] == ["system", "user", "assistant", "system", "user"]
     tools = [{"type": "function", **CANCEL, "parameters": ORDER, "strict": False}]
     asked = {"model": "passthrough/gpt-5", "instructions": PROMPT, "tools": tools, "temperature": 1.5}
     upstream.plays(call("cancel_order", order_id="4711"))
@@ -59,5 +63,9 @@ def test_an_agent_of_the_messages_api_stays_as_it_is(house: House, upstream: Ups
     assert "4712" in held.content[0].text
     upstream.plays()
     messages += [{"role": "assistant", "content": held.content}, {"role": "user", "content": "yes"}]
+    between = [*messages[:2], {"role": "system", "content": "It is late."}, messages[2]]
+    upstream.plays(Answer("Good night."))
+    client.messages.create(messages=between, **{**asked, "metadata": {"user_id": "somebody-else"}})
+    assert [one["role"] for one in upstream.asked[0]["messages"]] == ["system", "user", "assistant", "system", "user"]
     (run,) = client.messages.create(messages=messages, tools=tools, **asked).content
     assert (run.name, run.input) == ("cancel_order", {"order_id": "4712"})

@@ -159,7 +159,8 @@ def read_messages(given: CountRequest) -> ClientTalk:
     said: list[ChatMessage] = []
     for message in given.messages:
         if message.role == "system":
-            instructions.append(_join_text(message.blocks))
+            text = _join_text(message.blocks)
+            said.append(ChatMessage("system", text)) if said else instructions.append(text)
         elif message.role == "assistant":
             calls = [ToolCall(one.name, one.input, one.id) for one in message.blocks if isinstance(one, ToolUseBlock)]
             said.append(ChatMessage("assistant", _join_text(message.blocks), tuple(calls)))

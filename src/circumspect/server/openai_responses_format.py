@@ -198,7 +198,8 @@ def read_items(
     said = list(past)
     for item in given.items:
         if isinstance(item, ResponseMessage) and item.role in ("system", "developer"):
-            instructions.append(_join_text(item.content))
+            text = _join_text(item.content)
+            said.append(ChatMessage("system", text)) if said else instructions.append(text)
         elif (message := _to_message(item, referred or {})) is not None:
             _append(said, message)
     return split_talk(instructions, list(_without_repeated_results(said)))
