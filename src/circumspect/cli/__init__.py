@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "serve": ("serve:serve", "Serve the HTTP API: chat, OpenAI-compatible endpoint, operators' work."),
     "apply": ("apply:apply", "Create or update tenants from files."),
     "tenants": ("tenants:tenants", "List tenants, or show one as a file."),
+    "tools": ("tools:tools", "Tools that clients bring along: see them, declare them."),
     "keys": ("keys:keys", "Make, list, rotate and revoke API keys."),
     "operators": ("operators:operators", "People who may sign in."),
     "approvals": ("approvals:approvals", "Calls that wait for a second person."),

@@ -8,8 +8,10 @@ import pytest
 from tests.stores.words import NOON
 
 from circumspect.clock import RandomIds
+from circumspect.errors import ConfigError
+from circumspect.server.adopt_tools import adopt_tools
 from circumspect.server.directory import Directory
-from circumspect.server.stores.seen_tools import put_seen_tools
+from circumspect.server.stores.seen_tools import list_seen_tools, put_seen_tools
 from circumspect.server.tenants.file_findings import TenantFileError
 from circumspect.server.vault import open_vault
 from circumspect.values import TenantId, ToolSpec
@@ -63,6 +65,33 @@ async def test_a_tool_that_nobody_declares_is_a_warning_until_a_client_was_seen_
     assert "tenant.yaml:10: nobody declares a tool 'pay_fare'; If clients bring it along, declare it" in warning
     await store.tx(put_seen_tools, SHOP, {"pay_fare": ToolSpec("pay_fare", client=True)}, NOON)
     assert (await apply(text)).warnings == ()
+
+
+async def test_a_tool_that_was_seen_is_adopted_as_if_the_file_declared_it(apply, store, settings, clock):
+    await apply(FILE)
+    seen = ToolSpec("pay_fare", "Pay.", SCHEMA, client=True)
+    await store.tx(put_seen_tools, SHOP, {"pay_fare": seen}, NOON)
+    await store.tx(adopt_tools, SHOP, ["pay_fare"])
+    setup = await setup_of(store, settings, clock)
+    assert setup.clients["pay_fare"].parameters == SCHEMA
+    assert "book_flight" in setup.clients
+    assert await store.tx(list_seen_tools, SHOP) == []
+    assert "- tool pay_fare" in map(str, (await apply(FILE, dry_run=True)).changes)
+
+
+async def test_a_tool_that_the_policy_does_not_fit_is_not_adopted_and_the_tenant_is_served_on(
+    apply, store, settings, clock
+):
+    await apply(
+        FILE.replace("    book_flight: {", "    pay_fare: {effect: write, params: {card: {}}}\n    book_flight: {")
+    )
+    await store.tx(put_seen_tools, SHOP, {"pay_fare": ToolSpec("pay_fare", "Pay.", SCHEMA, client=True)}, NOON)
+    with pytest.raises(ConfigError, match="does not fit") as refused:
+        await store.tx(adopt_tools, SHOP, ["pay_fare"])
+    assert "'pay_fare' has no parameter 'card'" in refused.value.fix
+    assert await setup_of(store, settings, clock)
+    with pytest.raises(ConfigError, match="No client brought"):
+        await store.tx(adopt_tools, SHOP, ["never_seen"])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ are is bounded here, and what is kept decides nothing by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -68,3 +68,7 @@ def find_seen_tool(connection: sa.Connection, tenant: TenantId, name: str) -> To
     query = sa.select(seen_tools.c.spec).where(seen_tools.c.tenant == tenant, seen_tools.c.name == name)
     document = connection.execute(query).scalar()
     return None if document is None else codec.spec(document)
+
+
+def remove_seen_tools(connection: sa.Connection, tenant: TenantId, names: Collection[str]) -> None:
+    connection.execute(sa.delete(seen_tools).where(seen_tools.c.tenant == tenant, seen_tools.c.name.in_(names)))
