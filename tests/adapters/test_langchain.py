@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from circumspect.adapters.langchain import Circumspect
+from circumspect.clock import FixedClock
 from circumspect.errors import ConfigError
 from circumspect.gate import Gate
 
@@ -216,3 +217,17 @@ async def test_people_do_not_share_a_conversation_that_nobody_named() -> None:
     second = agent(shop, calls(CANCEL), "So it is.", gate=gate, paused=False)
     state = await second.ainvoke(says("what about order 1001?"))
     assert "get_order" in results(state)[-1]
+
+
+@pytest.mark.parametrize(("second", "done"), [("yes", ["cancelled 1001"]), ("no", [])])
+async def test_a_late_yes_is_asked_about_again_and_only_the_second_answer_counts(
+    clock: FixedClock, second: str, done: list[str]
+) -> None:
+    shop = Shop()
+    talk = agent(shop, calls(LOOK), calls(CANCEL), "Done.", clock=clock)
+    assert asked(await talk.ainvoke(says("cancel order 1001"), THREAD))
+    clock.advance(hours=10)
+    assert asked(await talk.ainvoke(Command(resume="yes"), THREAD))
+    assert shop.done == []
+    await talk.ainvoke(Command(resume=second), THREAD)
+    assert shop.done == done

@@ -181,6 +181,27 @@ async def test_a_question_gets_old(gate: Gate, clock: FixedClock) -> None:
     assert shop.done == []
 
 
+async def test_a_step_that_is_taken_up_again_gets_no_new_question_for_an_old_yes(gate: Gate, clock: FixedClock) -> None:
+    """A framework that was interrupted with the question rules on the very same call again before it brings the yes."""
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    clock.advance(hours=10)
+    again = await gate.rule(call, messages=talk.messages)
+    late = await gate.answer(again, "yes")
+    assert late.verdict == "ask"
+    assert asked.intent
+    assert late.intent
+    assert late.intent.id != asked.intent.id
+    once_more = await gate.rule(call, messages=talk.messages)
+    assert once_more.intent
+    assert once_more.intent.id == asked.intent.id, "the first answer is for the first question"
+    replayed = await gate.answer(once_more, "yes")
+    assert replayed.intent
+    assert replayed.intent.id == late.intent.id, "and leads where it led before"
+    assert (await gate.answer(replayed, "no")).verdict == "deny"
+
+
 async def test_what_changed_since_the_question_is_looked_at_again(gate: Gate) -> None:
     talk = Talk("please cancel order 12345").looked_up("12345")
     asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)

@@ -56,8 +56,8 @@ class Standing:
     """The conversation's ledger, oldest first."""
     elsewhere: Sequence[tuple[Execution, bool]] = ()
     """Calls of other conversations, and whether they were this person's."""
-    asked: Intent | None = None
-    """The newest question about this very call that is not over."""
+    questions: Sequence[Intent] = ()
+    """About this very call, as far as they are not over, oldest first: waiting, or answered with no."""
     spoke: int = -1
     """The number of the user's newest words that are written down."""
     tail: Sequence[Words] = ()
@@ -161,9 +161,9 @@ class MemoryBook:
         ran = tuple(kept.ran.values())
         # Of what the rules take for unsettled, none is the client's: that is in `ran`.
         opened = Opened("", "adaptive", None, (), kept.seq, intent, person=kept.person)
-        asked = next((one for one in reversed(kept.intents.values()) if one.hash == call_hash and _is_open(one)), None)
+        questions = tuple(one for one in kept.intents.values() if one.hash == call_hash and _is_open(one))
         elsewhere = tuple(self._find_elsewhere(incoming, reach)) if reach else ()
-        decided = decide(Standing(opened, ran, elsewhere, asked, kept.spoke, tuple(kept.tail)))
+        decided = decide(Standing(opened, ran, elsewhere, questions, kept.spoke, tuple(kept.tail)))
         self._write(kept, incoming, decided)
 
     def _open(self, incoming: Incoming) -> _Kept:

@@ -122,15 +122,29 @@ class Decision:
             self._settle(*self._enforce())
 
     def _settle(self, enforced: Enforced, facts: Facts) -> None:
-        verdict, asked = enforced.verdict, self.standing.asked
-        if asked and not isinstance(verdict, Confirm):
-            asked = None  # the rules say something else by now
-        if asked and asked.state == "denied":
+        asked = self._find_first_question() or self._newest_question
+        if asked is None or not isinstance(enforced.verdict, Confirm):
+            self._conclude(enforced, facts)
+        elif asked.state == "denied":
             self._repeat_denial(asked, enforced, facts)
-        elif asked and self._still_waits(asked) and isinstance(verdict, Confirm):
+        elif self._still_waits(asked):
             self._wait(asked, enforced, facts)
+        elif asked is not self._newest_question or asked.call.id == self.call.id != "":
+            self._ask_as_before(asked, enforced, facts)
         else:
             self._conclude(enforced, facts)
+
+    @property
+    def _newest_question(self) -> Intent | None:
+        return self.standing.questions[-1] if self.standing.questions else None
+
+    def _find_first_question(self) -> Intent | None:
+        """A framework that was interrupted takes the very same call up again, and brings all answers once more, first
+        to last. So each gets the question that it was given to, however old: a new one here would get an old yes."""
+        for one in self.standing.questions:
+            if one.call.id == self.call.id != "" and one.state == "pending" and not self._has_spoken_since(one):
+                return one
+        return None
 
     def _conclude(self, enforced: Enforced, facts: Facts, key: str = "") -> None:
         """What the verdict comes to, for the user, a colleague or the model."""
@@ -170,8 +184,11 @@ class Decision:
         elif answer == "deny":
             self._drop(asked, ReasonCode.DENIED_BY_USER, facts)
         else:
-            verdict: PlainVerdict = "ask" if asked.kind == "confirmation" else "escalate"
-            self._end(verdict, Reply("asked", asked.question, intent=asked), enforced.reasons, facts, enforced)
+            self._ask_as_before(asked, enforced, facts)
+
+    def _ask_as_before(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
+        verdict: PlainVerdict = "ask" if asked.kind == "confirmation" else "escalate"
+        self._end(verdict, Reply("asked", asked.question, intent=asked), enforced.reasons, facts, enforced)
 
     def _repeat_denial(self, asked: Intent, enforced: Enforced, facts: Facts) -> None:
         """Somebody said no to this very call. It is asked about again when the user has spoken since."""
@@ -231,7 +248,11 @@ class Decision:
             self._approve(asked, reason)
 
     def _approve(self, asked: Intent, reason: ReasonCode) -> None:
-        if asked.expires_at <= self.now:
+        newest = self._newest_question
+        if newest and newest.id != asked.id and not self._still_waits(asked):
+            enforced, facts = self._enforce()
+            self._settle_anew(newest, enforced, facts)
+        elif asked.expires_at <= self.now:
             enforced, facts = self._enforce()
             self._conclude(enforced, facts, "" if asked.kind == "approval" else "confirm-again-expired")
         elif not self._still_waits(asked):
@@ -240,6 +261,15 @@ class Decision:
         else:
             self.notes.write(IntentEvent("run", intent=asked.id), reason)
             self._conclude(*self._enforce(confirmed=asked))
+
+    def _settle_anew(self, newest: Intent, enforced: Enforced, facts: Facts) -> None:
+        """An answer that came too late, and was brought again: the question that it led to stands."""
+        if newest.state == "denied":
+            self._repeat_denial(newest, enforced, facts)
+        elif self._still_waits(newest) and isinstance(enforced.verdict, Confirm):
+            self._ask_as_before(newest, enforced, facts)
+        else:
+            self._conclude(enforced, facts, "" if newest.kind == "approval" else "confirm-again-expired")
 
     def _find_of_intent(self, intent: IntentId) -> Execution | None:
         return next((one for one in self.standing.ran if one.intent == intent), None)

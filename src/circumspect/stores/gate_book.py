@@ -55,8 +55,7 @@ _ASKED = (
         intents.c.hash == sa.bindparam("hash"),
         intents.c.state.in_(("pending", "denied")),
     )
-    .order_by(intents.c.created_at.desc())
-    .limit(1)
+    .order_by(intents.c.created_at)
 )
 _INTENT = sa.select(intents).where(intents.c.tenant == sa.bindparam("tenant"), intents.c.id == sa.bindparam("id"))
 _SPOKE = sql("""
@@ -121,15 +120,15 @@ def _enter(
 ) -> None:
     opened = open_turn(connection, incoming, "adaptive", 0, token, LEASE_SECONDS)
     where: dict[str, Any] = {"tenant": incoming.tenant, "conversation": incoming.conversation}
-    asked: Any = connection.execute(_ASKED, {**where, "hash": call_hash}).one_or_none()
-    spoke = run(connection, _SPOKE, where).fetchone()[0] if asked else None
+    questions = [codec.intent(row) for row in connection.execute(_ASKED, {**where, "hash": call_hash})]
+    spoke = run(connection, _SPOKE, where).fetchone()[0] if questions else None
     words = reversed(run(connection, _TAIL, where).fetchall()) if tail else ()
     decided = decide(
         Standing(
             opened,
             admin.get_executions(connection, incoming.tenant, incoming.conversation),
             _find_elsewhere(connection, incoming, reach) if reach else (),
-            codec.intent(asked) if asked else None,
+            questions,
             -1 if spoke is None else spoke,
             tuple((str(role), str(text)) for role, text in words),
         )
