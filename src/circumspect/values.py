@@ -147,7 +147,8 @@ class ToolSpec:
 
     @cached_property
     def version(self) -> str:
-        return digest([self.name, self.parameters])[:16]
+        """Also of who runs it: a yes to a call of the client's own is none to one of ours by the same name."""
+        return digest([self.name, self.parameters, *(("client",) if self.client else ())])[:16]
 
     @cached_property
     def required(self) -> frozenset[str]:

@@ -15,6 +15,7 @@ from circumspect.clock import FixedClock
 from circumspect.errors import ApproverRefused, ConfigError, NotYourConversation, ToolError, ToolTimeout
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
+from circumspect.values import ToolSpec
 
 
 class Shop:
@@ -404,6 +405,11 @@ def test_scripts_need_no_loop(policy: Path) -> None:
 async def test_what_is_no_call_is_refused_in_words(policy: Path, call: Any) -> None:
     with pytest.raises(ConfigError):
         await Gate(policy).rule(call)
+
+
+def test_who_runs_a_tool_is_part_of_what_a_yes_is_for() -> None:
+    """A colleague who approves a client's call never starts a tool of ours that has its name."""
+    assert ToolSpec("refund").version != ToolSpec("refund", client=True).version
 
 
 class _opened:

@@ -114,7 +114,7 @@ async def _open_gate(services: Services, who: Caller, tools: list[dict[str, obje
     brought = _read_tools(tools or [])
     if brought:
         await services.seen_tools.note(who.tenant, brought)
-    known = {name: replace(spec, client=True) for name, spec in setup.tools.items()}
+    known = {name: replace(spec, client=True) for name, spec in (*setup.tools.items(), *setup.clients.items())}
     return Gate(
         setup.policy,
         tools={**brought, **known},
