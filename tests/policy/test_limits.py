@@ -186,6 +186,12 @@ def test_a_call_elsewhere_whose_outcome_nobody_knows_counts_too() -> None:
     assert elsewhere(policy, replace(MINE, ok=False)) == "allowed"
 
 
+@pytest.mark.parametrize("window", ["turn", "conversation"])
+@pytest.mark.parametrize("per", [{}, {"per": "order_id"}, {"per": "person"}])
+def test_calls_elsewhere_use_up_no_limit_of_a_turn_or_a_conversation(per: dict[str, object], window: str) -> None:
+    assert elsewhere(limited(count=1, window=window, **per), MINE) == "allowed"
+
+
 def test_per_person_and_a_parameter_counts_for_both() -> None:
     policy = limited(count=1, window="24h", per=["person", "order_id"])
     assert elsewhere(policy, refunded(order_id="2", at=NOW)) == "allowed"

@@ -37,7 +37,9 @@ def _earlier(limit: CallLimit, facts: Facts) -> Iterator[ToolCall]:
     since = facts.now - span if span else None
     first = _last_heard(facts.session) if limit.window == "turn" else -1
     party = party_of(limit)
-    others = [one for one in facts.session.elsewhere if party == "tenant" or (party == "person" and one.same_person)]
+    # Another limit of the tool may have brought them: a turn and a conversation have no calls elsewhere.
+    away = facts.session.elsewhere if span else ()
+    others = [one for one in away if party == "tenant" or (party == "person" and one.same_person)]
     done = [one for one in others if one.ok or one.unknown] + [one for one in facts.session.past_calls if one.ok]
     for event in done:
         if event.call.tool in names and event.index > first and not _before(event.at, since):
