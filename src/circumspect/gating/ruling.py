@@ -97,6 +97,7 @@ class Ruling:
                 "shown": asked.shown,
                 "expires_at": asked.expires_at.isoformat(),
             },
+            "execution": self.execution,
             "grounding": self.grounding,
         }
 

@@ -108,6 +108,9 @@ class RulingShown(AnswerBody):
     ask_user: str = Field(description="The question, for the user.")
     missing: list[str] = Field(description="Parameters that only the user can fill.")
     intent: QuestionShown | None = Field(description="What a yes is bound to.")
+    execution: str | None = Field(
+        description="The ledger's row of a write, once handed out. Two rulings with the same one let one call run."
+    )
     grounding: dict[str, Any] = Field(description="Where each value comes from.")
 
 
