@@ -1,0 +1,1 @@
+"""The same forty proposed calls through our gate and through what others offer."""
