@@ -10,10 +10,10 @@ from tests.patience import wait_until
 from tests.server.house import House
 from tests.server.node_client import run_in_node
 
-PACKAGE = Path(__file__).parents[2] / "clients" / "typescript"
-POLICY = (Path(__file__).parents[2] / "examples" / "adapters" / "policy.yaml").read_text()
+EXAMPLES = Path(__file__).parents[2] / "examples"
+POLICY = (EXAMPLES / "adapters" / "policy.yaml").read_text()
 OPENING = """
-import { Circumspect } from "PACKAGE/index.js";
+import { Circumspect } from "circumspect";
 const { URL: url, KEY: key } = process.env;
 const client = new Circumspect({ url, key });
 const ran = [];
@@ -33,7 +33,39 @@ const fails = async (promise) => {
     fix: error.fix, message: error.message }; }
 };
 const show = (value) => console.log(JSON.stringify(value));
-""".replace("PACKAGE", PACKAGE.as_uri())
+"""
+APPROVAL = """
+import { generateText, stepCountIs } from "ai";
+import { Circumspect } from "circumspect";
+import { guard } from "circumspect/vercel";
+import { carelessModel, openShop } from "./shop.mjs";
+const { tools, done } = openShop();
+const connect = () => new Circumspect({ url: process.env.URL, key: process.env.KEY });
+const client = connect();
+const begin = async (conversation, options = {}) => {
+  const rest = { model: carelessModel("10001"), stopWhen: stepCountIs(5), maxRetries: 0 };
+  const messages = [{ role: "user", content: "Cancel order 10001" }];
+  const guarded = guard(tools, { client, conversation, ...options });
+  const asked = await generateText({ ...rest, ...guarded, messages });
+  const { approvalId } = asked.content.find((part) => part.type === "tool-approval-request");
+  const answer = (approved) => [...messages, ...structuredClone(asked.response.messages),
+    { role: "tool", content: [{ type: "tool-approval-response", approvalId, approved }] }];
+  const goOn = async (messages, more = {}) => {
+    const model = carelessModel("10001");
+    const say = { ...rest, model, ...guard(tools, { client, conversation, ...options, ...more }), messages };
+    // The model's last word only: what was approved runs before it is asked.
+    model.doGenerate = async (given) => (model.last = given.prompt.at(-1), (await import("./words.mjs")).done);
+    await generateText(say);
+    return model.last.content[0].output;
+  };
+  return { answer, goOn };
+};
+const show = (value) => console.log(JSON.stringify(value));
+"""
+WORDS = """
+export const done = { content: [{ type: "text", text: "Done." }], finishReason: { unified: "stop" }, warnings: [],
+  usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } } };
+"""
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +225,80 @@ def test_a_request_ends_in_time_or_when_it_is_given_up(talk: Any) -> None:
     """)
     assert (told["late"]["name"], told["late"]["code"]) == ("Unreachable", "timeout")
     assert told["given"] == "the user left"
+
+
+@pytest.fixture
+def vercel(shop: House, tmp_path: Path) -> Any:
+    (tmp_path / "shop.mjs").write_text((EXAMPLES / "typescript" / "shop.mjs").read_text())
+    (tmp_path / "words.mjs").write_text(WORDS)
+
+    def run(script: str) -> Any:
+        return run_in_node(script, tmp_path, "ai", "zod", URL=shop.url, KEY=shop.token("shop", "chat"))
+
+    return run
+
+
+def test_vercels_loop_before_cancels_what_was_shipped(vercel: Any) -> None:
+    told = vercel((EXAMPLES / "typescript" / "before.mjs").read_text())
+    assert told == {"agent": "Order 10002 is cancelled.", "shop": ["cancelled 10002"]}
+
+
+def test_vercels_loop_after_holds_it_and_waits_for_approval_of_the_other(vercel: Any) -> None:
+    told = vercel((EXAMPLES / "typescript" / "after.mjs").read_text())
+    assert "An order that has been shipped cannot be cancelled" in told["told"]
+    assert told["asked"].startswith("Just to confirm: you want me to cancel order 10001?")
+    assert told["afterShipped"] == told["afterAsked"] == []
+    assert told["shop"] == ["cancelled 10001"]
+
+
+def test_an_approval_counts_once_and_its_result_is_reported(vercel: Any, shop: House) -> None:
+    told = vercel(
+        APPROVAL
+        + """
+        const { answer, goOn } = await begin("v-1");
+        show({ outputs: [await goOn(answer(true)), await goOn(answer(true))], done });
+        """
+    )
+    assert [one["value"] for one in told["outputs"]] == [{"cancelled": "10001"}] * 2
+    assert told["done"] == ["cancelled 10001"]
+    claim = {"text": "I have cancelled order 10001.", "conversation": "v-1"}
+    assert shop.key("shop", "chat").post("/v1/replies/check", json=claim).json()["ok"]
+
+
+@pytest.mark.parametrize(
+    "approved",
+    [
+        "await goOn(answer(false))",
+        # The history comes back with another order in it.
+        "await goOn(JSON.parse(JSON.stringify(answer(true)).replaceAll('10001\"}', '10003\"}')))",
+        # Another process, which does not know which question was put.
+        "await goOn(answer(true), { client: connect() })",
+        "await goOn(answer(true), { conversation: 'v-other' })",
+    ],
+    ids=["no", "changed", "unknown", "elsewhere"],
+)
+def test_nothing_but_the_approval_of_that_very_call_runs_it(vercel: Any, approved: str, request: Any) -> None:
+    name = request.node.callspec.id
+    told = vercel(
+        APPROVAL
+        + f"""
+        const {{ answer, goOn }} = await begin("v-{name}");
+        show({{ output: {approved}, done }});
+        """
+    )
+    assert told["done"] == []
+    assert name == "no" or told["output"]["value"].startswith("NOT RUN")
+
+
+def test_a_store_of_questions_carries_an_approval_to_another_process(vercel: Any) -> None:
+    told = vercel(
+        APPROVAL
+        + """
+        const questions = new Map();
+        const { answer, goOn } = await begin("v-3", { questions });
+        const output = await goOn(answer(true), { client: connect(), questions: new Map(questions) });
+        show({ output, done });
+        """
+    )
+    assert told["output"]["value"] == {"cancelled": "10001"}
+    assert told["done"] == ["cancelled 10001"]
