@@ -37,6 +37,11 @@ class House:
     proposals: list[Proposal]
 
     @property
+    def marks(self) -> int:
+        """How many tools are marked as bringing strangers' words: a line each for whoever marks them."""
+        return sum(one["annotations"]["openWorldHint"] for one in self.tools.values())
+
+    @property
     def definitions(self) -> list[dict[str, Any]]:
         return list(self.tools.values())
 

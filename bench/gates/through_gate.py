@@ -23,11 +23,11 @@ async def guard(gate: Gate, call: Any, messages: list[Any], conversation: str, f
 
 class ThroughGate:
     package = "circumspect"
-    glue = count_lines(guard, POLICY) + 2
-    """Two more: the import and the gate itself."""
 
     def __init__(self, house: House, name: str = "Circumspect, the gate itself", store: Path | None = None) -> None:
         self.name = name
+        # Two more: the import and the gate itself.
+        self.glue = count_lines(guard, POLICY) + 2 + house.marks
         self.gate = Gate(POLICY, tools=house.definitions, store=f"sqlite:///{store}" if store else None)
         self.numbers = count()
 

@@ -51,6 +51,10 @@ def gate_every_call(house: House) -> list[AgentMiddleware[Any, Any, Any]]:
     return [Circumspect(gate, person=lambda request: PERSON)]
 
 
+def gate_by_the_policy_alone(house: House) -> list[AgentMiddleware[Any, Any, Any]]:
+    return [Circumspect(POLICY, person=lambda request: PERSON)]
+
+
 class Scripted(BaseChatModel):
     """Proposes the call, and has nothing to add to what comes of it."""
 
@@ -81,6 +85,8 @@ class ThroughLangChain:
         self.name, self.package = name, package
         # One line more wherever there is a guard: its import.
         self.glue = 0 if middleware is leave_alone else count_lines(middleware, *([POLICY] if policy else [])) + 1
+        if middleware is gate_every_call:
+            self.glue += house.marks
         self.model, self.numbers = Scripted(), count()
         tools = [
             StructuredTool(
