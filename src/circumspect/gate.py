@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,13 +28,13 @@ from typing import TYPE_CHECKING, Any, Self
 from circumspect import wording
 from circumspect.audit.rulebook import can_speak
 from circumspect.audit.tool_defs import BadTools, specs_of
-from circumspect.audit.transcript_steps import read_call
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.corrected_calls import list_words
 from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
 from circumspect.gating.book import Book, Decided, MemoryBook, Reach, Standing
 from circumspect.gating.deciding import Decision, GateSetup, learn, read_stored, read_words
 from circumspect.gating.foreign_talk import ForeignTalk
+from circumspect.gating.proposals import UnreadableCall, copy_arguments, read_proposal
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
 from circumspect.gating.ruling import Ruling as Ruling
@@ -82,6 +83,8 @@ TALKS = 256
 """Conversations that are kept as they were read. One that is not among them is read again."""
 RUN_SECONDS = 900.0
 """How long a function may take before whoever asks again may take it for dead."""
+LONGEST_RESULT = 2_000_000
+"""Bytes of a result that are kept. The caller gets all of it."""
 _NOT_RUN = "It was not run."
 PATIENCE = 10.0
 """Seconds that a ruling waits for a conversation which somebody else has."""
@@ -115,9 +118,11 @@ class Gate:
         self._store = str(store) if isinstance(store, Path) else store
         self._book: Book | None = MemoryBook(clock) if store is None else None
         self._owned: SqlStore | None = None
-        self._opening = asyncio.Lock()
+        self._opening: dict[int, asyncio.Lock] = {}
         self._talks: OrderedDict[ConversationId, ForeignTalk] = OrderedDict()
-        self._busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]] = {}
+        self._busy: dict[tuple[int, str], tuple[asyncio.Lock, list[None]]] = {}
+        self._guard = threading.RLock()
+        """Of the talks: loops of several threads may share a gate."""
         self._learnt: dict[str, ToolSpec] = dict(self.tools)
         self._rules: dict[tuple[str, bool], tuple[Rule, ...]] = {}
 
@@ -141,12 +146,16 @@ class Gate:
         """Hold a call against the policy. `call` is a `ToolCall`, or what a provider's answer holds; `messages` is the
         whole conversation so far, tool results included, in whatever format the agent keeps it. `person` is your own
         id of the end user: a conversation belongs to the first it is given."""
-        proposed = _read_call(call)
+        place = _check_id(conversation)
+        try:
+            proposed = read_proposal(call)
+        except UnreadableCall as unread:
+            return self._send_back(unread, place, person)
         spec = self._spec_of(proposed.tool)
         given = materialise(spec, proposed.arguments)[0]
         if given != proposed.arguments:
             proposed = replace(proposed, arguments=given)
-        place = _check_id(conversation)
+        _check_messages(messages)
         async with _Turn(self._busy, place):
             talk = self._follow(place, messages)
             known = messages is not None or bool(talk.utterances)
@@ -167,13 +176,13 @@ class Gate:
     ) -> Ruling:
         """What the user said to the question (`words`), or pressed (`approve`). A yes counts for exactly the call that
         was shown, once, while the question is fresh. `by` is the colleague who decides on what waits for approval."""
+        if not isinstance(words, str) or not isinstance(approve, bool | None) or (approve is None) == (not words):
+            raise ConfigError("An answer is words, or approve=True or False.", fix="Give one of the two.")
         asked = await self._find_question(intent)
-        if asked is None:
-            raise ConfigError("That ruling asks for no yes.", fix="Give what is `missing`, and rule on the call again.")
-        if not isinstance(approve, bool | None) or (approve is None and not words):
-            raise ConfigError("An answer is words, or approve=True or False.", fix="Give one of them.")
         if asked.kind == "approval" and not by:
             raise ConfigError("This call waits for a colleague.", fix="Say who decides: by='dana', not the proposer.")
+        if asked.kind == "confirmation" and by:
+            raise ConfigError("This question is the user's own.", fix="Leave `by` out: nobody answers it for them.")
         place = asked.conversation
         talk = self._follow(place, None)
         reason = ReasonCode.CONFIRMED_BY_USER if asked.kind == "confirmation" else ReasonCode.APPROVED_BY_COLLEAGUE
@@ -213,8 +222,7 @@ class Gate:
         Also with the ruling that asked, once its question was answered with yes."""
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:
-            if not ruling.allowed:
-                raise CallHeld(ruling)
+            self._require_read(ruling)
             return await self._run(self._make_read(ruling), function, reads=True)
         book = await self._open()
         token = self._setup.ids.new("tok")
@@ -233,8 +241,7 @@ class Gate:
         book = await self._open()
         asked = ruling.intent.id if ruling.intent else None
         if ruling.execution is None and asked is None:
-            if not ruling.allowed:
-                raise CallHeld(ruling)
+            self._require_read(ruling)
             read = _end(self._make_read(ruling), self._setup.clock, result, _NOT_RUN if not_run else error)
             if not not_run:
                 await self._note_read(read)
@@ -258,6 +265,9 @@ class Gate:
         self, text: str, *, messages: Sequence[Any] | None = None, conversation: str = "default"
     ) -> ReplyCheck:
         """Hold a reply against what ran, as far as this process and the messages know it. No I/O."""
+        if not isinstance(text, str):
+            raise ConfigError("A reply is a text.", fix="Give it as str.")
+        _check_messages(messages)
         talk = self._follow(ConversationId(conversation), messages)
         users = [one.text for one in talk.utterances if one.speaker == "user"]
         language = detect(talk.words or text, None, self._setup.tenant.language)
@@ -315,13 +325,15 @@ class Gate:
         known: bool,
     ) -> Decision:
         book = await self._open()
-        rules = self._rules_for(self._spec_of(call.tool), known)
+        self._spec_of(call.tool)
+        rules = self._rules_for(call.tool, known)
         made: list[Decision] = []
 
         def decide(standing: Standing) -> Decided:
-            talk.note(standing.ran)
-            decision = Decision(self._setup, incoming, call, talk, rules, standing)
-            settle(decision)
+            with self._guard:
+                talk.note(standing.ran)
+                decision = Decision(self._setup, incoming, call, talk, rules, standing)
+                settle(decision)
             made[:] = [decision]
             return decision.decided
 
@@ -346,11 +358,11 @@ class Gate:
             talk.waiting.pop(ruling.call.hash, None)
         return decision
 
-    def _rules_for(self, spec: ToolSpec, known: bool) -> tuple[Rule, ...]:
-        """Those that can have anything to say about the tool."""
-        key = (spec.name, known)
+    def _rules_for(self, tool: str, known: bool) -> tuple[Rule, ...]:
+        """Those that can have anything to say about the tool; of one that nobody knows, that there is none."""
+        key = (tool, known)
         if key not in self._rules:
-            policy = self.policy.of(spec.name, self.tenant)
+            spec, policy = self._learnt.get(tool), self.policy.of(tool, self.tenant)
             rules = (*(RULES_FOR_FOREIGN_CALLS if known else RULES_FOR_BARE_CALLS), *self._extra)
             effect = effect_of(spec, policy)
             self._rules[key] = tuple(one for one in rules if can_speak(one, spec, policy, effect))
@@ -366,14 +378,24 @@ class Gate:
         parties = {party for _, party in limits}
         return Reach(tools, self._setup.clock.now() - max(spans), "person" in parties, "tenant" in parties)
 
-    async def _find_question(self, given: Intent | Ruling | str) -> Intent | None:
+    async def _find_question(self, given: Intent | Ruling | str) -> Intent:
         """The question, by its id too: whoever answers may be another process than whoever asked."""
         if isinstance(given, str):
             found = await (await self._open()).find_intent(self.tenant, IntentId(given))
             if found is None:
                 raise ConfigError("There is no such question.", fix="Give the intent of a ruling of this tenant.")
             return found
-        return given.intent if isinstance(given, Ruling) else given
+        asked = given.intent if isinstance(given, Ruling) else given
+        if not isinstance(asked, Intent):
+            raise ConfigError("That asks for no yes.", fix="Give a ruling with an intent, the intent, or its id.")
+        return asked
+
+    def _send_back(self, unread: UnreadableCall, conversation: ConversationId, person: str | None) -> Ruling:
+        """What the model wrote is no call: it is told so, and nothing is written down."""
+        problem = f"The call cannot be read: {unread}. Send it again as its schema says."
+        turn = TurnId(self._setup.ids.new("turn"))
+        reasons = (ReasonCode.INVALID_PARAM,)
+        return Ruling(turn, conversation, unread.call, "redo", reasons, problem=problem, person=person)
 
     def _ask_once_more(self, asked: Intent, person: str | None) -> Ruling:
         """Neither yes nor no, and nothing else either: the same question."""
@@ -383,6 +405,10 @@ class Gate:
         )  # fmt: skip
 
     def _follow(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
+        with self._guard:
+            return self._follow_alone(conversation, messages)
+
+    def _follow_alone(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
         talk = self._talks.get(conversation)
         if talk is None or (messages is not None and not talk.goes_on(messages)):
             talk = self._talks[conversation] = ForeignTalk(self._learnt)
@@ -421,19 +447,27 @@ class Gate:
     async def _open(self) -> Book:
         if self._book is not None:
             return self._book
-        async with self._opening:
+        async with self._opening.setdefault(id(asyncio.get_running_loop()), asyncio.Lock()):
             if self._book is None:
-                from circumspect.stores import SqlStore
-                from circumspect.stores.gate_book import SqlBook
-
-                store = self._store
-                if isinstance(store, str):
-                    store = self._owned = await SqlStore.open(store)
-                    await store.register(self._setup.tenant)
-                    await store.put_tools(self.tenant, self._learnt)
-                assert isinstance(store, SqlStore)
-                self._book = SqlBook(store, self._setup.clock, self._setup.ids)
+                await self._open_store()
+            assert self._book is not None
             return self._book
+
+    async def _open_store(self) -> None:
+        from circumspect.stores import SqlStore
+        from circumspect.stores.gate_book import SqlBook
+
+        store, opened = self._store, None
+        if isinstance(store, str):
+            store = opened = await SqlStore.open(store)
+            await store.register(self._setup.tenant)
+            await store.put_tools(self.tenant, self._learnt)
+        assert isinstance(store, SqlStore)
+        with self._guard:
+            if first := self._book is None:
+                self._book, self._owned = SqlBook(store, self._setup.clock, self._setup.ids), opened
+        if opened and not first:  # a loop of another thread was quicker
+            await opened.close()
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -484,6 +518,12 @@ class Gate:
             case _:
                 raise ToolTimeout(ended.error or "Nobody knows whether it happened.", fix="A person has to find out.")
 
+    def _require_read(self, ruling: Ruling) -> None:
+        """Only what reads runs without a row in the ledger, whatever a ruling says that somebody made by hand."""
+        policy = self.policy.of(ruling.call.tool, self.tenant)
+        if not ruling.allowed or effect_of(self._spec_of(ruling.call.tool), policy) != "read":
+            raise CallHeld(ruling)
+
     def _make_read(self, ruling: Ruling) -> Execution:
         now = self._setup.clock.now()
         return Execution(
@@ -501,9 +541,10 @@ def _check_id(conversation: str) -> ConversationId:
 class _Turn:
     """One ruling at a time in a conversation; nothing is kept of conversations that nobody rules on."""
 
-    def __init__(self, busy: dict[ConversationId, tuple[asyncio.Lock, list[None]]], conversation: ConversationId):
-        self.busy, self.conversation = busy, conversation
-        self.lock, self.users = busy.setdefault(conversation, (asyncio.Lock(), []))
+    def __init__(self, busy: dict[tuple[int, str], tuple[asyncio.Lock, list[None]]], conversation: ConversationId):
+        # A lock belongs to its loop. Between loops the book decides who is first.
+        self.busy, self.key = busy, (id(asyncio.get_running_loop()), str(conversation))
+        self.lock, self.users = busy.setdefault(self.key, (asyncio.Lock(), []))
 
     async def __aenter__(self) -> None:
         self.users.append(None)
@@ -513,11 +554,11 @@ class _Turn:
         self.lock.release()
         self.users.pop()
         if not self.users:
-            self.busy.pop(self.conversation, None)
+            self.busy.pop(self.key, None)
 
 
 async def _call(function: Callable[..., Any], started: Execution) -> Any:
-    arguments = dict(started.call.arguments)
+    arguments = copy_arguments(started.call)
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         return await function(**arguments)
     result = await asyncio.to_thread(partial(function, **arguments))
@@ -534,32 +575,20 @@ def _end(started: Execution, clock: Clock, result: Any, error: str = "") -> Exec
 def _to_json(result: Any) -> Json:
     if result is None or isinstance(result, str | bool | int | float):
         return result
+    import orjson
     from pydantic_core import to_jsonable_python
 
-    made: Json = to_jsonable_python(result, fallback=str)
+    try:
+        packed = orjson.dumps(to_jsonable_python(result, fallback=str))
+    except Exception as error:  # it ran, whatever it returned
+        return f"(a {type(result).__name__} that JSON cannot carry: {brief(error)})"
+    made: Json = orjson.loads(packed) if len(packed) <= LONGEST_RESULT else f"(a result of {len(packed):,} bytes)"
     return made
 
 
-def _read_call(call: Any) -> ToolCall:
-    """A call as a provider's answer holds it."""
-    if isinstance(call, ToolCall):
-        return call
-    if not isinstance(call, Mapping):
-        dump = getattr(call, "model_dump", None)
-        if dump is None:
-            raise ConfigError(f"{call!r} is not a call.", fix="Give a ToolCall, or a dict with name and arguments.")
-        call = dump()
-    inner = call.get("function")
-    named: Mapping[str, Any] = inner if isinstance(inner, Mapping) else call
-    name = named.get("tool") or named.get("name")
-    given: Any = next((named[key] for key in ("arguments", "args", "input") if named.get(key) is not None), {})
-    read = read_call(name, given, call.get("id") or call.get("call_id") or call.get("tool_call_id") or "")
-    if not isinstance(name, str) or not name or read.problem:
-        raise ConfigError(
-            f"The call cannot be read: {read.problem or 'it names no tool'}.",
-            fix="Give a ToolCall, or a dict with name and arguments.",
-        )
-    return read.call
+def _check_messages(messages: Any) -> None:
+    if messages is not None and (not isinstance(messages, Sequence) or isinstance(messages, str | bytes)):
+        raise ConfigError("`messages` is a list.", fix="Give the conversation so far, one dict a message.")
 
 
 def _read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
@@ -582,7 +611,9 @@ def _read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, Tool
         else:
             raise ConfigError(f"{one!r} is no tool.", fix="Give functions, or tool definitions as dicts.")
     try:
-        found |= specs_of(definitions)
+        # What a definition says of itself counts only where it makes things stricter: anybody may have written it.
+        for name, spec in specs_of(definitions).items():
+            found[name] = spec if spec.effect == "destructive" else replace(spec, effect=None)
     except BadTools as problem:
         raise ConfigError(f"The tools cannot be read: {problem}.", fix="Give them as the model gets them.") from None
     for spec in found.values():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from tests.gate.talks import Talk
 
 from circumspect import CallHeld, Gate
 from circumspect.clock import FixedClock
-from circumspect.errors import ApproverRefused, ConfigError, NotYourConversation, ToolError, ToolTimeout
+from circumspect.errors import ApproverRefused, CallUnderWay, ConfigError, NotYourConversation, ToolError, ToolTimeout
 from circumspect.reasons import ReasonCode
 from circumspect.stores import SqlStore
 from circumspect.values import ToolSpec
@@ -401,10 +404,113 @@ def test_scripts_need_no_loop(policy: Path) -> None:
     assert shop.done == ["12345"]
 
 
-@pytest.mark.parametrize("call", [None, 5, {}, {"name": ""}, {"name": "a", "arguments": "{"}, {"name": 3}])
+@pytest.mark.parametrize("call", [None, 5, {}, {"name": ""}, {"name": "a", "arguments": 5}, {"name": 3}])
 async def test_what_is_no_call_is_refused_in_words(policy: Path, call: Any) -> None:
     with pytest.raises(ConfigError):
         await Gate(policy).rule(call)
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", json.loads("[" * 500 + "]" * 500)])
+async def test_what_a_model_wrote_and_nobody_can_read_goes_back_to_it(policy: Path, arguments: Any) -> None:
+    given = {"deep": arguments} if isinstance(arguments, list) else arguments
+    ruling = await Gate(policy).rule({"name": "add_note", "arguments": given}, messages=Talk("note it").messages)
+    assert (ruling.verdict, ruling.reason_codes) == ("redo", (ReasonCode.INVALID_PARAM,))
+
+
+async def test_what_was_ruled_on_stays_what_it_was(gate: Gate) -> None:
+    """Whoever changes a call or a ruling afterwards changes nothing about what runs, and neither does the function."""
+    shop, talk = Shop(), Talk("note that I like tea and coffee")
+    given = {"name": "add_note", "arguments": {"text": "I like tea", "tags": ["a"]}}
+    ruling = await gate.rule(given, messages=talk.messages)
+    given["arguments"]["text"] = "I like coffee"  # type: ignore[index]
+    ruling.call.arguments["text"] = "I like coffee"  # type: ignore[index]
+
+    def note(text: str, tags: list[str]) -> str:
+        tags.append("b")
+        return shop.add_note(text)
+
+    await gate.run(ruling, note)
+    assert shop.done == ["I like tea"]
+    assert ruling.call.arguments["tags"] == ["a"]
+
+
+async def test_a_ruling_that_somebody_made_by_hand_runs_nothing(gate: Gate) -> None:
+    shop, talk = Shop(), Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    for forged in (replace(asked, verdict="allow"), replace(asked, verdict="allow", intent=None)):
+        with pytest.raises(CallHeld):
+            await gate.run(forged, shop.cancel_order)
+    assert shop.done == []
+
+
+async def test_a_yes_to_an_expired_question_in_the_conversation_is_asked_about_again(
+    gate: Gate, clock: FixedClock
+) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    call = talk.call("cancel_order", order_id="12345")
+    asked = await gate.rule(call, messages=talk.messages)
+    clock.advance(minutes=6)
+    talk.add(call, asked.tell_model).agent(asked.ask_user).user("yes")
+    again = await gate.rule(call, messages=talk.messages)
+    assert again.verdict == "ask"
+    assert again.intent
+    assert asked.intent
+    assert again.intent.id != asked.intent.id
+    talk.agent(again.ask_user).user("yes")
+    assert (await gate.rule(call, messages=talk.messages)).verdict == "allow"
+
+
+async def test_nobody_answers_for_the_user(gate: Gate) -> None:
+    talk = Talk("please cancel order 12345").looked_up("12345")
+    asked = await gate.rule(talk.call("cancel_order", order_id="12345"), messages=talk.messages)
+    with pytest.raises(ConfigError):
+        await gate.answer(asked, approve=True, by="dana")
+    with pytest.raises(ConfigError):
+        await gate.answer(asked, "no", approve=True)
+
+
+async def test_a_result_that_cannot_be_kept_is_no_failure(gate: Gate) -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+    talk = Talk("note that I like tea")
+    ruling = await gate.rule(talk.call("add_note", text="I like tea"), messages=talk.messages)
+    assert await gate.run(ruling, lambda text: ring) is ring
+    assert "cannot carry" in await gate.run(ruling, lambda text: ring)
+
+
+@pytest.mark.parametrize("wrong", [5, 1.5, {"role": "user"}, object(), iter([]), "hello"])
+async def test_messages_are_a_list(policy: Path, wrong: Any) -> None:
+    with pytest.raises(ConfigError):
+        await Gate(policy).rule({"name": "add_note"}, messages=wrong)
+    with pytest.raises(ConfigError):
+        Gate(policy).check_reply("hello", messages=wrong)
+
+
+async def test_a_tool_outside_the_list_is_unknown_and_its_own_word_opens_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("version: 1\ntools:\n  wipe: {effect: destructive}\n")
+    schema = {"type": "object", "properties": {}}
+    tools = [
+        {"type": "function", "function": {"name": "wipe", "parameters": schema}},
+        {"name": "sneak", "inputSchema": schema, "annotations": {"readOnlyHint": True}},
+    ]
+    gate = Gate(path, tools=tools)
+    for name in ("zap", "sneak"):
+        assert (await gate.rule({"name": name}, messages=Talk("hi").messages)).verdict == "deny"
+
+
+def test_two_threads_share_a_gate(policy: Path, tmp_path: Path) -> None:
+    gate, shop, talk = Gate(policy, store=f"sqlite:///{tmp_path}/g.db"), Shop(), Talk("note that I like tea")
+    call = talk.call("add_note", text="I like tea")
+
+    async def work() -> Any:
+        return await gate.run(await gate.rule(call, messages=talk.messages), shop.add_note)
+
+    with ThreadPoolExecutor(4) as pool:
+        ends = [one.exception() or one.result() for one in [pool.submit(asyncio.run, work()) for _ in range(8)]]
+    assert shop.done == ["I like tea"]
+    assert all(one == "noted" or isinstance(one, CallUnderWay) for one in ends), ends
+    asyncio.run(gate.close())
 
 
 def test_who_runs_a_tool_is_part_of_what_a_yes_is_for() -> None:

@@ -6,6 +6,7 @@ is written. So two rulings at the same moment never both count as the first.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -150,10 +151,15 @@ class MemoryBook:
         self._clock = clock
         self._kept: OrderedDict[tuple[TenantId, ConversationId], _Kept] = OrderedDict()
         self._homes: dict[str, tuple[TenantId, ConversationId]] = {}
+        self._alone = threading.RLock()
 
     async def enter(
         self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
     ) -> None:
+        with self._alone:
+            self._enter(incoming, call_hash, decide, reach)
+
+    def _enter(self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None) -> None:
         kept = self._open(incoming)
         errand = incoming.errand
         named = getattr(errand, "intent", None)
@@ -224,6 +230,12 @@ class MemoryBook:
         kept.intents[intent] = replace(found, state="consumed")
 
     async def take(
+        self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
+    ) -> Taken | None:
+        with self._alone:
+            return self._take(tenant, execution, intent, token, seconds)
+
+    def _take(
         self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
     ) -> Taken | None:
         kept = self._kept.get(self._homes.get(execution or intent or "", (tenant, ConversationId(""))))

@@ -11,6 +11,7 @@ from typing import Any
 from circumspect.corrected_calls import list_words
 from circumspect.gating.book import Decided, Standing, StoredRuling, Words
 from circumspect.gating.foreign_talk import ForeignTalk, find_new
+from circumspect.gating.proposals import copy_call
 from circumspect.gating.ruling import Ruling
 from circumspect.journal import IntentEvent, Journal
 from circumspect.language.yes_no import classify
@@ -122,14 +123,15 @@ class Decision:
             self._settle(*self._enforce())
 
     def _settle(self, enforced: Enforced, facts: Facts) -> None:
-        asked = self._find_first_question() or self._newest_question
+        first = self._find_first_question()
+        asked = first or self._newest_question
         if asked is None or not isinstance(enforced.verdict, Confirm):
             self._conclude(enforced, facts)
         elif asked.state == "denied":
             self._repeat_denial(asked, enforced, facts)
         elif self._still_waits(asked):
             self._wait(asked, enforced, facts)
-        elif asked is not self._newest_question or asked.call.id == self.call.id != "":
+        elif first:
             self._ask_as_before(asked, enforced, facts)
         else:
             self._conclude(enforced, facts)
@@ -352,7 +354,7 @@ class Decision:
         return Ruling(
             id=self.incoming.turn,
             conversation=self.incoming.conversation,
-            call=call,
+            call=copy_call(call),
             verdict=verdict,
             reason_codes=tuple(dict.fromkeys(reasons)),
             execution=execution.id if execution else None,

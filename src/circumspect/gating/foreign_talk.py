@@ -108,7 +108,7 @@ class ForeignTalk:
             self._read.append((message, message.get("content") if isinstance(message, dict) else None))
             try:
                 found = steps(message)
-            except Unknown:
+            except (Unknown, RecursionError):
                 self.unread += 1
                 continue
             for step in found:
