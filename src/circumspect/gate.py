@@ -448,12 +448,9 @@ class Gate:
         if self._book is not None:
             return self._book
         async with self._opening.setdefault(id(asyncio.get_running_loop()), asyncio.Lock()):
-            if self._book is None:
-                await self._open_store()
-            assert self._book is not None
-            return self._book
+            return self._book or await self._open_store()
 
-    async def _open_store(self) -> None:
+    async def _open_store(self) -> Book:
         from circumspect.stores import SqlStore
         from circumspect.stores.gate_book import SqlBook
 
@@ -464,10 +461,12 @@ class Gate:
             await store.put_tools(self.tenant, self._learnt)
         assert isinstance(store, SqlStore)
         with self._guard:
-            if first := self._book is None:
-                self._book, self._owned = SqlBook(store, self._setup.clock, self._setup.ids), opened
-        if opened and not first:  # a loop of another thread was quicker
+            quicker, book = self._book, SqlBook(store, self._setup.clock, self._setup.ids)
+            if quicker is None:
+                self._book, self._owned = book, opened
+        if quicker and opened:  # a loop of another thread was first
             await opened.close()
+        return quicker or book
 
     # --- running ----------------------------------------------------------------------------------------------------
 
