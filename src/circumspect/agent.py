@@ -80,12 +80,13 @@ class Agent:
         ids: Ids | None = None,
     ) -> None:
         from circumspect.models import open_model
+        from circumspect.policy.load import open_policy
 
         self.tenant = _tenant(tenant, business, mode, language)
         self._toolset = _toolset(tools)
         for spec in self._toolset.specs().values():
             validator(spec)
-        self.policy = _policy(policy, self._toolset)
+        self.policy = open_policy(policy, self._toolset.specs())
         self._model = open_model(model)
         self._rules = (*RULES, *_rules(rules))
         self._profiles = {**PROFILES, **(profiles or {})}
@@ -273,18 +274,3 @@ def _rules(rules: Iterable[object]) -> Iterator[Rule]:
             name = getattr(one, "__name__", repr(one))
             raise ConfigError(f"{name} is not a rule.", fix="Decorate the function with @rule(ReasonCode.…).")
         yield one
-
-
-def _policy(policy: Policy | Path | str | None, tools: Tools) -> Policy:
-    if policy is None:
-        return Policy()
-    if isinstance(policy, Policy):
-        return policy
-    from circumspect.policy.load import load
-
-    if not Path(policy).is_file():
-        raise ConfigError(
-            f"There is no policy file '{policy}'.",
-            fix="Check the path, or write one: `circumspect docs policy` says how.",
-        )
-    return load(Path(policy), specs=tools.specs())

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from circumspect import wording
 from circumspect.audit.rulebook import can_speak
-from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.corrected_calls import list_words
 from circumspect.errors import CallUnderWay, ConfigError, ConversationBusy, ToolError, ToolTimeout
@@ -38,10 +37,11 @@ from circumspect.gating.proposals import UnreadableCall, copy_arguments, read_pr
 from circumspect.gating.ruling import CallHeld as CallHeld
 from circumspect.gating.ruling import ReplyCheck as ReplyCheck
 from circumspect.gating.ruling import Ruling as Ruling
+from circumspect.gating.tools_given import read_tools
 from circumspect.language import catalogue
 from circumspect.language.detection import detect
 from circumspect.language.second_thoughts import begins_with_yes, leaves_open
-from circumspect.policy.arguments import materialise, validator
+from circumspect.policy.arguments import materialise
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
 from circumspect.policy.judge import Rule
 from circumspect.policy.keys.call_limit import length, party_of
@@ -106,12 +106,14 @@ class Gate:
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
+        from circumspect.policy.load import open_policy
+
         if language not in LANGUAGES:
             raise ConfigError(f"There is no language {language!r}.", fix=f"Use one of {', '.join(LANGUAGES)}.")
-        self.tools: Mapping[str, ToolSpec] = _read_tools(tools or ())
+        self.tools: Mapping[str, ToolSpec] = read_tools(tools or ())
         self._learns = tools is None if learns is None else learns
         made = tenant if isinstance(tenant, Tenant) else Tenant(TenantId(tenant), Business(tenant), language=language)
-        self.policy = _load_policy(policy, None if self._learns else self.tools)
+        self.policy = open_policy(policy, None if self._learns else self.tools)
         clock, ids = clock or SystemClock(), ids or RandomIds()
         self._setup = GateSetup(made, self.policy, ADAPTIVE, clock, ids, journals=store is not None)
         self._extra = tuple(rules)
@@ -588,48 +590,3 @@ def _to_json(result: Any) -> Json:
 def _check_messages(messages: Any) -> None:
     if messages is not None and (not isinstance(messages, Sequence) or isinstance(messages, str | bytes)):
         raise ConfigError("`messages` is a list.", fix="Give the conversation so far, one dict a message.")
-
-
-def _read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
-    from circumspect.tools import FunctionTool, tool
-
-    found: dict[str, ToolSpec] = {}
-    definitions: list[Any] = []
-    for one in tools.values() if isinstance(tools, Mapping) else tools:
-        if isinstance(one, ToolSpec):
-            found[one.name] = one
-        elif isinstance(one, Mapping):
-            definitions.append(one)
-        elif isinstance(one, FunctionTool) or hasattr(one, "spec"):
-            found[one.spec.name] = one.spec
-        elif hasattr(one, "model_dump"):
-            definitions.append(one.model_dump())
-        elif callable(one):
-            spec = tool(one).spec
-            found[spec.name] = spec
-        else:
-            raise ConfigError(f"{one!r} is no tool.", fix="Give functions, or tool definitions as dicts.")
-    try:
-        # What a definition says of itself counts only where it makes things stricter: anybody may have written it.
-        for name, spec in specs_of(definitions).items():
-            found[name] = spec if spec.effect == "destructive" else replace(spec, effect=None)
-    except BadTools as problem:
-        raise ConfigError(f"The tools cannot be read: {problem}.", fix="Give them as the model gets them.") from None
-    for spec in found.values():
-        validator(spec)
-    return {name: replace(spec, client=True) for name, spec in found.items()}
-
-
-def _load_policy(policy: Policy | Path | str | None, tools: Mapping[str, ToolSpec] | None) -> Policy:
-    if policy is None:
-        return Policy()
-    if isinstance(policy, Policy):
-        return policy
-    from circumspect.policy.load import load
-
-    if not Path(policy).is_file():
-        raise ConfigError(
-            f"There is no policy file '{policy}'.",
-            fix="Check the path, or write one: `circumspect docs policy` says how.",
-        )
-    return load(Path(policy), specs=tools)

@@ -107,6 +107,7 @@ NEEDS = {
     "serve": (["serve"], SERVER),
     "apply": (["apply", "policy.yaml"], SERVER),
     "tenants": (["tenants", "list"], SERVER),
+    "tools": (["tools", "seen", "shop"], SERVER),
     "keys": (["keys", "list"], SERVER),
     "operators": (["operators", "list"], SERVER),
     "approvals": (["approvals", "list"], SERVER),

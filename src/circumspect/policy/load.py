@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from circumspect.errors import PolicyError
+from circumspect.errors import ConfigError, PolicyError
 from circumspect.policy.keys.findings import FileFinding, Place, suggest_word
 from circumspect.policy.lint import lint
 from circumspect.policy.policy_file import Policy
@@ -54,6 +54,20 @@ def load(
     for one in findings:
         log.warning("%s", one.describe(shown))
     return policy
+
+
+def open_policy(policy: Policy | Path | str | None, specs: Mapping[str, ToolSpec] | None) -> Policy:
+    """A policy as people give it: one, a file, or none at all."""
+    if policy is None:
+        return Policy()
+    if isinstance(policy, Policy):
+        return policy
+    if not Path(policy).is_file():
+        raise ConfigError(
+            f"There is no policy file '{policy}'.",
+            fix="Check the path, or write one: `circumspect docs policy` says how.",
+        )
+    return load(Path(policy), specs=specs)
 
 
 def check(
