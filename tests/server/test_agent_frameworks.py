@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from agents import Agent as OpenAIAgent
@@ -20,7 +20,13 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.server.house import House
 
-set_tracing_disabled(True)
+
+@pytest.fixture(autouse=True)
+def _no_traces() -> Iterator[None]:
+    """The SDK would send them to its maker. Only here: what is switched off stays off for the whole process."""
+    set_tracing_disabled(True)
+    yield
+    set_tracing_disabled(False)
 
 
 class Shop:
