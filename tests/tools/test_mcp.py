@@ -347,7 +347,7 @@ async def test_a_secret_is_in_no_log_no_error_and_no_result(caplog, capfd):
     ],
 )
 def test_a_definition_that_makes_no_sense_is_refused(said: Any):
-    with pytest.raises(ConfigError, match=r"docs/tools\.md"):
+    with pytest.raises(ConfigError, match="circumspect docs tools"):
         read(McpDefinition, said)
 
 

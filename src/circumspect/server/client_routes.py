@@ -13,7 +13,7 @@ from starlette.responses import Response
 from circumspect.server.problems import HttpProblem, response_to
 from circumspect.server.request_log import StrictRoute
 from circumspect.server.responses import idempotency_key, to_response
-from circumspect.server.schemas.bodies import ID
+from circumspect.server.schemas.bodies import ID, IN_WORDS
 
 _Id = TypeVar("_Id")
 ClientKey = Annotated[
@@ -50,7 +50,5 @@ def read_id(where: str, given: str | None, kind: Callable[[str], _Id]) -> _Id | 
     if not given:
         return None
     if not re.fullmatch(ID, given):
-        raise HttpProblem(
-            422, "invalid", f"`{where}` has characters that an id cannot have.", fix=f"It has to match {ID}."
-        )
+        raise HttpProblem(422, "invalid", f"`{where}` {IN_WORDS[ID]}.", fix=f"It has to match {ID}.")
     return kind(given)

@@ -38,7 +38,7 @@ from circumspect.server.gateway import Gateway, shows_forms
 from circumspect.server.mcp_questions import StreamQuestions, name_request, take_answer
 from circumspect.server.problems import HttpProblem, body_of, status_of
 from circumspect.server.request_log import add_log_context
-from circumspect.server.schemas.bodies import ID
+from circumspect.server.schemas.bodies import ID, IN_WORDS
 from circumspect.server.stores import mcp_sessions
 from circumspect.server.stores.mcp_sessions import GatewaySession
 from circumspect.stores.codec import dumps
@@ -46,7 +46,6 @@ from circumspect.values import ConversationId, JsonObject
 
 VERSION_HEADER = "mcp-protocol-version"
 CONVERSATION_HEADER = "x-conversation-id"
-LONGEST_NAME = 128
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DOOR = caller("chat")
 
@@ -209,9 +208,8 @@ def _answer_named(request: Request, gateway: Gateway, version: str) -> ASGIApp:
         data = {"supported": list(HANDSHAKE_PROTOCOL_VERSIONS), "requested": version}
         words = f"This version has no sessions: name the conversation in {CONVERSATION_HEADER}, or use an earlier one."
         return _to_error(400, mcp.UNSUPPORTED_PROTOCOL_VERSION, words, data)
-    if len(named) > LONGEST_NAME or not re.fullmatch(ID, named):
-        fix = f"Up to {LONGEST_NAME} letters, digits and . _ : @ + = ~ -"
-        raise HttpProblem(400, "bad_request", f"{CONVERSATION_HEADER} is no name of a conversation.", fix=fix)
+    if not re.fullmatch(ID, named):
+        raise HttpProblem(400, "bad_request", f"{CONVERSATION_HEADER} {IN_WORDS[ID]}.", fix=f"It has to match {ID}.")
     # Only this client's: whatever it names, it is nobody else's conversation, nor one of another door.
     digest = hashlib.sha256(dumps([gateway.principal, named]).encode()).hexdigest()
     server = replace(gateway, conversation=ConversationId(f"mcp_{digest[:32]}")).server()

@@ -11,13 +11,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from circumspect.stores.codec import moment
 
 T = TypeVar("T")
-ID = r"^[A-Za-z0-9+@_][A-Za-z0-9._:@+=~-]*$"
+ID = r"^[A-Za-z0-9+@_][A-Za-z0-9._:@+=~-]{0,127}$"
 TENANT = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 PERSON_ID = r"^[\x21-\x7e]+$"
 NO_NUL = r"^[^\x00]*$"
 ONE_LINE = r"^[^\x00\r\n]*$"
 IN_WORDS = {
-    ID: "may hold letters, digits and . _ : @ + = ~ -, and begins with a letter, a digit, + @ or _",
+    ID: "may hold letters, digits and . _ : @ + = ~ -, at most 128, and begins with a letter, a digit, + @ or _",
     TENANT: "may hold letters, digits and _ . -, at most 64, and begins with a letter or a digit",
     PERSON_ID: "may hold letters, digits and signs of ASCII, but no spaces",
     NO_NUL: "must not hold a NUL character",
