@@ -75,6 +75,8 @@ class Caller:
     """Who a signed token in the request says that it speaks for."""
     signed_only: bool = False
     """The tenant takes nobody's word for who they are."""
+    expires_at: float | None = None
+    """When the key ends; None is never."""
 
     @property
     def name(self) -> str:
@@ -223,6 +225,7 @@ async def _caller(request: Request, token: str | None) -> Caller:
         frozenset(known.row.scopes),
         await verify_end_user(services_of(request), tenant, request.headers.getlist(END_USER_TOKEN)),
         is_signing_required(known.settings),
+        known.row.expires_at,
     )
 
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from circumspect.server import credentials
 from circumspect.server.access import AdminPrincipal, services_of
+from circumspect.server.granting import is_own, limit_end, require_own_scopes
 from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import (
     KeyPath,
@@ -36,17 +37,19 @@ async def list_keys(request: Request, who: AdminPrincipal, tenant: TenantFilter 
 
 @router.post("/v1/admin/keys", **describe_route(KeyMade, 400, 404, status=201))
 async def create_key(request: Request, who: AdminPrincipal, given: NewKey) -> Response:
-    """Make a key. It is in the answer, this once."""
+    """Make a key. It is in the answer, this once. A key makes none with scopes that it lacks, or that outlasts it."""
     services = services_of(request)
     tenant, now = one_tenant(who, given.tenant), services.clock.now().timestamp()
     id_, key = credentials.new_key()
     ends = None if given.expires_in_days is None else now + given.expires_in_days * 86_400
-    row = KeyRow(id_, tenant, given.name, credentials.validate_scopes(given.scopes), now, ends)
+    scopes = credentials.validate_scopes(given.scopes)
+    row = KeyRow(id_, tenant, given.name, scopes, now, limit_end(who, ends))
     change = action(services, who.name, "create_key")
 
     def body(connection: sa.Connection) -> None:
         if tenants.get(connection, tenant) is None:
             raise not_found("tenant")
+        require_own_scopes(connection, who, row.scopes, now)
         access.add_key(connection, row, credentials.hash_token(key))
         change.log(connection, tenant, id_, {"scopes": list(row.scopes)})
 
@@ -56,7 +59,8 @@ async def create_key(request: Request, who: AdminPrincipal, given: NewKey) -> Re
 
 @router.post("/v1/admin/keys/{key_id}/rotate", **describe_route(KeyMade, 400, 404, 409, status=201))
 async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, given: Rotation) -> Response:
-    """A new key that may do the same; the old one goes on working for a while."""
+    """A new key that may do the same; the old one goes on working for a while. A key rotates itself, and others that
+    may do no more than it."""
     services = services_of(request)
     now = services.clock.now().timestamp()
     id_, key = credentials.new_key()
@@ -67,6 +71,7 @@ async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, giv
         known = access.key_by_id(connection, key_id)
         if known is None or not who.may_see(known.row.tenant):
             raise not_found("key")
+        require_own_scopes(connection, who, known.row.scopes, now)
         if not known.row.valid(now):
             raise HttpProblem(409, "settled", "This key is revoked or has expired.", fix="Make a new one.")
         rotated = access.rotate_key(
@@ -77,6 +82,7 @@ async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, giv
             at=now,
             overlap=given.overlap_hours * 3_600,
             allowed=seen,
+            latest=None if is_own(who, known.row) else limit_end(who, None),
         )
         if rotated is None:
             raise not_found("key")

@@ -153,9 +153,10 @@ def rotate_key(
     at: float,
     overlap: float,
     allowed: Collection[TenantId] | None = None,
+    latest: float | None = None,
 ) -> tuple[KeyRow, KeyRow] | None:
     """The old key, which ends after the overlap, and the new one, which may do the same and lasts as long as the old
-    one was made for. None when there is none, or it is not theirs."""
+    one was made for, or until `latest`. None when there is none, or it is not theirs."""
     row: Any = connection.execute(sa.select(api_keys).where(api_keys.c.id == id_).with_for_update()).one_or_none()
     if row is None or (allowed is not None and row.tenant not in allowed):
         return None
@@ -164,6 +165,8 @@ def rotate_key(
         raise ConfigError("This key is revoked or has expired.", fix="Make a new one with `circumspect keys create`.")
     ends = at + overlap if old.expires_at is None else min(old.expires_at, at + overlap)
     lasts = None if old.expires_at is None else at + (old.expires_at - old.created_at)
+    if latest is not None:
+        lasts = latest if lasts is None else min(lasts, latest)
     new = KeyRow(new_id, old.tenant, old.name, old.scopes, at, lasts)
     add_key(connection, new, new_hash)
     changed: Any = connection.execute(
