@@ -32,6 +32,7 @@ from circumspect.stores import SqlStore
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery"
 SECRET = "a secret key for tests only which is long enough"
+METRICS = "a token for scraping"
 _LISTENS = re.compile(r"listens on (http://\S+)")
 
 
@@ -43,6 +44,7 @@ class Fortress:
             **os.environ,
             "CIRCUMSPECT_DATABASE": self.database,
             "CIRCUMSPECT_SECRET_KEY": SECRET,
+            "CIRCUMSPECT_METRICS_TOKEN": METRICS,
             "CIRCUMSPECT_RATE_PER_MINUTE": "1000000",
             "CIRCUMSPECT_LOG_LEVEL": "debug",
             "CIRCUMSPECT_DRAIN_SECONDS": "2",

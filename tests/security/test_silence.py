@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.security.fortress import PASSWORD, ROOT, SECRET, Fortress
+from tests.security.fortress import METRICS, PASSWORD, ROOT, SECRET, Fortress
 
 from circumspect.server.app import create_app
 
@@ -77,7 +77,7 @@ def test_the_log_still_says_where_and_how_it_ended(talked: Fortress) -> None:
 
 
 def test_nothing_that_anybody_said_is_in_the_metrics(talked: Fortress) -> None:
-    answer = talked.anyone.get("/metrics")
+    answer = talked.anyone.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"})
     assert answer.status_code == 200
     assert WORDS not in answer.text
 
@@ -96,9 +96,10 @@ def test_what_went_wrong_is_told_without_repeating_what_was_sent(talked: Fortres
 
 def test_secrets_are_nowhere(talked: Fortress) -> None:
     operator = talked.operator
-    secrets = (talked.token.split("_", 2)[2], talked.session.split("_", 1)[1], SECRET, PASSWORD, "$argon2")
-    shown = [talked.log()]
-    for path in ("/openapi.json", "/readyz", "/metrics", "/healthz", "/v1/admin/tenants", "/v1/admin/tenants/shop",
+    secrets = (METRICS, talked.token.split("_", 2)[2], talked.session.split("_", 1)[1], SECRET, PASSWORD, "$argon2")
+    metrics = talked.anyone.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"}).text
+    shown = [talked.log(), metrics]
+    for path in ("/openapi.json", "/readyz", "/healthz", "/v1/admin/tenants", "/v1/admin/tenants/shop",
                  "/v1/admin/log", "/v1/admin/keys?tenant=shop", "/v1/session"):  # fmt: skip
         answer = operator.get(path)
         assert answer.status_code == 200, f"{path} {answer.text}"

@@ -30,6 +30,7 @@ from circumspect.values import TenantId
 T = TypeVar("T")
 PASSWORD = "correct horse battery"
 SECRET = "a secret key for tests only which is long enough"
+METRICS = "a token for scraping"
 OURS, THEIRS = "shop", "shop-ru"
 
 
@@ -64,7 +65,14 @@ class Running:
 class House:
     def __init__(self, database: str, **settings: Any) -> None:
         self.settings = Settings(
-            **{"database": database, "secret_key": SECRET, "rate_per_minute": 1_000_000, "drain_seconds": 5, **settings}
+            **{
+                "database": database,
+                "secret_key": SECRET,
+                "metrics_token": METRICS,
+                "rate_per_minute": 1_000_000,
+                "drain_seconds": 5,
+                **settings,
+            }
         )
         self.keys: dict[tuple[str, tuple[str, ...]], str] = {}
         self.sessions: dict[str, str] = {}
@@ -146,6 +154,11 @@ class House:
             assert answer.status_code == 201, answer.text
             self.sessions[name] = answer.json()["token"]
         return self.client(self.sessions[name])
+
+    def read_metrics(self) -> str:
+        answer = self.client(METRICS).get("/metrics")
+        assert answer.status_code == 200, answer.text
+        return answer.text
 
     def conversation(self, client: httpx.Client, **fields: Any) -> str:
         made = client.post("/v1/conversations", json=fields)

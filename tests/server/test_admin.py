@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.server.house import OURS, House, is_a_problem, say
+
+import circumspect
+from circumspect.server.spreadsheet import FORMULA_SIGNS, make_inert
+from circumspect.stores import SqlStore
+from circumspect.stores.tables import usage
+
+SOURCES = Path(circumspect.__file__).parent
 
 READ_ONLY = "version: 1\ntools:\n  get_order_status: {effect: read}\n"
 LOOSE = (
@@ -106,6 +115,28 @@ def test_usage_is_counted_and_comes_as_json_or_as_a_table(both: House) -> None:
     assert client.get("/v1/admin/usage?period=1999-01").json()["items"] == []
     everyone = both.operator("root").get("/v1/admin/usage").json()["items"]
     assert {OURS} <= {row["tenant"] for row in everyone}
+
+
+@pytest.mark.parametrize("sign", FORMULA_SIGNS)
+def test_a_table_holds_nothing_that_a_spreadsheet_would_run(house: House, sign: str) -> None:
+    """The name of a model is whatever its server calls itself."""
+    model = f"{sign}cmd|' /C calc'!A0"
+
+    async def use(store: SqlStore) -> None:
+        counted = {column.name: 0 for column in usage.c if not column.primary_key}
+        row = {"tenant": OURS, "period": "2024-02", "mode": "standard", "model": model} | counted
+        await store.tx(lambda connection: connection.execute(sa.insert(usage).values(**row)) and None)
+
+    house.stored(use)
+    table = house.key().get("/v1/admin/usage?period=2024-02", headers={"Accept": "text/csv"})
+    assert f"'{model}" in {row["model"] for row in csv.DictReader(io.StringIO(table.text, newline=""))}
+
+
+def test_tables_are_written_in_one_place() -> None:
+    writers = re.compile(r"\bcsv\.(writer|DictWriter)\b|\bfrom csv import")
+    found = {path.name for path in SOURCES.rglob("*.py") if writers.search(path.read_text("utf-8"))}
+    assert found == {"spreadsheet.py"}
+    assert make_inert(-5) == -5, "a number is no formula"
 
 
 def test_plans_are_the_operators_and_hold_for_every_tenant(house: House) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import shutil
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 from tests.database_clock import database_follows
-from tests.server.house import House, is_a_problem, say
+from tests.server.house import METRICS, OURS, House, is_a_problem, say
 
 from circumspect.clock import FixedClock
 from circumspect.server.app import create_app
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def values(house: House) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    text = house.client().get("/metrics").text
+    text = house.read_metrics()
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -114,18 +115,24 @@ def test_a_repeated_key_is_counted_once(house: House) -> None:
 
 
 def test_metrics_are_not_for_strangers(house: House) -> None:
-    is_a_problem(house.client().get("/metrics", headers={"X-Forwarded-For": "8.8.8.8"}), 403)
+    is_a_problem(house.client().get("/metrics"), 401)
+    is_a_problem(house.client("a token for guessing").get("/metrics"), 401)
+    is_a_problem(house.operator("root").get("/metrics"), 401)
+    assert "circumspect_turns_total" in house.client(METRICS).get("/metrics").text
 
 
-def test_with_a_token_metrics_can_be_scraped_from_elsewhere(tmp_path: Path) -> None:
-    with House(f"sqlite:///{tmp_path}/h.db", metrics_token="a token for scraping") as house:
-        is_a_problem(house.client().get("/metrics"), 401)
-        is_a_problem(house.client("a token for guessing").get("/metrics"), 401)
-        assert house.client("a token for scraping").get("/metrics").status_code == 200
+def test_without_a_token_metrics_are_closed_to_this_machine_too(furnished: Path, tmp_path: Path) -> None:
+    """A proxy on this machine that adds no header of its own cannot be told from a Prometheus on it."""
+    path = shutil.copy(furnished, tmp_path)
+    with House(f"sqlite:///{path}", metrics_token=None) as house:
+        for headers in ({}, {"X-Forwarded-For": "8.8.8.8"}, {"Authorization": "Bearer None"}):
+            told = is_a_problem(house.client().get("/metrics", headers=headers), 403)
+            assert "CIRCUMSPECT_METRICS_TOKEN" in told["fix"]
+            assert OURS not in str(told)
 
 
 def test_every_metric_of_the_alerts_exists(house: House) -> None:
-    exposed = house.client().get("/metrics").text
+    exposed = house.read_metrics()
     known = set(re.findall(r"^# TYPE (\S+)", exposed, re.M))
     rules = yaml.safe_load((ROOT / "ops" / "alerts.yaml").read_text())
     found = {

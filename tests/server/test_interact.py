@@ -42,7 +42,7 @@ def test_what_was_thought_and_what_actions_did_is_counted(house: House) -> None:
     client = house.key(OURS)
     first = client.post("/v1/agent/interact", json=asked("Click the Patient button")).json()
     client.post("/v1/agent/interact", json=asked(page=AFTER, session=first["session"]))
-    told = client.get("/metrics").text
+    told = house.read_metrics()
     assert 'circumspect_source_confidence_count{source="PAGE"}' in told
     assert f'circumspect_searches_total{{kind="saved",tenant="{OURS}"}}' in told
     assert f'circumspect_page_actions_total{{tenant="{OURS}",verified="yes"}}' in told

@@ -18,6 +18,7 @@ import httpx
 import psutil
 import pytest
 from tests.patience import PATIENCE, wait_until
+from tests.server.house import METRICS
 
 COMMAND = [sys.executable, "-m", "circumspect", "serve"]
 
@@ -117,7 +118,7 @@ def test_a_wrong_setting_is_one_message_before_anything_starts(tmp_path: Path, o
 
 
 def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Path) -> None:
-    with serving(tmp_path, "--demo", "--workers", "2") as (process, url, _):
+    with serving(tmp_path, "--demo", "--workers", "2", CIRCUMSPECT_METRICS_TOKEN=METRICS) as (process, url, _):
         key = (tmp_path / ".circumspect" / "demo.key").read_text().strip()
         headers = {"Authorization": f"Bearer {key}"}
         client = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=False, timeout=PATIENCE)
@@ -148,7 +149,7 @@ def test_a_worker_that_is_killed_is_started_again_and_counts_go_on(tmp_path: Pat
                 assert answer.status_code == 200, answer.text
 
         def counted() -> float:
-            text = client.get("/metrics").text
+            text = client.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"}).text
             found = re.findall(r'^circumspect_turns_total\{.*outcome="answered".*\} (\S+)$', text, re.M)
             return sum(map(float, found))
 

@@ -251,7 +251,8 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) ->
     click.secho(f"  console          {base}/{sign_in}", bold=bool(demo))
     click.echo(f"  API description  {base}/openapi.json")
     click.echo(f"  ready?           {base}/readyz")
-    click.echo(f"  metrics          {base}/metrics")
+    closed = "" if settings.metrics_token else "  (closed: set CIRCUMSPECT_METRICS_TOKEN)"
+    click.echo(f"  metrics          {base}/metrics{closed}")
     if settings.workers > 1 and not settings.database.startswith("postgres"):
         click.secho("  Several workers share one SQLite file: it works, and PostgreSQL is quicker.", fg="yellow")
     if model == "offline":

@@ -169,7 +169,7 @@ class Settings(BaseSettings):
     cookie_secure: CookieSecure = "auto"
     """Send the session cookie over HTTPS only; auto: when the server is reached by HTTPS."""
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
-    """Lets a Prometheus on another machine read /metrics, sent as a bearer token."""
+    """Opens /metrics to whoever sends it as a bearer token; without one they are closed."""
     trusted_proxies: Proxies = ("127.0.0.1/32", "::1/128")
     """Proxies whose X-Forwarded headers are believed."""
 

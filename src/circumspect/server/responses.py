@@ -66,7 +66,7 @@ SCHEMES = {
     "metrics": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The `metrics_token` of the settings, for scraping from another machine.",
+        "description": "The `metrics_token` of the settings, for scraping.",
     },
 }
 

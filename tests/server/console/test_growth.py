@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bench.growth_rows import conversation_id, fill, person
 from tests.server.console.building import ConsoleHouse
-from tests.server.house import OURS, PASSWORD, THEIRS
+from tests.server.house import METRICS, OURS, PASSWORD, THEIRS
 from tests.stores.conftest import BOTH, postgres  # noqa: F401
 from tests.stores.plans import count_steps, overhear, walk_tables
 
@@ -119,7 +119,7 @@ class GrownHouse(ConsoleHouse):
 
     def ask(self, name: str, path: str) -> None:
         if path.startswith("/v1") or path == "/metrics":
-            answer = (self.operator(name) if path.startswith("/v1") else self.client()).get(path)
+            answer = (self.operator(name) if path.startswith("/v1") else self.client(METRICS)).get(path)
         else:
             with self.visitor(name) as client:
                 answer = client.get(path)

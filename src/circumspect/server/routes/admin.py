@@ -6,9 +6,7 @@ for (its plan) is for operators only. Every change is written into the log in th
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -53,6 +51,7 @@ from circumspect.server.schemas.admin import (
     UsageRowShown,
 )
 from circumspect.server.schemas.bodies import TENANT, AnswerPage
+from circumspect.server.spreadsheet import write_csv
 from circumspect.server.stores import tenants
 from circumspect.server.stores.tenants import TenantRow
 from circumspect.stores import action_log, admin
@@ -203,17 +202,11 @@ async def get_usage(
     shown = [UsageRowShown.of(row) for row in rows]
     if "text/csv" not in request.headers.get("accept", ""):
         return to_response(AnswerPage(items=shown, next=None))
-    table = write_table([row.to_json() for row in shown])
-    return Response(table, media_type="text/csv", headers={"Content-Disposition": "attachment"})
+    return Response(write_usage(shown), media_type="text/csv", headers={"Content-Disposition": "attachment"})
 
 
-def write_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """CSV with the columns of `UsageRowShown`."""
-    out = io.StringIO()
-    table = csv.DictWriter(out, list(UsageRowShown.model_fields), lineterminator="\r\n")
-    table.writeheader()
-    table.writerows(rows)
-    return out.getvalue()
+def write_usage(rows: Sequence[UsageRowShown]) -> str:
+    return write_csv(list(UsageRowShown.model_fields), (row.to_json() for row in rows))
 
 
 def list_usage(connection: sa.Connection, seen: frozenset[TenantId] | None, period: str | None) -> Sequence[UsageRow]:

@@ -131,15 +131,10 @@ async def as_csv(
     rows = await services_of(request).store.tx(
         api.list_usage, find_visible_tenants(who.principal, tenant or None), period or None
     )
-    cells = [{name: _inert(value) for name, value in UsageRowShown.of(row).to_json().items()} for row in rows]
+    table = api.write_usage([UsageRowShown.of(row) for row in rows])
     name = "-".join(filter(None, ("usage", tenant, period)))
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return Response(api.write_table(cells), media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _inert(value: Any) -> Any:
-    """A spreadsheet takes a text that begins like this for a formula, and runs it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
