@@ -18,6 +18,7 @@ from circumspect.server.request_limits import Limiter
 from circumspect.server.routes.session import router
 from circumspect.server.stores import access
 from circumspect.server.stores.access import ROLES, SCOPES, KeyRow, OperatorRow
+from circumspect.server.vault import Vault
 from circumspect.stores import SqlStore, action_log
 from circumspect.values import Business, Tenant
 
@@ -34,6 +35,7 @@ class Inside:
     limiter: Limiter
     clock: FixedClock
     ids: RandomIds
+    vault: Vault
 
 
 def application(inside: Inside) -> FastAPI:
@@ -137,7 +139,7 @@ async def door(tmp_path: Any, clock: FixedClock, rate: int = 600, **settings: An
             await store.put_tenant(Tenant(name, Business(name)))
         # Buckets that never refill of themselves: what is counted here is requests, not time.
         limiter = Limiter(rate, now=lambda: clock.now().timestamp())
-        inside = Inside(Settings(**settings), store, limiter, clock, RandomIds())
+        inside = Inside(Settings(**settings), store, limiter, clock, RandomIds(), Vault("k" * 32))
         app = application(inside)
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from tests.server.door import Door, hurry
 from tests.server.door import door as opened
 
-from circumspect.server import access as gate
 from circumspect.server import credentials
 from circumspect.server.access import REMEMBERED_SECONDS, Keyring
+from circumspect.server.session_cookies import COOKIE
 from circumspect.server.stores import access
 from circumspect.server.stores.access import ROLES, SCOPES
 from circumspect.stores.tables import tenants
@@ -115,7 +115,7 @@ async def test_two_authorization_headers_are_none(door: Door):
 async def test_a_key_in_the_address_or_in_a_cookie_does_not_count(door: Door):
     key = await door.key()
     assert (await door.get(f"/key/chat?api_key={key}")).status_code == 401
-    assert (await door.get("/key/chat", headers={"Cookie": f"{gate.COOKIE}={key}"})).status_code == 401
+    assert (await door.get("/key/chat", headers={"Cookie": f"{COOKIE}={key}"})).status_code == 401
 
 
 async def test_an_expired_key_is_refused_at_once_even_when_it_was_just_used(door: Door):

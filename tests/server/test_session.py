@@ -13,7 +13,7 @@ from tests.server.door import PASSWORD, SITE, Door, hurry
 from tests.server.door import door as opened
 
 from circumspect.server import credentials, signin
-from circumspect.server.access import COOKIE
+from circumspect.server.session_cookies import COOKIE, DEVICE
 from circumspect.server.stores import access
 from circumspect.server.stores.access import FREE_FAILURES
 from circumspect.stores import action_log
@@ -59,11 +59,13 @@ async def test_a_browser_gets_a_cookie_that_scripts_cannot_read_and_no_token(doo
     await door.operator()
     made = await door.sign_in(cookie=True)
     assert made.json()["token"] is None
-    cookie = made.headers["set-cookie"]
+    cookie, device = made.headers.get_list("set-cookie")
     assert cookie.startswith(f"{COOKIE}=ses_")
+    assert device.startswith(f"{DEVICE}=")
     for part in ("HttpOnly", "SameSite=lax", "Path=/"):
         assert part in cookie
-    assert "Secure" not in cookie
+        assert part in device
+    assert "Secure" not in cookie + device
     assert (await door.get("/v1/session")).json()["name"] == "dana"
 
 
@@ -80,8 +82,10 @@ async def test_a_browser_gets_a_cookie_that_scripts_cannot_read_and_no_token(doo
 async def test_the_cookie_is_for_https_only_when_the_settings_say_so(tmp_path, clock, settings, secure):
     async with opened(tmp_path, clock, **settings) as door:
         await door.operator()
-        cookie = (await door.sign_in(cookie=True)).headers["set-cookie"]
-        assert ("Secure" in cookie) is secure
+        for cookie in (await door.sign_in(cookie=True)).headers.get_list("set-cookie"):
+            assert ("Secure" in cookie) is secure
+            assert cookie.startswith("__Host-") is secure
+            assert "Domain" not in cookie, "or a browser refuses the name"
 
 
 async def test_a_request_over_https_makes_the_cookie_secure_by_itself(door: Door):
@@ -132,6 +136,50 @@ async def test_a_sign_in_ends_after_the_hours_in_the_settings(tmp_path, clock):
         assert (await door.get("/role/any", token)).status_code == 200
         clock.advance(seconds=1)
         assert (await door.get("/role/any", token)).status_code == 401
+
+
+async def test_a_sign_in_ends_when_it_is_not_used(tmp_path, clock):
+    async with opened(tmp_path, clock, session_idle_minutes=10) as door:
+        token = await door.signed_in()
+        for _ in range(5):
+            clock.advance(minutes=9)
+            assert (await door.get("/role/any", token)).status_code == 200
+        clock.advance(minutes=10)
+        assert (await door.get("/role/any", token)).status_code == 401
+
+
+async def test_a_browser_has_one_sign_in_and_a_new_one_ends_the_one_it_had(door: Door):
+    await door.operator("dana")
+    await door.operator("eli")
+    program = (await door.sign_in()).json()["token"]
+    await door.sign_in(cookie=True)
+    first = door.client.cookies[COOKIE]
+    await door.sign_in("eli", cookie=True)
+    second = door.client.cookies[COOKIE]
+    assert first != second
+    assert (await door.get("/role/any", first)).status_code == 401
+    assert (await door.get("/role/any", second)).json()["name"] == "eli"
+    assert (await door.get("/role/any", program)).status_code == 200, "that one is not in this browser"
+    await door.sign_in("eli", "wrong wrong wrong", cookie=True)
+    assert (await door.get("/role/any", second)).status_code == 200, "who fails ends nothing"
+
+
+async def test_a_token_that_somebody_planted_is_not_the_one_of_the_sign_in(door: Door):
+    await door.operator()
+    planted = credentials.new_session()
+    door.client.cookies.set(COOKIE, planted)
+    made = await door.sign_in(cookie=True)
+    assert planted not in made.headers["set-cookie"]
+    assert (await door.get("/role/any", planted)).status_code == 401
+
+
+async def test_over_https_only_the_name_that_no_other_host_can_set_is_read(tmp_path, clock):
+    async with opened(tmp_path, clock, public_url="https://shop.example") as door:
+        token = await door.signed_in()
+        planted = await door.get("/role/any", headers={"Cookie": f"{COOKIE}={token}"})
+        assert planted.status_code == 401
+        own = await door.get("/role/any", headers={"Cookie": f"__Host-{COOKIE}={token}"})
+        assert own.status_code == 200
 
 
 async def test_disabling_and_a_new_password_sign_out_at_once(door: Door):

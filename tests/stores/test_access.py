@@ -1,4 +1,4 @@
-"""Rows of keys, operators, sign-ins, the log and secrets, on both databases."""
+"""Rows of keys, operators, the log and secrets, on both databases."""
 
 from __future__ import annotations
 
@@ -146,44 +146,6 @@ async def test_success_forgets_the_failures_and_nobody_has_no_attempts(shop):
     assert (attempt.locked, attempt.password, attempt.failures) == (False, "better hash", 1)
     for name in ("nobody", "dana\0", "\ud83d", "' OR ''='", "dana%", "x" * 5000):
         assert await shop.tx(access.begin_attempt, name, NOW) is None
-
-
-# --- sign-ins -------------------------------------------------------------------------------------------------------
-
-
-async def test_a_sign_in_lasts_until_its_end_a_new_password_or_the_end_of_the_account(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-
-    async def signed_in() -> bool:
-        return await shop.tx(access.operator_of, "s1", NOW + 10) is not None
-
-    for ending in (
-        lambda connection: access.end_session(connection, "s1"),
-        lambda connection: access.end_sessions(connection, "opr_1"),
-        lambda connection: access.set_password(connection, "opr_1", "new"),
-        lambda connection: access.set_disabled(connection, "opr_1", NOW),
-    ):
-        await shop.tx(access.add_session, "opr_1", "s1", NOW, NOW + 100)
-        assert await signed_in()
-        await shop.tx(ending)
-        assert not await signed_in()
-
-
-async def test_a_disabled_operator_is_out_even_with_a_sign_in_made_meanwhile(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    await shop.tx(access.set_disabled, "opr_1", NOW)
-    await shop.tx(access.add_session, "opr_1", "s1", NOW, NOW + 100)
-    assert await shop.tx(access.operator_of, "s1", NOW) is None
-    await shop.tx(access.set_disabled, "opr_1", None)
-    assert await shop.tx(access.operator_of, "s1", NOW) is None
-
-
-async def test_sign_ins_that_have_ended_are_swept_by_the_next_one(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    await shop.tx(access.add_session, "opr_1", "s1", NOW, NOW + 100)
-    await shop.tx(access.add_session, "opr_1", "s2", NOW + 100, NOW + 200)
-    assert await shop.tx(access.end_session, "s1") is None
-    assert (await shop.tx(access.end_session, "s2")).name == "dana"
 
 
 # --- the log --------------------------------------------------------------------------------------------------------

@@ -35,8 +35,10 @@ from circumspect.server.end_users import (
     refuse_unsigned,
     verify_end_user,
 )
+from circumspect.server.session_cookies import read_session_cookie
 from circumspect.server.stores import access
 from circumspect.server.stores.access import USED_SECONDS, KeyScope, KnownKey, OperatorRole
+from circumspect.server.stores.sessions import SEEN_SECONDS, SessionRow, touch_session
 from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("circumspect.server")
 T = TypeVar("T")
 
-COOKIE = "circumspect_session"
 REMEMBERED_SECONDS = 3.0
 _MANY = 10_000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -280,19 +281,29 @@ async def _operator(request: Request) -> Operator:
     return found
 
 
-async def require_sign_in(request: Request) -> tuple[Operator, float]:
-    """The operator, and when the sign-in ends (seconds since the epoch)."""
+async def require_sign_in(request: Request) -> tuple[Operator, SessionRow]:
+    """The operator, and their sign-in."""
     services = services_of(request)
     token = session_token(request)
     if not token or not credentials.is_session(token):
         raise NotSignedIn("You are not signed in.", fix="Sign in with POST /v1/session.")
     now = services.clock.now().timestamp()
-    found = await services.store.tx(access.operator_of, credentials.hash_token(token), now)
+    idle = services.settings.session_idle_minutes * 60
+    found = await services.store.tx(access.operator_of, credentials.hash_token(token), now, idle)
     if found is None:
         raise NotSignedIn("You are not signed in any more.", fix="Sign in again with POST /v1/session.")
-    row, until = found
+    row, session = found
+    if now - session.seen_at >= SEEN_SECONDS:
+        await _mark_seen(services.store, session, now)
     tenants = None if row.tenants is None else frozenset(row.tenants)
-    return Operator(row.id, row.name, row.role, tenants), until
+    return Operator(row.id, row.name, row.role, tenants), session
+
+
+async def _mark_seen(store: SqlStore, session: SessionRow, now: float) -> None:
+    try:
+        await store.tx(touch_session, session.id, now)
+    except StoreError as error:
+        logger.warning("when a sign-in was last used could not be written", extra={"problem": error.problem})
 
 
 def session_token(request: Request) -> str | None:
@@ -300,7 +311,7 @@ def session_token(request: Request) -> str | None:
     token = _bearer(request)
     if token:
         return token
-    token = request.cookies.get(COOKIE)
+    token = read_session_cookie(request)
     if token and request.method not in _SAFE and not from_here(request):
         raise NotPermitted(
             "A change with a session cookie has to come from a page of this server.",

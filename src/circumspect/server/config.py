@@ -166,6 +166,8 @@ class Settings(BaseSettings):
     """The sender of e-mails."""
     session_hours: float = Field(12, gt=0, le=24 * 90)
     """How long an operator stays signed in."""
+    session_idle_minutes: float = Field(120, ge=1, le=60 * 24 * 90)
+    """How long an operator stays signed in without doing anything."""
     cookie_secure: CookieSecure = "auto"
     """Send the session cookie over HTTPS only; auto: when the server is reached by HTTPS."""
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None

@@ -61,7 +61,8 @@ SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "circumspect_session",
-        "description": "The same in a browser. A change has to come from a page of this server.",
+        "description": "The same in a browser; over HTTPS it is called `__Host-circumspect_session`. A change has to "
+        "come from a page of this server.",
     },
     "metrics": {
         "type": "http",

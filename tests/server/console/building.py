@@ -15,8 +15,8 @@ from tests.patience import PATIENCE
 from tests.server.house import PASSWORD, House, Running
 
 from circumspect.server import console
-from circumspect.server.access import COOKIE
 from circumspect.server.app import create_app
+from circumspect.server.session_cookies import COOKIE
 from circumspect.stores import SqlStore
 from circumspect.web.browser.chromium import PROGRAMS
 

@@ -6,7 +6,7 @@ import pytest
 from tests.server.console.building import SAME, Browsing, ConsoleHouse
 from tests.server.house import PASSWORD, Running
 
-from circumspect.server.access import COOKIE
+from circumspect.server.session_cookies import COOKIE
 
 
 def test_who_is_not_signed_in_is_sent_to_sign_in_and_comes_back(browsing: Browsing) -> None:

@@ -29,7 +29,7 @@ from circumspect.server.access import (
 from circumspect.server.console.i18n import Translator
 from circumspect.server.console.visitors import words_of
 from circumspect.server.problems import not_found, require_found
-from circumspect.server.routes.session import _secure
+from circumspect.server.session_cookies import is_secure
 from circumspect.server.stores import access, tenants
 from circumspect.values import TenantId
 
@@ -85,12 +85,12 @@ async def admit(request: Request, response: Response, key: str) -> None:
     until = services.clock.now().timestamp() + SECONDS
     sealed = services.vault.seal(json.dumps({"for": _PURPOSE, "key": known.row.id, "until": until}))
     response.set_cookie(
-        COOKIE, sealed, max_age=SECONDS, path=PATH, secure=_secure(request), httponly=True, samesite="lax"
+        COOKIE, sealed, max_age=SECONDS, path=PATH, secure=is_secure(request), httponly=True, samesite="lax"
     )
 
 
 def dismiss(request: Request, response: Response) -> None:
-    response.delete_cookie(COOKIE, path=PATH, secure=_secure(request), httponly=True, samesite="lax")
+    response.delete_cookie(COOKIE, path=PATH, secure=is_secure(request), httponly=True, samesite="lax")
 
 
 async def _read_cookie_tenant(request: Request) -> TenantId:

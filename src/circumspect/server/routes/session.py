@@ -6,7 +6,6 @@ in a page cannot read what its cookie holds.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Depends, Request, Response
@@ -14,7 +13,6 @@ from pydantic import Field
 
 from circumspect.server import credentials
 from circumspect.server.access import (
-    COOKIE,
     NotPermitted,
     NotSignedIn,
     Principal,
@@ -27,7 +25,9 @@ from circumspect.server.access import (
 )
 from circumspect.server.responses import OPERATOR, describe_route, resource
 from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, SignInShown
-from circumspect.server.signin import sign_in, sign_out
+from circumspect.server.session_cookies import delete_session_cookie
+from circumspect.server.signin import SignInOrigin, check_password, let_browser_in, read_origin, sign_out, start_session
+from circumspect.stores.codec import moment
 
 ATTEMPTS_PER_MINUTE = 20
 """From one address, for whatever names."""
@@ -42,23 +42,22 @@ async def create_session(request: Request, response: Response, given: Credential
     if request.headers.get("sec-fetch-site") is not None and not from_here(request):
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
     await services.limiter.check(f"sign-in:{address_of(request)}", ATTEMPTS_PER_MINUTE)
-    made = await sign_in(
-        services.store,
-        services.ids,
-        given.name,
-        given.password,
-        services.clock.now(),
-        services.settings.session_hours,
-    )
-    if made is None:
+    now, origin = services.clock.now(), read_origin(request)
+    operator = await check_password(services.store, services.ids, given.name, given.password, origin, now)
+    if operator is None:
         raise NotSignedIn(
             "The name or the password is wrong, or the account is locked for a while.",
             fix="Try again; after several failures wait a few minutes.",
         )
     if given.cookie:
-        set_cookie(request, response, made.token)
+        made = await let_browser_in(request, response, operator, "password")
+    else:
+        program = SignInOrigin(origin.address, origin.client)
+        made = await start_session(services.store, services.ids, services.settings, operator, "password", program, now)
     response.headers["Cache-Control"] = "no-store"
-    return SignInShown.of(made.operator, expires_at=made.until, token=None if given.cookie else made.token)
+    return SignInShown.of(
+        operator, expires_at=moment(made.session.expires_at), token=None if given.cookie else made.token
+    )
 
 
 @router.get("/v1/session", **describe_route(OperatorShown | CallerShown))
@@ -69,8 +68,8 @@ async def get_session(
     response.headers["Cache-Control"] = "no-store"
     if who.caller is not None:
         return CallerShown(id=who.caller.key, tenant=who.caller.tenant, scopes=sorted(who.caller.scopes))
-    person, until = await require_sign_in(request)
-    return OperatorShown.of(person, expires_at=datetime.fromtimestamp(until, UTC))
+    person, session = await require_sign_in(request)
+    return OperatorShown.of(person, expires_at=moment(session.expires_at))
 
 
 @router.delete("/v1/session", **describe_route(status=204, security=OPERATOR))
@@ -82,19 +81,4 @@ async def delete_session(request: Request, response: Response) -> None:
         raise NotSignedIn("You are not signed in.", fix="There is nothing to end; a key is ended by revoking it.")
     if credentials.is_session(token):
         await sign_out(services.store, services.ids, token, services.clock.now())
-    response.delete_cookie(COOKIE, path="/", secure=_secure(request), httponly=True, samesite="lax")
-
-
-def set_cookie(request: Request, response: Response, token: str) -> None:
-    """Lasts as long as the browser is open; when the sign-in ends is for the server to know."""
-    response.set_cookie(COOKIE, token, path="/", secure=_secure(request), httponly=True, samesite="lax")
-
-
-def _secure(request: Request) -> bool:
-    settings = services_of(request).settings
-    match settings.cookie_secure:
-        case "always":
-            return True
-        case "never":
-            return False
-    return request.url.scheme == "https" or (settings.public_url or "").startswith("https://")
+    delete_session_cookie(request, response)

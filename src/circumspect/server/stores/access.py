@@ -15,9 +15,10 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.server.stores.sessions import SessionRow, end_sessions, find_session
 from circumspect.stores.codec import check_identifiers, clean, epoch
 from circumspect.stores.statements import run, sql
-from circumspect.stores.tables import api_keys, operator_sessions, operators, secrets, tenants
+from circumspect.stores.tables import api_keys, operators, secrets, tenants
 from circumspect.values import Json, TenantId
 
 KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
@@ -275,6 +276,22 @@ def attempt_succeeded(connection: sa.Connection, operator: str, password: str | 
     connection.execute(sa.update(operators).where(operators.c.id == operator).values(**values))
 
 
+def get_operator(connection: sa.Connection, id_: str) -> OperatorRow | None:
+    row: Any = connection.execute(sa.select(operators).where(operators.c.id == id_)).one_or_none()
+    return None if row is None else _operator(row)
+
+
+def operator_of(
+    connection: sa.Connection, hash_: str, now: float, idle: float
+) -> tuple[OperatorRow, SessionRow] | None:
+    """Whose sign-in this is; None when it has ended or the operator may not come in any more."""
+    session = find_session(connection, hash_, now, idle)
+    operator = None if session is None else get_operator(connection, session.operator)
+    if session is None or operator is None or operator.disabled_at is not None:
+        return None
+    return operator, session
+
+
 def _operator(row: Any) -> OperatorRow:
     return OperatorRow(
         row.id,
@@ -285,44 +302,6 @@ def _operator(row: Any) -> OperatorRow:
         row.disabled_at,
         row.locked_until,
     )
-
-
-# --- sign-ins -------------------------------------------------------------------------------------------------------
-
-
-def add_session(connection: sa.Connection, operator: str, hash_: str, at: float, until: float) -> None:
-    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.expires_at <= at))
-    connection.execute(
-        sa.insert(operator_sessions).values(hash=hash_, operator=operator, created_at=at, expires_at=until)
-    )
-
-
-def operator_of(connection: sa.Connection, hash_: str, now: float) -> tuple[OperatorRow, float] | None:
-    """Whose sign-in this is and when it ends; None when it has ended or the operator may not come in any more."""
-    row: Any = connection.execute(
-        sa.select(operators, operator_sessions.c.expires_at)
-        .join_from(operator_sessions, operators)
-        .where(
-            operator_sessions.c.hash == hash_,
-            operator_sessions.c.expires_at > now,
-            operators.c.disabled_at.is_(None),
-        )
-    ).one_or_none()
-    return None if row is None else (_operator(row), row.expires_at)
-
-
-def end_session(connection: sa.Connection, hash_: str) -> OperatorRow | None:
-    """Whose it was, if it was there."""
-    operator = connection.execute(
-        sa.delete(operator_sessions).where(operator_sessions.c.hash == hash_).returning(operator_sessions.c.operator)
-    ).scalar_one_or_none()
-    if operator is None:
-        return None
-    return _operator(connection.execute(sa.select(operators).where(operators.c.id == operator)).one())
-
-
-def end_sessions(connection: sa.Connection, operator: str) -> None:
-    connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.operator == operator))
 
 
 # --- secrets --------------------------------------------------------------------------------------------------------

@@ -421,11 +421,19 @@ CREATE INDEX ix_messages_visible ON messages (tenant, conversation, seq) WHERE r
 
 CREATE TABLE operator_sessions (
     hash TEXT NOT NULL,
+    id TEXT NOT NULL,
     operator TEXT NOT NULL,
+    method TEXT NOT NULL,
     created_at DOUBLE PRECISION NOT NULL,
+    authenticated_at DOUBLE PRECISION NOT NULL,
+    seen_at DOUBLE PRECISION NOT NULL,
     expires_at DOUBLE PRECISION NOT NULL,
+    address TEXT NOT NULL,
+    client TEXT NOT NULL,
+    device TEXT NOT NULL,
     CONSTRAINT pk_operator_sessions PRIMARY KEY (hash),
-    CONSTRAINT fk_operator_sessions_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+    CONSTRAINT fk_operator_sessions_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE,
+    CONSTRAINT uq_operator_sessions_id UNIQUE (id)
 );
 CREATE INDEX ix_operator_sessions_expires_at ON operator_sessions (expires_at);
 CREATE INDEX ix_operator_sessions_operator ON operator_sessions (operator);
