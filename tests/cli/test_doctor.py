@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import socket
 import sqlite3
@@ -335,3 +336,31 @@ async def test_an_embeddings_model_is_asked_only_online(monkeypatch: pytest.Monk
             (said,) = [one for one in asked if one.check == "embeddings"]
             assert said.state == state, said
             assert state == "wrong" or "2 numbers" in said.said
+
+
+def test_files_that_everybody_can_read_are_named_and_left(run, folder):
+    path = folder / ".circumspect" / "circumspect.db"
+    path.chmod(0o644)
+    ran = run("doctor", "--port", "0", "--json")
+    (found,) = [one for one in json.loads(ran.out)["checks"] if one["check"] == "files"]
+    assert found["state"] == "warning"
+    assert "circumspect.db" in found["said"]
+    assert "chmod 600" in found["fix"]
+    assert path.stat().st_mode & 0o777 == 0o644
+    path.chmod(0o600)
+    assert "Every user" not in run("doctor", "--port", "0").out
+
+
+def test_what_a_command_writes_is_its_owners(run, folder):
+    before = os.umask(0o022)
+    try:
+        assert run("db", "upgrade", "--database", "sqlite:///new/own.db").code == 0
+        called = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        talk = {"id": "c1", "messages": [{"role": "assistant", "content": "", "tool_calls": [called]}]}
+        (folder / "talk.jsonl").write_text(json.dumps(talk) + "\n")
+        ran = run("policy", "init", "talk.jsonl", "--out", "drafted.yaml")
+        assert ran.code == 0, ran.err
+    finally:
+        os.umask(before)
+    for name in ("new/own.db", "drafted.yaml"):
+        assert (folder / name).stat().st_mode & 0o077 == 0, name

@@ -30,6 +30,7 @@ from typing import Protocol
 
 from circumspect.business.settings import Smtp
 from circumspect.errors import ConfigError, ToolError, ToolTimeout
+from circumspect.private_files import make_folder
 
 ADDRESS = r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-]{0,251}[A-Za-z0-9])?$"
 _ADDRESS = re.compile(ADDRESS.removeprefix("^").removesuffix("$"))
@@ -94,7 +95,7 @@ class Outbox:
 
     def _write(self, content: bytes, key: str) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".part", delete=False) as file:
                 file.write(content)
                 file.flush()

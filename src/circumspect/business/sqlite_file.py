@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from circumspect.errors import ConfigError, ToolError
+from circumspect.private_files import make_database_file, make_folder
 
 _PATIENCE = 8.0
 
@@ -18,7 +19,8 @@ _PATIENCE = 8.0
 def prepare(path: Path, schema: str) -> None:
     """Make the file and its tables if they are not there."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        make_database_file(path)
         with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database:
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(schema)

@@ -107,6 +107,7 @@ def cli(log_level: str) -> None:
 
 def main() -> NoReturn:
     """Run the command. A user's mistake ends in one message and exit code 2, never in a traceback."""
+    os.umask(0o077)  # reports and databases hold what people said: whatever is made here is its owner's alone
     try:
         code = cli.main(prog_name="circumspect", standalone_mode=False)
     except click.exceptions.Abort:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from circumspect.cli.options import FILE, NEW_FOLDER, PATH, default_database_option
+from circumspect.private_files import make_folder
 from circumspect.values import LANGUAGES
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Terminal:
         from playwright.async_api import Error
 
         target = self._report.picture(step.number)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         try:
             await self._browser.tab.screenshot(path=target)
         except Error:

@@ -108,6 +108,21 @@ async def _folder(settings: Settings, online: bool) -> CheckAnswer:
     return _ok(f"{folder} can be written to.")
 
 
+async def _files(settings: Settings, online: bool) -> CheckAnswer | None:
+    """The database's, and what lies beside it."""
+    from circumspect.private_files import database_files, is_open_to_everybody
+
+    path = sqlite_path(settings.database)
+    if path is None or not path.exists():
+        return None
+    beside = [one for one in path.parent.glob("demo.*") if one.suffix in (".key", ".password")]
+    open_ = [one for one in (*database_files(path), *beside) if is_open_to_everybody(one)]
+    if open_:
+        names = " ".join(map(str, open_))
+        return _warn(f"Every user of this machine can read {names}.", f"chmod 600 {names}; the server does it too.")
+    return _ok("Only their owner, or a group of your choice, can read them.")
+
+
 async def _database(settings: Settings, online: bool) -> CheckAnswer:
     from circumspect.server.vault import key_path
     from circumspect.stores import SqlStore
@@ -329,6 +344,7 @@ def _answers(settings: Settings) -> bool:
 
 CHECKS: dict[str, Check] = {
     "folder": _folder,
+    "files": _files,
     "database": _database,
     "clock": _clock,
     "redis": _redis,

@@ -23,6 +23,7 @@ import click
 
 from circumspect.cli.options import config_option
 from circumspect.errors import ConfigError
+from circumspect.private_files import make_folder
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -183,7 +184,7 @@ def _keep(path: Path | None, secret: str) -> None:
     """Where only its owner reads it."""
     if path is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(f"{secret}\n")

@@ -18,6 +18,7 @@ from circumspect.forms import make_form, make_list
 from circumspect.knowledge.passages import sentences
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument
 from circumspect.ports import Model
+from circumspect.private_files import make_folder, write
 from circumspect.prompts import prompt
 from circumspect.review.shelf import Shelf
 from circumspect.values import ChatMessage, ModelRequest, ModelUsage
@@ -70,10 +71,8 @@ class FileCache:
 
     async def put(self, key: str, summaries: Summaries) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            part = self._file(key).with_suffix(".part")
-            part.write_text(json.dumps(dict(summaries), ensure_ascii=False), "utf-8")
-            part.replace(self._file(key))
+            make_folder(self._folder)
+            write(self._file(key), json.dumps(dict(summaries), ensure_ascii=False).encode())
         except OSError:
             return
 

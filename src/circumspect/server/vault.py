@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from circumspect.errors import ConfigError
+from circumspect.private_files import make_folder
 from circumspect.server.config import MAKE_KEY, SHORTEST_SECRET, Settings, secret_keys
 from circumspect.server.stores import access
 from circumspect.stores import SqlStore
@@ -123,7 +124,7 @@ def _read(path: Path) -> tuple[str, ...]:
 def _create_key(path: Path) -> tuple[str, ...]:
     """Written aside and linked into place: whoever comes second finds a whole key, never half of one."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, aside = tempfile.mkstemp(prefix=f".{KEY_FILE}.", dir=path.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from circumspect.errors import ConfigError, StoreError
+from circumspect.private_files import close_to_others, database_files, make_database_file, make_folder
 from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
 from circumspect.stores.worker_threads import Threads
@@ -80,6 +81,12 @@ class Database:
         finally:
             bounds.wait_for_lock(driver, bounds.SECONDS)
 
+    def close_files_to_others(self) -> None:
+        """What was made when files were not private yet. A database that is no file has nothing to close."""
+        path = self.engine.url.database or ""
+        if self.engine.dialect.name == "sqlite" and path not in ("", ":memory:") and not path.startswith("file:"):
+            close_to_others(database_files(Path(path)))
+
     def close(self) -> None:
         self.threads.close()
         if self._kept is not None:
@@ -130,12 +137,13 @@ def _sqlite(url: sa.URL) -> Database:
     memory = path == ":memory:"
     if not memory and not path.startswith("file:"):
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            make_folder(Path(path).parent)
         except OSError as error:
             raise StoreError(
                 f"The folder of the database {path} cannot be made: {error.strerror}.",
                 fix="Choose a path in a folder that you may write to.",
             ) from error
+        make_database_file(Path(path))
     engine = sa.create_engine(
         url,
         poolclass=StaticPool,

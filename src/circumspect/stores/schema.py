@@ -40,7 +40,9 @@ def is_usable(version: str | None) -> bool:
 
 
 def prepare(database: Database, migrate: bool) -> None:
-    """The database has our schema when this returns."""
+    """The database has our schema when this returns, and its files are private."""
+    if migrate:
+        database.close_files_to_others()
     try:
         with connect_patiently(database.engine) as connection:
             _prepare(connection, database.name, migrate)

@@ -23,6 +23,7 @@ from typing import Any
 from circumspect.demo.samples.seeding import SCHEMA_VERSION, SHOP_TIME, seed, slots, stamp
 from circumspect.demo.samples.shop_messages import LANGUAGES_SPOKEN
 from circumspect.errors import ConfigError
+from circumspect.private_files import make_database_file, make_folder
 from circumspect.values import Json
 
 REFUND_WINDOW = timedelta(days=30)
@@ -254,7 +255,8 @@ class Backend:
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
             if self._path != IN_MEMORY:
-                Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+                make_folder(Path(self._path).parent)
+                make_database_file(Path(self._path))
             db = sqlite3.connect(self._path, timeout=5, isolation_level=None, check_same_thread=False)
             try:
                 db.row_factory = sqlite3.Row

@@ -29,8 +29,8 @@ import orjson
 
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.process_lock import alone
-from circumspect.lab.optimise.private import make_folder, opener, write
 from circumspect.lab.optimise.values import ReviewScore
+from circumspect.private_files import make_folder, opener, write
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS evaluations (

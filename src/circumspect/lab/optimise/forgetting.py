@@ -19,7 +19,7 @@ import orjson
 from circumspect.errors import ConfigError
 from circumspect.lab.batch.process_lock import alone
 from circumspect.lab.optimise.dataset import FROM_STORE, part_of, tenant_of
-from circumspect.lab.optimise.private import write
+from circumspect.private_files import write
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -20,11 +20,11 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from circumspect import private_files
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.hashing import digest
 from circumspect.knowledge.read_document import HTML, MARKDOWN, PDF, PLAIN, read_document
 from circumspect.knowledge.tree import KnowledgeDocument
-from circumspect.lab.optimise import private
 from circumspect.lab.optimise.dataset import FROM_STORE, DatasetPart, part_of
 from circumspect.lab.optimise.values import Example, GoldLabel
 from circumspect.review.case_files import criteria_of, read_case
@@ -241,22 +241,22 @@ def write(gathered: JudgedVerdicts, folder: Path) -> None:
     asked = {digest(one.to_json()): one for one in criteria}
     names = _assign_names({hash_: one.id for hash_, one in asked.items()}, _longer)
 
-    private.make_folder(folder)
-    private.write(folder / FROM_STORE, _lines([{"tenant": gathered.tenant}]))
+    private_files.make_folder(folder)
+    private_files.write(folder / FROM_STORE, _lines([{"tenant": gathered.tenant}]))
     for part in ("cases", "policies"):
-        private.make_folder(folder / part)
+        private_files.make_folder(folder / part)
     for hash_, source in sources.items():
-        private.write(folder / "policies" / files[hash_], source.data)
+        private_files.write(folder / "policies" / files[hash_], source.data)
     cases = {one.example.case.id: one.request_case for one in gathered.judged}
-    private.write(folder / "cases" / "cases.jsonl", _lines(cases.values()))
+    private_files.write(folder / "cases" / "cases.jsonl", _lines(cases.values()))
     policies = {name: {"document": name} for name in files.values()}
     items = [{**one.to_json(), "id": names[hash_]} for hash_, one in asked.items()]
-    private.write(folder / "criteria.json", _lines([{"policies": policies, "criteria": items}]))
+    private_files.write(folder / "criteria.json", _lines([{"policies": policies, "criteria": items}]))
     labels = (
         _label(judged.example, names[digest(criterion.to_json())])
         for judged, criterion in zip(gathered.judged, criteria, strict=True)
     )
-    private.write(folder / "labels.jsonl", _lines(labels))
+    private_files.write(folder / "labels.jsonl", _lines(labels))
 
 
 def _about(judged: Judged, files: Mapping[str, str]) -> Criterion:

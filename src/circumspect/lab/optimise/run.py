@@ -28,9 +28,9 @@ from circumspect.lab.optimise.dataset import Dataset
 from circumspect.lab.optimise.folder import Evaluated, Folder, key_of
 from circumspect.lab.optimise.metric import DEFAULT, find_metric
 from circumspect.lab.optimise.optimise_report import HeldOutScore, OptimisationReport, Tried, mean_parts
-from circumspect.lab.optimise.private import write
 from circumspect.lab.optimise.values import Example
 from circumspect.ports import Model
+from circumspect.private_files import write
 from circumspect.prompts import Prompt
 from circumspect.review.controller import ReviewLimits
 

@@ -6,11 +6,11 @@ the user is text in it, never markup.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from circumspect import wording
+from circumspect.private_files import make_folder, write
 from circumspect.reports import render
 from circumspect.web.browsing.drive import DriveStep
 from circumspect.web.browsing.page_actions import page_tools
@@ -32,10 +32,8 @@ class DriveReport:
 
     def add(self, step: DriveStep, picture: str = "") -> None:
         self.steps.append((step, picture))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / "report.html.part"
-        unfinished.write_text(self._html(), "utf-8")
-        os.replace(unfinished, self.folder / "report.html")
+        make_folder(self.folder)
+        write(self.folder / "report.html", self._html().encode())
 
     def _html(self) -> str:
         after = [step.interaction.verified for step, _ in self.steps[1:]]
