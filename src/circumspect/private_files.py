@@ -53,7 +53,7 @@ def make_database_file(path: Path) -> None:
 
 
 def database_files(path: Path) -> list[Path]:
-    return [path.with_name(path.name + ending) for ending in BESIDE]
+    return [Path(f"{path}{ending}") for ending in BESIDE]
 
 
 def is_open_to_everybody(path: Path) -> bool:

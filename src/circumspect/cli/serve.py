@@ -254,6 +254,8 @@ def _welcome(settings: Settings, listening: socket.socket, demo: Demo | None) ->
     click.echo(f"  ready?           {base}/readyz")
     closed = "" if settings.metrics_token else "  (closed: set CIRCUMSPECT_METRICS_TOKEN)"
     click.echo(f"  metrics          {base}/metrics{closed}")
+    if not (settings.public_url or settings.allowed_hosts) and not host.startswith(("127.", "::1")):
+        click.secho("  Others reach it by address only: for names, set public_url or allowed_hosts.", fg="yellow")
     if settings.workers > 1 and not settings.database.startswith("postgres"):
         click.secho("  Several workers share one SQLite file: it works, and PostgreSQL is quicker.", fg="yellow")
     if model == "offline":

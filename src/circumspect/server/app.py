@@ -15,9 +15,11 @@ from circumspect.ports import Clock, Ids
 from circumspect.server import problems, telemetry
 from circumspect.server.background import in_background
 from circumspect.server.config import Settings, load_settings
+from circumspect.server.host_names import KnownHosts
 from circumspect.server.metrics import Metrics
 from circumspect.server.request_limits import BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
+from circumspect.server.response_headers import ResponseHeaders
 from circumspect.server.responses import KEY, MEANINGS, OPERATOR, SCHEMES
 from circumspect.server.routes import (
     admin,
@@ -105,6 +107,8 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
     app.add_middleware(RequestLog, observe=metrics.request)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)
+    app.add_middleware(ResponseHeaders, public_url=configured.public_url)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
 

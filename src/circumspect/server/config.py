@@ -56,6 +56,17 @@ def _proxy(text: str) -> str:
         raise ValueError(f"'{text}' is not an address such as 10.0.0.5 or 10.0.0.0/8 (or * for any)") from None
 
 
+def _host_name(text: str) -> str:
+    name = text.lower().removesuffix(".")
+    plain = name.removeprefix("*.").strip("[]")
+    if name != "*" and not _HOST.fullmatch(plain):
+        try:
+            return str(ipaddress.ip_address(plain))
+        except ValueError:
+            raise ValueError(f"'{text}' is no host name such as agent.example.org (no scheme, no port)") from None
+    return name
+
+
 def _url(*schemes: str) -> AfterValidator:
     def check_url(text: str) -> str:
         try:
@@ -99,6 +110,7 @@ Hosts = Annotated[
     NoDecode,
     BeforeValidator(_split_list),
 ]
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], NoDecode, BeforeValidator(_split_list)]
 Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_split_list)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 CookieSecure = Literal["auto", "always", "never"]
@@ -134,6 +146,8 @@ class Settings(BaseSettings):
     """Seals the tenants' secrets; several with commas, the newest first."""
     public_url: Annotated[str, _url("https", "http")] | None = None
     """Where people reach the server, for links and cookies."""
+    allowed_hosts: HostNames = ()
+    """Names that the server answers to besides that of public_url; *.example.org is one level below it, * is any."""
     demo: bool = False
     """Add the sample tenants."""
     log_level: LogLevel = "info"

@@ -24,7 +24,8 @@ def install(app: FastAPI) -> None:
     from circumspect.server.console.live_updates import Hub
     from circumspect.server.console.page_routes import render_status
     from circumspect.server.console.pages import ROUTERS, VISITORS
-    from circumspect.server.console.security import PageHeaders, is_page
+    from circumspect.server.console.security import PageHeaders
+    from circumspect.server.response_headers import is_page
 
     if hasattr(app.state, "live"):
         return

@@ -1,4 +1,4 @@
-"""Security headers for pages: pure ASGI, so that no stream is held back. What the API answers is left alone.
+"""Security headers for pages: pure ASGI, so that no stream is held back. The API has its own (`response_headers`).
 
 A response that brings its own Content-Security-Policy keeps it: the chat widget is meant to be framed by others.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from circumspect.server.response_headers import is_page
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {ancestors}"
@@ -15,19 +17,12 @@ POLICY = (
 STRICT = POLICY.format(ancestors="'none'")
 HEADERS = {
     "Content-Security-Policy": STRICT,
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-API = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/mcp")
 STATIC = "/static/"
 FOR_EVER = "public, max-age=31536000, immutable"
-
-
-def is_page(path: str) -> bool:
-    """Everything that is not the API's."""
-    return not path.startswith(API)
 
 
 class PageHeaders:
