@@ -60,6 +60,8 @@ def make_tools(context: ToolContext) -> list[Any]:
     async def later(order_id: str) -> dict[str, str]:
         """Cancel an order."""
         enter()
+        if does == "sleep":
+            await asyncio.sleep(PATIENCE)
         while does == "swallow":
             try:
                 await asyncio.sleep(PATIENCE)
@@ -76,4 +78,4 @@ def make_tools(context: ToolContext) -> list[Any]:
     settings: dict[str, Any] = {"effect": "destructive", "name": "cancel_order", "timeout": PATIENCE}
     if does in ("hang_lookup", "find"):
         return [tool(**settings, lookup=find)(plain)]
-    return [tool(**settings)(later if does in ("swallow", "abort_later", "interrupt_later") else plain)]
+    return [tool(**settings)(later if does in ("sleep", "swallow", "abort_later", "interrupt_later") else plain)]

@@ -124,7 +124,9 @@ def test_time_that_a_server_waited_for_requests_is_time_that_their_turns_had(
             headers={"Accept": "text/event-stream"},
         ):
             wait_until(lambda: slow.asked == 1)
-        house.app.state.services.turns.note_wait(10 * PATIENCE)
+        turns = house.app.state.services.turns
+        (task,) = turns._tasks
+        task.get_loop().call_soon_threadsafe(turns.stop_in, 0)
         house.running.stop()
         house.running.thread.join(PATIENCE)
         assert not house.running.thread.is_alive()

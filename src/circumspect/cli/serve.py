@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import secrets
 import signal
@@ -37,6 +38,8 @@ DEMO_OPERATOR = "demo"
 BACKLOG = 4096
 """Connections that may wait to be accepted: a thousand clients come at once, and then some."""
 
+GRACE_SECONDS = 3.0
+"""What answers have to go out, after the time for turns is over."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than most clients keep a connection they do not use, so that they close it and not we under their hands."""
 
@@ -298,7 +301,8 @@ def _build_config(settings: Settings) -> Config:
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         ws="none",
-        timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+        # Turns are broken off before that, so that whoever waits for one is told.
+        timeout_graceful_shutdown=math.ceil(settings.drain_seconds + GRACE_SECONDS),
         lifespan="on",
     )
 

@@ -46,7 +46,7 @@ from circumspect.server.routes import (
     rulings,
     session,
 )
-from circumspect.server.services import open_services
+from circumspect.server.services import Services, open_services
 
 ROUTERS = (
     conversations.router,
@@ -91,6 +91,10 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
             app.state.services = services
             yield
 
+    def is_closing() -> bool:
+        services: Services | None = getattr(app.state, "services", None)
+        return services is not None and services.turns.is_stopping
+
     app = FastAPI(
         title="Circumspect",
         version=__version__,
@@ -105,7 +109,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
         app.include_router(router)
     problems.install(app)
     app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
-    app.add_middleware(RequestLog, observe=metrics.request)
+    app.add_middleware(RequestLog, observe=metrics.request, is_closing=is_closing)
     app.add_middleware(HeadAsGet)
     app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)
     app.add_middleware(ResponseHeaders, public_url=configured.public_url)

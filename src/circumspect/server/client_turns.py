@@ -167,7 +167,7 @@ class ClientTurn:
             said = (*self.talk.messages, make_reply_message(result))
             await client_chats.remember(self.services, self.sender, said, result)
 
-    async def _note_answer(self, task: asyncio.Task[TurnResult]) -> None:
+    async def _note_answer(self, task: asyncio.Future[TurnResult]) -> None:
         """The last piece of a stream went out."""
         if self.again and not task.cancelled() and not task.exception() and not task.result().lost:
             await mark_answered(self.services, self.again, task.result().turn)

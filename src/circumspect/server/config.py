@@ -172,6 +172,8 @@ class Settings(BaseSettings):
     """Search by meaning as well, with an embeddings model: openai:text-embedding-3-small, or openai:NAME@URL."""
     drain_seconds: float = Field(30, ge=0)
     """How long turns in flight may take to end when the server is stopped."""
+    stop_delay_seconds: float = Field(0, ge=0, le=3_600)
+    """On SIGTERM, how long the server goes on serving while /readyz says that it stops: for a proxy to notice."""
     repeat_hours: float = Field(24, ge=0)
     """A call that a worker left open is not made again so long after it began; a person is told instead."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
+from circumspect.server.running_turns import turn_broken_off
 from circumspect.server.streams import describe_lost_turn, drain
 from circumspect.values import JournalEntry, TurnResult
 
@@ -52,14 +53,16 @@ class ReplyStream:
             self._said += piece
             self._put(self._format.add_text(piece))
 
-    def end(self, task: asyncio.Task[TurnResult]) -> None:
+    def end(self, task: asyncio.Future[TurnResult]) -> None:
         """The turn is over, in whatever way."""
-        error = None if task.cancelled() else task.exception()
-        if task.cancelled() or error is not None:
-            if error is not None and not isinstance(error, CircumspectError):
+        error = turn_broken_off() if task.cancelled() else task.exception()
+        if error is not None:
+            if not isinstance(error, CircumspectError):
                 log.error("turn failed", exc_info=error)
-            broken = CircumspectError("The turn was broken off.", fix="Send it again with the same Idempotency-Key.")
-            self._put(self._format.fail(body_of(error if isinstance(error, CircumspectError) else broken)))
+                error = CircumspectError(
+                    "Something of ours failed.", fix="Send it again with the same Idempotency-Key."
+                )
+            self._put(self._format.fail(body_of(error)))
         elif (result := task.result()).lost:
             self._put(self._format.fail(describe_lost_turn(result)))
         else:

@@ -74,9 +74,15 @@ def configure_logs(level: str) -> None:
 class RequestLog:
     """Pure ASGI: it never holds a stream back."""
 
-    def __init__(self, app: ASGIApp, observe: Callable[[str, str, int, float], None] | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        observe: Callable[[str, str, int, float], None] | None = None,
+        is_closing: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.app = app
         self.observe = observe
+        self.is_closing = is_closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,6 +99,9 @@ class RequestLog:
                 status = message["status"]
                 message.setdefault("headers", [])
                 message["headers"] = [*message["headers"], (b"x-request-id", request)]
+                if self.is_closing():
+                    # Whoever keeps the connection would send its next request while it is being closed.
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:

@@ -2,8 +2,9 @@
 
 A turn belongs to no connection. Whoever asked may go away: it is finished and stored all the same, and the same
 `Idempotency-Key` then gets its result. When the server stops, turns in flight are waited for; one that takes too long
-is broken off, which the pipeline records, so that its key may run it again. The arm of an experiment is drawn here and
-nowhere else, before the turn runs.
+is broken off, which the pipeline records, so that its key gets what became of it. Whoever waits is told so while there
+is still a connection to tell it by, even where something keeps its turn from ending. The arm of an experiment is drawn
+here and nowhere else, before the turn runs.
 
 A key that comes again with other words is refused: the answer to the first would be taken for an answer to the second.
 """
@@ -11,7 +12,7 @@ A key that comes again with other words is refused: the answer to the first woul
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 
 import sqlalchemy as sa
@@ -34,11 +35,31 @@ class KeyReused(CircumspectError):
     status = 422
 
 
+class TurnBrokenOff(CircumspectError):
+    code = "interrupted"
+    status = 503
+    headers: Mapping[str, str] = {"Retry-After": "5"}
+
+
+def turn_broken_off() -> TurnBrokenOff:
+    return TurnBrokenOff(
+        "The server was stopped before this was answered.",
+        fix="Send it again with the same Idempotency-Key: it is answered then, or told what became of its call.",
+    )
+
+
+RECORD_SECONDS = 2.0
+"""So long those who wait are kept waiting for the record of a turn that was broken off."""
+
+
 class Turns:
+    is_stopping = False
+    """The server was asked to stop, and new requests are better sent elsewhere."""
+
     def __init__(self, metrics: Metrics, store: SqlStore, experimenting: Experimenting | None = None) -> None:
         self._metrics, self._store, self._experimenting = metrics, store, experimenting
-        self._tasks: set[asyncio.Task[TurnResult]] = set()
-        self._waited = 0.0
+        self._tasks: dict[asyncio.Task[TurnResult], asyncio.Future[TurnResult]] = {}
+        self._latest = 0.0
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -49,32 +70,55 @@ class Turns:
         setup: TurnSetup,
         listener: Listener | None = None,
         after: Callable[[TurnResult], Awaitable[None]] | None = None,
-    ) -> asyncio.Task[TurnResult]:
-        """`after` belongs to the turn: it is waited for like the rest of it."""
+    ) -> asyncio.Future[TurnResult]:
+        """What it will come to; cancelled when the turn was broken off. `after` belongs to the turn: it is waited for
+        like the rest of it."""
+        if self.is_stopping and asyncio.get_running_loop().time() >= self._latest:
+            raise turn_broken_off()
         task = asyncio.create_task(self._run(incoming, setup, listener, after), name=incoming.turn)
-        self._tasks.add(task)
-        task.add_done_callback(self._forget_task)
-        return task
+        # A database that does not answer keeps the task, and must not keep those who wait for it.
+        self._tasks[task] = awaited = asyncio.get_running_loop().create_future()
+        task.add_done_callback(self._settle)
+        return awaited
 
     async def take(
         self, incoming: Incoming, setup: TurnSetup, after: Callable[[TurnResult], Awaitable[None]] | None = None
     ) -> TurnResult:
         """The result, when somebody waits for it. Being cancelled ends the waiting, not the turn."""
-        return await asyncio.shield(self.start(incoming, setup, after=after))
+        awaited = self.start(incoming, setup, after=after)
+        try:
+            return await asyncio.shield(awaited)
+        except asyncio.CancelledError:
+            if awaited.cancelled():
+                raise turn_broken_off() from None
+            raise
 
-    def note_wait(self, seconds: float) -> None:
-        """So long the server that stops has waited for its requests, and thereby for their turns."""
-        self._waited = seconds
+    def stop_in(self, seconds: float) -> None:
+        """The server was asked to stop: turns that have not ended by then are broken off."""
+        loop = asyncio.get_running_loop()
+        self.is_stopping, self._latest = True, loop.time() + seconds
+        loop.call_later(seconds, self._break_off)
+        loop.call_later(seconds + RECORD_SECONDS, self._let_go)
 
     async def drain(self, seconds: float) -> int:
         """Wait for all of them, then break off the rest and wait for their record. How many were broken off."""
+        if self.is_stopping:
+            seconds = max(0.0, self._latest - asyncio.get_running_loop().time())
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(0.0, seconds - self._waited))
+            await asyncio.wait(self._tasks, timeout=seconds)
+        rest = self._break_off()
+        await asyncio.gather(*rest, return_exceptions=True)
+        return len(rest)
+
+    def _break_off(self) -> list[asyncio.Task[TurnResult]]:
         rest = list(self._tasks)
         for task in rest:
             task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
-        return len(rest)
+        return rest
+
+    def _let_go(self) -> None:
+        for awaited in self._tasks.values():
+            awaited.cancel()
 
     async def _run(
         self,
@@ -107,10 +151,17 @@ class Turns:
                 fix="Use a new Idempotency-Key for another message, and the same only to send the same again.",
             )
 
-    def _forget_task(self, task: asyncio.Task[TurnResult]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # nobody may be waiting for it any more
+    def _settle(self, task: asyncio.Task[TurnResult]) -> None:
+        awaited = self._tasks.pop(task)
+        if awaited.done():
+            task.cancelled() or task.exception()
+        elif task.cancelled():
+            awaited.cancel()
+        elif error := task.exception():
+            awaited.set_exception(error)
+            awaited.exception()  # nobody may be waiting for it any more
+        else:
+            awaited.set_result(task.result())
 
 
 async def _turn(incoming: Incoming, setup: TurnSetup, listener: Listener | None) -> TurnResult:

@@ -17,7 +17,7 @@ from starlette.responses import StreamingResponse
 
 from circumspect.errors import CircumspectError
 from circumspect.server.problems import body_of
-from circumspect.server.running_turns import Turns
+from circumspect.server.running_turns import Turns, turn_broken_off
 from circumspect.setup import TurnSetup
 from circumspect.stores.codec import dumps
 from circumspect.values import EntryKind, Incoming, JournalEntry, Json, TurnResult
@@ -57,10 +57,10 @@ class Stream:
             self._said += piece
             self._queue.put_nowait(("text", {"text": piece}))
 
-    def end(self, task: asyncio.Task[TurnResult]) -> None:
+    def end(self, task: asyncio.Future[TurnResult]) -> None:
         """The turn is over, in whatever way."""
         if task.cancelled():
-            self._fail("interrupted", "The turn was broken off.", "Send it again with the same Idempotency-Key.")
+            self._queue.put_nowait(("error", body_of(turn_broken_off())))
         elif isinstance(error := task.exception(), CircumspectError):
             self._queue.put_nowait(("error", body_of(error)))
         elif error is not None:

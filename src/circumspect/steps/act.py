@@ -16,7 +16,7 @@ from circumspect.journal import ExecutionEvent, Journal, NoticeEvent, RemarkEven
 from circumspect.ports import Clock, Ids, Store, Tools
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.running import mark_not_made, run
+from circumspect.running import mark_not_made, run, unknown
 from circumspect.values import Allow, Enforced, Execution, ExecutionId, Incoming, Json, PersonDecision, ToolSpec
 from circumspect.wording import compact
 
@@ -58,7 +58,13 @@ async def act(
         if not begun:
             notes.write(RemarkEvent(started.call.tool, "tool"), ReasonCode.PENDING_INTENT_MISSING)
             return None
-        ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
+        try:
+            ended = await _run_or_delegate(started, enforced.spec, incoming, tools, clock)
+        except asyncio.CancelledError:
+            # Nobody can find out later what becomes of it, so a person is told now. Others are settled by their lease.
+            if started.recovery == "blind":
+                notes.unwritten.append(unknown(started, clock, "It was broken off."))
+            raise
     write_down(ended, notes)
     if ended.effect != "read":
         # After it was noted: the user hears what happened even when it cannot be stored.

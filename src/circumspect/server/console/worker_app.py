@@ -18,7 +18,7 @@ def worker_app() -> FastAPI:
     configure_logs(settings.log_level)
     app = create_app(settings)
     console.install(app)
-    end_in_time(app, settings.drain_seconds)
+    end_in_time(app, settings.drain_seconds, settings.stop_delay_seconds)
     # What is loaded by now stays for good: the collector need not walk through it again, and turns wait for it less.
     gc.collect()
     gc.freeze()

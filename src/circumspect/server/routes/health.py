@@ -54,7 +54,7 @@ async def readyz(request: Request) -> Response:
         database = "does not answer"
     settings = services.settings
     redis = "not configured" if not settings.redis else "ok" if services.limiter.is_shared else "not used at the moment"
-    ready = database == "ok"
+    ready = database == "ok" and not services.turns.is_stopping
     return to_response(
         Readiness(
             status="ready" if ready else "not_ready",
@@ -63,6 +63,7 @@ async def readyz(request: Request) -> Response:
             model=settings.model.partition("@")[0],
             clock=clock,
             turns_in_flight=len(services.turns),
+            stopping=services.turns.is_stopping,
         ),
         200 if ready else 503,
     )

@@ -20,3 +20,4 @@ class Readiness(AnswerBody):
     model: str = Field(description="Reported; never makes a worker unready.")
     clock: str = Field(description="This worker's against the database's; never makes a worker unready.")
     turns_in_flight: int
+    stopping: bool = Field(description="The server was asked to stop: send requests elsewhere.")

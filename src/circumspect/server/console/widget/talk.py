@@ -171,7 +171,7 @@ async def _stream_turn(services: Services, incoming: Incoming) -> Response:
 class EndUserStream(Stream):
     """Of what went wrong an end user hears a code."""
 
-    def end(self, task: asyncio.Task[TurnResult]) -> None:
+    def end(self, task: asyncio.Future[TurnResult]) -> None:
         failure = None if task.cancelled() else task.exception()
         if failure is None and not task.cancelled() and not task.result().lost:
             super().end(task)
