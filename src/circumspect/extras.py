@@ -44,11 +44,14 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "prometheus_client",
         "publicsuffixlist",
         "pydantic_settings",
+        "pyotp",
+        "segno",
         "sse_starlette",
         "starlette",
         "uritemplate",
         "uvicorn",
         "uvloop",
+        "webauthn",
     ),
 }
 """A package that several extras bring is listed under the one that people most likely lack."""

@@ -218,6 +218,20 @@ def test_disabling_enabling_and_a_new_password_are_told_and_listed(run):
     assert PASSWORD not in run("operators", "list").out
 
 
+def test_a_second_factor_is_reset_and_logged(run):
+    add(run)
+    ((id_,),) = rows("SELECT id FROM operators")
+    with sqlite3.connect(DATABASE) as database:
+        database.execute(
+            "INSERT INTO operator_passkeys (id, operator, name, public_key, uses, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+            ("cred", id_, "lost", b"", 0, 0.0),
+        )
+    assert run("operators", "reset-second-factor", "dana").out == "dana signs in with the password alone.\n"
+    assert rows("SELECT * FROM operator_passkeys") == []
+    assert ("second_factor.reset",) in rows("SELECT action FROM operator_log")
+    run("operators", "reset-second-factor", "nobody").refused("There is no operator 'nobody'")
+
+
 def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(folder):
     """In a process of its own, on a terminal of its own."""
     pty = pytest.importorskip("pty")

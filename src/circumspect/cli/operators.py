@@ -122,6 +122,24 @@ def passwd(name: str, password_stdin: bool, target: StoreTarget) -> None:
     target.say(_describe_operator(row, time()), f"The password of {name} is changed.")
 
 
+@operators.command("reset-second-factor")
+@click.argument("name")
+@add_store_options
+def reset_second_factor(name: str, target: StoreTarget) -> None:
+    """Take away an operator's code app, passkeys and recovery codes, for who lost them all.
+
+    They are signed out everywhere, and sign in with their password until they set up another.
+    """
+    from circumspect.server.stores import second_factors, sessions
+
+    def reset(connection: sa.Connection, operator: str, _: None) -> None:
+        second_factors.delete_second_factors(connection, operator)
+        sessions.end_sessions(connection, operator)
+
+    row = _change_operator(name, "second_factor.reset", reset, None, target=target)
+    target.say(_describe_operator(row, time()), f"{name} signs in with the password alone.")
+
+
 def _change_operator(
     name: str, action: str, change: Callable[[sa.Connection, str, T], None], value: T, *, target: StoreTarget
 ) -> OperatorRow:

@@ -65,6 +65,20 @@ class NotPermitted(CircumspectError):
     status = 403
 
 
+class SecondFactorRequired(CircumspectError):
+    """Signed in with a password, where the role needs more."""
+
+    code = "second_factor_required"
+    status = 403
+
+
+class NotFresh(CircumspectError):
+    """It is too long ago that they proved who they are."""
+
+    code = "prove_again"
+    status = 403
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """A tenant's program. `key` is the key's id."""
@@ -98,6 +112,8 @@ class Operator:
     name: str
     role: OperatorRole
     tenants: frozenset[TenantId] | None = None
+    proved_at: float = 0.0
+    """When they last proved who they are (seconds since the epoch)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +186,28 @@ def either(
         return Principal(person.name, person.tenants, operator=person)
 
     return Door(look)
+
+
+def account_owner() -> Door[Operator]:
+    """Whoever signed in, also before they have the second factor that their role needs: here they set it up."""
+
+    async def look(request: Request) -> Operator:
+        return (await require_sign_in(request))[0]
+
+    return Door(look)
+
+
+def require_fresh(request: Request, who: Principal | Operator) -> None:
+    """For approvals and dangerous changes: an operator has proved who they are a short while ago. A browser that was
+    left open, or a stolen sign-in, does not get here. Keys are not asked."""
+    services, person = services_of(request), who if isinstance(who, Operator) else who.operator
+    if person is None:
+        return
+    if services.clock.now().timestamp() - person.proved_at > services.settings.prove_again_minutes * 60:
+        raise NotFresh(
+            "It is too long ago that you proved who you are.",
+            fix="Do it again with POST /v1/session/proof, then repeat this.",
+        )
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
@@ -277,7 +315,12 @@ def require_one_of(who: Principal, *scopes: KeyScope) -> None:
 
 
 async def _operator(request: Request) -> Operator:
-    found, _ = await require_sign_in(request)
+    found, session = await require_sign_in(request)
+    if session.method == "password" and found.role in services_of(request).settings.second_factor_roles:
+        raise SecondFactorRequired(
+            f"The role '{found.role}' needs more than a password.",
+            fix="Set up a code app or a passkey on the page /account, then sign in with it.",
+        )
     return found
 
 
@@ -296,7 +339,7 @@ async def require_sign_in(request: Request) -> tuple[Operator, SessionRow]:
     if now - session.seen_at >= SEEN_SECONDS:
         await _mark_seen(services.store, session, now)
     tenants = None if row.tenants is None else frozenset(row.tenants)
-    return Operator(row.id, row.name, row.role, tenants), session
+    return Operator(row.id, row.name, row.role, tenants, session.authenticated_at), session
 
 
 async def _mark_seen(store: SqlStore, session: SessionRow, now: float) -> None:

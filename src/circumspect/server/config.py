@@ -23,6 +23,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from circumspect.errors import ConfigError
+from circumspect.server.stores.access import OperatorRole
 
 PREFIX = "CIRCUMSPECT_"
 CONFIG_VARIABLE = "CIRCUMSPECT_CONFIG"
@@ -112,6 +113,7 @@ Hosts = Annotated[
 ]
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], NoDecode, BeforeValidator(_split_list)]
 Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_split_list)]
+Roles = Annotated[tuple[OperatorRole, ...], NoDecode, BeforeValidator(_split_list)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 CookieSecure = Literal["auto", "always", "never"]
 
@@ -184,6 +186,10 @@ class Settings(BaseSettings):
     """How long an operator stays signed in."""
     session_idle_minutes: float = Field(120, ge=1, le=60 * 24 * 90)
     """How long an operator stays signed in without doing anything."""
+    prove_again_minutes: float = Field(15, gt=0, le=60 * 24 * 90)
+    """How long after proving who they are operators may approve and change what is dangerous without doing it again."""
+    second_factor_roles: Roles = ()
+    """Roles that need more than a password: they get to nothing before they have set up a code app or a passkey."""
     cookie_secure: CookieSecure = "auto"
     """Send the session cookie over HTTPS only; auto: when the server is reached by HTTPS."""
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None

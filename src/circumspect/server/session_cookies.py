@@ -59,8 +59,21 @@ def set_session_cookie(request: Request, response: Response, token: str) -> None
 
 
 def delete_session_cookie(request: Request, response: Response) -> None:
+    delete_own_cookie(request, response, COOKIE)
+
+
+def read_own_cookie(request: Request, name: str) -> str | None:
+    """Any other cookie of ours, under the name that it has over HTTPS or without."""
+    return request.cookies.get(_host_only(request, name))
+
+
+def set_own_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
+    _set_cookie(request, response, name, value, seconds)
+
+
+def delete_own_cookie(request: Request, response: Response, name: str) -> None:
     response.delete_cookie(
-        _host_only(request, COOKIE), path="/", secure=is_secure(request), httponly=True, samesite="lax"
+        _host_only(request, name), path="/", secure=is_secure(request), httponly=True, samesite="lax"
     )
 
 

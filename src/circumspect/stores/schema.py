@@ -20,7 +20,8 @@ import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
 import circumspect.stores.mcp_tables
 import circumspect.stores.review_tables
-import circumspect.stores.search_tables  # noqa: F401  puts its tables on the metadata
+import circumspect.stores.search_tables
+import circumspect.stores.second_factor_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
 from circumspect.stores.bounds import connect_patiently
 from circumspect.stores.engine import Database, explain_error

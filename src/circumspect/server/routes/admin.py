@@ -22,6 +22,7 @@ from circumspect.server.access import (
     Operator,
     SettingsReader,
     operator,
+    require_fresh,
     services_of,
 )
 from circumspect.server.known_tools import find_known_tools
@@ -95,6 +96,7 @@ async def get_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPat
 @router.patch("/v1/admin/tenants/{tenant_id}", **describe_route(TenantShown, 400, 404))
 async def change_tenant(request: Request, who: AdminPrincipal, tenant_id: TenantPath, given: TenantChange) -> Response:
     """Change the plan (operators only), the language or the share of adaptive conversations."""
+    require_fresh(request, who)
     services = services_of(request)
     tenant = one_tenant(who, tenant_id)
     if given.plan is not None and who.operator is None:
@@ -135,6 +137,7 @@ async def list_plans(request: Request, who: AdminOperator) -> Response:
 @router.put("/v1/admin/plans/{plan_name}", **describe_route(PlanShown, 400, security=OPERATOR))
 async def put_plan(request: Request, who: AdminOperator, plan_name: PlanPath, given: PlanGiven) -> Response:
     """Make or change a plan. Its mode and multiplier hold for every tenant that has it."""
+    require_fresh(request, who)
     services = services_of(request)
     if who.tenants is not None:
         raise NotPermitted("A plan holds for all tenants.", fix="Ask an operator who may see all of them.")

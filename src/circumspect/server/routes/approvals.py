@@ -16,7 +16,13 @@ from starlette.responses import Response
 from circumspect.approvers import WHO_MAY
 from circumspect.errors import ApproverRefused
 from circumspect.reasons import ReasonCode
-from circumspect.server.access import OperatorPrincipal, Principal, ReviewerPrincipal, services_of
+from circumspect.server.access import (
+    OperatorPrincipal,
+    Principal,
+    ReviewerPrincipal,
+    require_fresh,
+    services_of,
+)
 from circumspect.server.known_tools import find_deciding_setup
 from circumspect.server.problems import HttpProblem
 from circumspect.server.request_log import add_log_context
@@ -110,6 +116,7 @@ async def _decide(
     decision: Literal["approve", "deny", "edit"],
     arguments: JsonObject | None = None,
 ) -> Response:
+    require_fresh(request, who)
     services = services_of(request)
     seen, now = find_visible_tenants(who, None), services.clock.now()
     row = await services.store.tx(approvals.get_approval, seen, approval_id)

@@ -19,6 +19,7 @@ from circumspect.server.access import (
     ConversationReader,
     ReaderPrincipal,
     find_reader,
+    require_fresh,
     require_one_of,
     services_of,
 )
@@ -124,6 +125,7 @@ async def delete_conversation(
     request: Request, who: AdminPrincipal, conversation_id: IdPath, tenant: TenantFilter = None
 ) -> Response:
     """Delete a conversation with everything that was said, thought and done in it. Usage stays counted."""
+    require_fresh(request, who)
     services = services_of(request)
     await services.store.tx(
         _delete,

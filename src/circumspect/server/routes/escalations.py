@@ -9,7 +9,14 @@ import sqlalchemy as sa
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from circumspect.server.access import NotPermitted, OperatorPrincipal, Principal, ReviewerPrincipal, services_of
+from circumspect.server.access import (
+    NotPermitted,
+    OperatorPrincipal,
+    Principal,
+    ReviewerPrincipal,
+    require_fresh,
+    services_of,
+)
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import (
     After,
@@ -118,6 +125,8 @@ async def resolve_escalation(
 ) -> Response:
     """Done with: the agent answers again. Where it is about a call whose outcome nobody knows, say the outcome."""
     now, outcome = services_of(request).clock.now(), given.outcome if given else None
+    if outcome is not None:
+        require_fresh(request, who)
 
     def resolve(connection: sa.Connection, row: EscalationRow) -> None:
         people.resolve(connection, find_visible_tenants(who, None), row.id, who.name, now, outcome)

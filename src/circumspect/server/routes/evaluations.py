@@ -22,6 +22,7 @@ from circumspect.server.access import (
     ConversationReader,
     Principal,
     ReaderPrincipal,
+    require_fresh,
     require_one_of,
     services_of,
 )
@@ -151,6 +152,7 @@ async def delete_evaluations(
     request: Request, who: AdminPrincipal, case: CaseId, tenant: TenantFilter = None
 ) -> Response:
     """Delete everything that is known of a case: what was sent, found and thought."""
+    require_fresh(request, who)
     services = services_of(request)
     whose = one_tenant(who, tenant)
     await services.store.tx(_forget, whose, case, action(services, who.name, "delete_case"))

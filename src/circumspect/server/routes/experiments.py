@@ -32,6 +32,7 @@ from circumspect.server.access import (
     NotPermitted,
     Principal,
     SettingsReader,
+    require_fresh,
     services_of,
 )
 from circumspect.server.if_match import CHANGED, ETAG, IfMatch, make_etag_header, require_unchanged
@@ -146,6 +147,7 @@ async def start_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
 ) -> Response:
     """Start it with this share; after it was stopped, again. Every arm is built first, so that none is broken."""
+    require_fresh(request, who)
     services = services_of(request)
     row = require_found(await services.store.tx(experiments.get, who.tenant_filter, experiment_id), "experiment")
     await _check(services, require_unchanged(from_row(row), if_match))
@@ -160,6 +162,7 @@ async def set_share(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: ShareGiven, if_match: IfMatch = None
 ) -> Response:
     """For conversations that begin from now on. Those under way keep their arm."""
+    require_fresh(request, who)
     return await _change_experiment(request, who, experiment_id, if_match, "set_share", given, words.set_share)
 
 
@@ -179,6 +182,7 @@ async def finish_experiment(
     request: Request, who: AdminPrincipal, experiment_id: IdPath, given: FinishGiven, if_match: IfMatch = None
 ) -> Response:
     """Decide. With `roll_out`, every conversation that begins from now on gets the winner, until it is stopped."""
+    require_fresh(request, who)
     return await _change_experiment(request, who, experiment_id, if_match, "finish_experiment", given, words.finish)
 
 

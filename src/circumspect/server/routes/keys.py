@@ -7,7 +7,11 @@ from fastapi import Request
 from starlette.responses import Response
 
 from circumspect.server import credentials
-from circumspect.server.access import AdminPrincipal, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    require_fresh,
+    services_of,
+)
 from circumspect.server.granting import is_own, limit_end, require_own_scopes
 from circumspect.server.problems import HttpProblem, not_found, require_found
 from circumspect.server.responses import (
@@ -38,6 +42,7 @@ async def list_keys(request: Request, who: AdminPrincipal, tenant: TenantFilter 
 @router.post("/v1/admin/keys", **describe_route(KeyMade, 400, 404, status=201))
 async def create_key(request: Request, who: AdminPrincipal, given: NewKey) -> Response:
     """Make a key. It is in the answer, this once. A key makes none with scopes that it lacks, or that outlasts it."""
+    require_fresh(request, who)
     services = services_of(request)
     tenant, now = one_tenant(who, given.tenant), services.clock.now().timestamp()
     id_, key = credentials.new_key()
@@ -61,6 +66,7 @@ async def create_key(request: Request, who: AdminPrincipal, given: NewKey) -> Re
 async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, given: Rotation) -> Response:
     """A new key that may do the same; the old one goes on working for a while. A key rotates itself, and others that
     may do no more than it."""
+    require_fresh(request, who)
     services = services_of(request)
     now = services.clock.now().timestamp()
     id_, key = credentials.new_key()
@@ -95,6 +101,7 @@ async def rotate_key(request: Request, who: AdminPrincipal, key_id: KeyPath, giv
 @router.delete("/v1/admin/keys/{key_id}", **describe_route(KeyShown, 404))
 async def revoke_key(request: Request, who: AdminPrincipal, key_id: KeyPath) -> Response:
     """The key stops working within seconds. Revoking it twice does no harm."""
+    require_fresh(request, who)
     services = services_of(request)
     now = services.clock.now().timestamp()
     change = action(services, who.name, "revoke_key")

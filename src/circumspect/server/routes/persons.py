@@ -8,7 +8,11 @@ import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
-from circumspect.server.access import AdminPrincipal, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    require_fresh,
+    services_of,
+)
 from circumspect.server.background import by_and_by
 from circumspect.server.responses import (
     PersonPath,
@@ -32,6 +36,7 @@ async def export_person(
     request: Request, who: AdminPrincipal, person: PersonPath, tenant: TenantFilter = None
 ) -> Response:
     """Every conversation of that person, with what was said, thought and done in it. Empty when there is none."""
+    require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
     change = action(services, who.name, "export_person")
 
@@ -49,6 +54,7 @@ async def delete_person(
 ) -> Response:
     """Delete all of that person's conversations. Usage stays counted; the log keeps that it was done, and by whom, with
     another name for the person."""
+    require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
     change, pseudonym = action(services, who.name, "delete_person"), services.ids.new("person")
     number = await by_and_by(partial(services.store.tx, privacy.delete_person, name, person))

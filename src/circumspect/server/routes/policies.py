@@ -16,7 +16,13 @@ from starlette.responses import Response
 from circumspect.policy.diff import changes
 from circumspect.policy.load import check, load
 from circumspect.policy.policy_file import Policy
-from circumspect.server.access import AdminPrincipal, Principal, SettingsReader, services_of
+from circumspect.server.access import (
+    AdminPrincipal,
+    Principal,
+    SettingsReader,
+    require_fresh,
+    services_of,
+)
 from circumspect.server.known_tools import find_known_tools
 from circumspect.server.problems import require_found
 from circumspect.server.responses import (
@@ -66,6 +72,7 @@ async def list_policies(
 @router.put("/v1/admin/policies", **describe_route(PolicyWhole, 400, 404, 409))
 async def put_policy(request: Request, who: AdminPrincipal, given: PolicyPut, tenant: TenantFilter = None) -> Response:
     """Put a policy in force. Refused with every finding and its line when it is not sound."""
+    require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
     return await _put(services, who, name, given.text, given.note, given.if_version, "put_policy")
 
@@ -89,6 +96,7 @@ async def roll_back_policy(
     request: Request, who: AdminPrincipal, given: RollBack, tenant: TenantFilter = None
 ) -> Response:
     """Put an earlier text in force again, as a new version."""
+    require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
     before = await _version(services, name, given.version)
     note = given.note or f"back to version {given.version}"

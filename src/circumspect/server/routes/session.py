@@ -23,10 +23,13 @@ from circumspect.server.access import (
     services_of,
     session_token,
 )
+from circumspect.server.problems import require_found
+from circumspect.server.proving import prove_by_word, require_second_proof
 from circumspect.server.responses import OPERATOR, describe_route, resource
-from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, SignInShown
+from circumspect.server.schemas.session import CallerShown, Credentials, OperatorShown, Proof, SignInShown
 from circumspect.server.session_cookies import delete_session_cookie
 from circumspect.server.signin import SignInOrigin, check_password, let_browser_in, read_origin, sign_out, start_session
+from circumspect.server.stores import access
 from circumspect.stores.codec import moment
 
 ATTEMPTS_PER_MINUTE = 20
@@ -49,11 +52,12 @@ async def create_session(request: Request, response: Response, given: Credential
             "The name or the password is wrong, or the account is locked for a while.",
             fix="Try again; after several failures wait a few minutes.",
         )
+    method = await require_second_proof(request, operator, given.code)
     if given.cookie:
-        made = await let_browser_in(request, response, operator, "password")
+        made = await let_browser_in(request, response, operator, method)
     else:
         program = SignInOrigin(origin.address, origin.client)
-        made = await start_session(services.store, services.ids, services.settings, operator, "password", program, now)
+        made = await start_session(services.store, services.ids, services.settings, operator, method, program, now)
     response.headers["Cache-Control"] = "no-store"
     return SignInShown.of(
         operator, expires_at=moment(made.session.expires_at), token=None if given.cookie else made.token
@@ -70,6 +74,15 @@ async def get_session(
         return CallerShown(id=who.caller.key, tenant=who.caller.tenant, scopes=sorted(who.caller.scopes))
     person, session = await require_sign_in(request)
     return OperatorShown.of(person, expires_at=moment(session.expires_at))
+
+
+@router.post("/v1/session/proof", **describe_route(None, 400, 401, 403, 429, status=204, security=OPERATOR))
+async def prove_again(request: Request, given: Proof) -> None:
+    """Prove once more who you are: with a code where you have a second factor, otherwise with the password. Approvals
+    and dangerous changes ask for it when the last time is too long ago."""
+    person, session = await require_sign_in(request)
+    operator = require_found(await services_of(request).store.tx(access.get_operator, person.id), "operator")
+    await prove_by_word(request, operator, session, given.proof)
 
 
 @router.delete("/v1/session", **describe_route(status=204, security=OPERATOR))

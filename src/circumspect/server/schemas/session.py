@@ -15,7 +15,21 @@ from circumspect.server.stores.access import KeyScope, OperatorRole
 class Credentials(RequestBody):
     name: str = Field(min_length=1, max_length=200)
     password: str = Field(min_length=1, max_length=LONGEST_PASSWORD)
+    code: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="Of the app, or a recovery code, where there is a second factor.",
+    )
     cookie: bool = Field(False, description="Set a session cookie instead of returning the token.")
+
+
+class Proof(RequestBody):
+    proof: str = Field(
+        min_length=1,
+        max_length=LONGEST_PASSWORD,
+        description="A code of the app or a recovery code; the password, where there is no second factor.",
+    )
 
 
 class OperatorShown(AnswerBody):

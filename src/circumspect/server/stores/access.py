@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.server.stores.second_factors import forget_challenges
 from circumspect.server.stores.sessions import SessionRow, end_sessions, find_session
 from circumspect.stores.codec import check_identifiers, clean, epoch
 from circumspect.stores.statements import run, sql
@@ -233,7 +234,8 @@ def operator_named(connection: sa.Connection, name: str) -> OperatorRow | None:
 
 
 def set_password(connection: sa.Connection, operator: str, password: str) -> None:
-    """Ends every sign-in of theirs, and a lock."""
+    """Ends every sign-in of theirs, also one that is halfway, and a lock."""
+    forget_challenges(connection, operator)
     connection.execute(
         sa.update(operators).where(operators.c.id == operator).values(password=password, failures=0, locked_until=0)
     )

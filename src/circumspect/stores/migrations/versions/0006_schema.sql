@@ -419,6 +419,48 @@ CREATE TABLE messages (
 );
 CREATE INDEX ix_messages_visible ON messages (tenant, conversation, seq) WHERE role <> 'internal';
 
+CREATE TABLE operator_challenges (
+    hash TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    operator TEXT,
+    expires_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_operator_challenges PRIMARY KEY (hash),
+    CONSTRAINT fk_operator_challenges_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_operator_challenges_expires_at ON operator_challenges (expires_at);
+CREATE INDEX ix_operator_challenges_operator ON operator_challenges (operator);
+
+CREATE TABLE operator_code_apps (
+    operator TEXT NOT NULL,
+    sealed TEXT,
+    created_at DOUBLE PRECISION,
+    step BIGINT NOT NULL,
+    failures INTEGER NOT NULL,
+    locked_until DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_operator_code_apps PRIMARY KEY (operator),
+    CONSTRAINT fk_operator_code_apps_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+
+CREATE TABLE operator_passkeys (
+    id TEXT NOT NULL,
+    operator TEXT NOT NULL,
+    name TEXT NOT NULL,
+    public_key BYTEA NOT NULL,
+    uses BIGINT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL,
+    used_at DOUBLE PRECISION,
+    CONSTRAINT pk_operator_passkeys PRIMARY KEY (id),
+    CONSTRAINT fk_operator_passkeys_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_operator_passkeys_operator ON operator_passkeys (operator);
+
+CREATE TABLE operator_recovery_codes (
+    operator TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    CONSTRAINT pk_operator_recovery_codes PRIMARY KEY (operator, hash),
+    CONSTRAINT fk_operator_recovery_codes_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+
 CREATE TABLE operator_sessions (
     hash TEXT NOT NULL,
     id TEXT NOT NULL,
