@@ -7,8 +7,8 @@ section has the id "" and covers the whole text; what stands before the first he
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -106,7 +106,8 @@ def grow(
 ) -> DocumentSection:
     """The tree of a text from its headings in reading order. Levels may skip: an h4 right under an h1 is its child."""
     marks = sorted(headings, key=lambda heading: heading.start)
-    ends = [_end(marks, index, len(text)) for index in range(len(marks))]
+    starts = [mark.start for mark in marks]
+    ends = _find_ends(marks, len(text))
 
     def below(first: int, last: int, level: int, parent: str, path: tuple[str, ...]) -> tuple[DocumentSection, ...]:
         """The sections of `marks[first:last]`; whatever a section's end leaves out is the next one's."""
@@ -114,7 +115,7 @@ def grow(
         index = first
         while index < last:
             mark, end = marks[index], ends[index]
-            after = next((other for other in range(index + 1, last) if marks[other].start >= end), last)
+            after = bisect_left(starts, end, index + 1, last)
             own_id = f"{parent}.{len(found) + 1}" if parent else str(len(found) + 1)
             own_path = (*path, mark.title)
             children = below(index + 1, after, level + 1, own_id, own_path)
@@ -131,6 +132,12 @@ def grow(
     return DocumentSection("", title, (), 0, TextSpan(0, len(text)), own, 1 if pages else None, children)
 
 
-def _end(marks: list[SectionHeading], index: int, length: int) -> int:
-    level = marks[index].level
-    return next((mark.start for mark in marks[index + 1 :] if mark.level <= level), length)
+def _find_ends(marks: Sequence[SectionHeading], length: int) -> list[int]:
+    """Where each section ends: at the next heading that is not below it. One pass, however many there are."""
+    ends = [length] * len(marks)
+    still_open: list[int] = []
+    for index, mark in enumerate(marks):
+        while still_open and marks[still_open[-1]].level >= mark.level:
+            ends[still_open.pop()] = mark.start
+        still_open.append(index)
+    return ends

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from circumspect import private_files
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.hashing import digest
-from circumspect.knowledge.read_document import HTML, MARKDOWN, PDF, PLAIN, read_document
+from circumspect.knowledge.parse_document import HTML, MARKDOWN, PDF, PLAIN
+from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import KnowledgeDocument
 from circumspect.lab.optimise.dataset import FROM_STORE, DatasetPart, part_of
 from circumspect.lab.optimise.values import Example, GoldLabel
