@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
 
 
 def running(store: SqlStore) -> EvaluationRunner:
-    return EvaluationRunner(store, SystemClock(), RandomIds(), asyncio.Semaphore(1))
+    return EvaluationRunner(store, SystemClock(), RandomIds())
 
 
 async def sent(store: SqlStore, id_: str = "e1") -> None:

@@ -5,7 +5,6 @@ The cases carry the mark `demo-` in their id, by which they are found and taken 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from importlib import resources
@@ -27,7 +26,7 @@ async def seed_reviews(store: SqlStore, mark: str, now: datetime) -> int:
     """How many were made."""
     text = resources.files("circumspect.demo").joinpath("demo_reviews.yaml").read_text("utf-8")
     given: Mapping[str, Any] = yaml.safe_load(text)
-    ids, one_at_a_time = RandomIds(), asyncio.Semaphore(1)
+    ids = RandomIds()
     for back, case in enumerate(given["cases"], start=1):
         request = {
             "case": {**case, "id": f"{mark}{case['id']}"},
@@ -45,7 +44,7 @@ async def seed_reviews(store: SqlStore, mark: str, now: datetime) -> int:
             request=request,
             at=clock.now().timestamp(),
         )
-        await EvaluationRunner(store, clock, ids, one_at_a_time).run(TENANT, id_)
+        await EvaluationRunner(store, clock, ids).run(TENANT, id_)
     return len(given["cases"])
 
 

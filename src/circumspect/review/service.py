@@ -15,9 +15,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from circumspect.confined.processes import ReadingLimits
 from circumspect.errors import CircumspectError, ConfigError
 from circumspect.knowledge.read_document import read_document
 from circumspect.knowledge.tree import KnowledgeDocument
+from circumspect.lanes import Lane
 from circumspect.ports import Clock, Ids, Model
 from circumspect.prompts import use_prompts
 from circumspect.review.case_files import Criteria, criteria_of, read_case
@@ -35,6 +37,8 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 300.0
 CONCURRENT = 4
+UNDER_WAY, UNDER_WAY_PER_TENANT = 16, 4
+"""Evaluations that a worker has in memory, of all tenants and of one; the others wait in the store."""
 
 
 class EvaluationInput:
@@ -47,8 +51,10 @@ class EvaluationInput:
             raise ConfigError("No criterion is about this case.", fix="Compare 'policy' in the case and the criteria.")
 
 
-def read_request(request: Mapping[str, Any], stored: Mapping[str, KnowledgeDocument]) -> EvaluationInput:
-    """CPU work, for PDFs seconds of it: not for the event loop."""
+def read_request(
+    request: Mapping[str, Any], stored: Mapping[str, KnowledgeDocument], limits: ReadingLimits | None = None
+) -> EvaluationInput:
+    """Work of seconds where there are PDFs: not for the event loop. `limits` hold for each document."""
     case = read_case(request["case"], "case")
     criteria = criteria_of(request["criteria"], "criteria")
     documents: list[KnowledgeDocument] = []
@@ -57,7 +63,8 @@ def read_request(request: Mapping[str, Any], stored: Mapping[str, KnowledgeDocum
         if one.get("stored"):
             documents.append(stored[one["stored"]])
         else:
-            documents.append(read_document(bytes_of(one, where), one["name"], media_type=one.get("media_type")))
+            data = bytes_of(one, where)
+            documents.append(read_document(data, one["name"], media_type=one.get("media_type"), limits=limits))
     names = [document.id for document in documents]
     if len(set(names)) < len(names):
         raise ConfigError("Two documents have the same name.", fix="Give each its own name: results name them.")
@@ -93,8 +100,20 @@ async def load_stored_documents(
 class EvaluationRunner:
     """The evaluations that this worker has under way."""
 
-    def __init__(self, store: Transactions, clock: Clock, ids: Ids, computing: asyncio.Semaphore) -> None:
-        self._store, self._clock, self._ids, self._computing = store, clock, ids, computing
+    def __init__(
+        self,
+        store: Transactions,
+        clock: Clock,
+        ids: Ids,
+        *,
+        reading: Lane | None = None,
+        computing: Lane | None = None,
+        limits: ReadingLimits | None = None,
+    ) -> None:
+        """Documents are read within `limits`, in a place of the lane `reading`; heuristics compute in the other."""
+        self._store, self._clock, self._ids, self._limits = store, clock, ids, limits
+        self._reading, self._computing = reading or Lane("documents"), computing or Lane("reviews")
+        self._under_way = Lane("evaluations", at_once=UNDER_WAY, per_tenant=UNDER_WAY_PER_TENANT)
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     def start(self, tenant: str, id_: str, model: Model | None) -> None:
@@ -124,9 +143,9 @@ class EvaluationRunner:
     async def _run(self, tenant: str, id_: str, model: Model | None) -> None:
         token = self._ids.new("lease")
         try:
-            if not await self._store.tx(reviews.claim, tenant, id_, token, LEASE_SECONDS):
-                return
-            await self._evaluate(tenant, id_, token, model)
+            async with self._under_way.hold(tenant, patiently=True):
+                if await self._store.tx(reviews.claim, tenant, id_, token, LEASE_SECONDS):
+                    await self._evaluate(tenant, id_, token, model)
         except asyncio.CancelledError:
             with contextlib.suppress(CircumspectError):
                 await asyncio.shield(self._store.tx(reviews.release, tenant, id_, token))
@@ -153,8 +172,7 @@ class EvaluationRunner:
         tenant, id_ = evaluation.tenant, evaluation.id
         request: Mapping[str, Any] = evaluation.request
         stored = await load_stored_documents(self._store, tenant, request)
-        async with self._computing:
-            work = await asyncio.to_thread(read_request, request, stored)
+        work = await self._reading.compute_later(tenant, read_request, request, stored, self._limits)
         reviewing = _reviewing(request, model if evaluation.controller == "react" else None)
         about = {work.criteria.document_of(one, work.shelf.names) for one in work.items}
         prepared = await prepare(work.shelf, reviewing, StoredSummaries(self._store.tx, tenant), about=about)
@@ -166,7 +184,8 @@ class EvaluationRunner:
             for position, criterion in waiting:
                 if lost.is_set():
                     return
-                row = row_of(await self._review_criterion(work, criterion, prepared, reviewing), work.case, position)
+                found = await self._review_criterion(tenant, work, criterion, prepared, reviewing)
+                row = row_of(found, work.case, position)
                 now = self._clock.now().timestamp()
                 kept = await self._store.tx(reviews.write_result, tenant, id_, token, row, now, LEASE_SECONDS)
                 if not kept:
@@ -179,14 +198,15 @@ class EvaluationRunner:
             await self._store.tx(finish_evaluation, tenant, id_, token, "done", self._clock.now().timestamp())
 
     async def _review_criterion(
-        self, work: EvaluationInput, criterion: Criterion, prepared: Prepared, reviewing: Reviewing
+        self, tenant: str, work: EvaluationInput, criterion: Criterion, prepared: Prepared, reviewing: Reviewing
     ) -> CriterionResult:
         document = work.criteria.document_of(criterion, work.shelf.names)
         if reviewing.model is not None:
             return await review(work.case, criterion, prepared, reviewing, document=document)
-        async with self._computing:
-            shelf = prepared.shelf.only(document)
-            return await asyncio.to_thread(by_heuristic, work.case, criterion, shelf, reviewing.limits.floor)
+        shelf = prepared.shelf.only(document)
+        return await self._computing.compute_later(
+            tenant, by_heuristic, work.case, criterion, shelf, reviewing.limits.floor
+        )
 
 
 def _reviewing(request: Mapping[str, Any], model: Model | None) -> Reviewing:

@@ -158,6 +158,16 @@ class Settings(BaseSettings):
     """The largest request."""
     rate_per_minute: int = Field(600, ge=1)
     """Requests a minute for each tenant that has no limit of its own."""
+    lane_at_once: int = Field(2, ge=1, le=64)
+    """Long computations of each kind (policies, documents, pages, transcripts, trials) that a worker does at a time."""
+    lane_per_tenant: int = Field(1, ge=1, le=64)
+    """How many of those may be one tenant's."""
+    lane_waiting: int = Field(8, ge=0, le=10_000)
+    """How many more of one tenant's may wait; what comes then is refused with 429."""
+    document_seconds: float = Field(60, ge=1, le=3_600)
+    """How long reading one document or page may compute; it may take twice as long on a busy machine."""
+    document_megabytes: int = Field(512, ge=64, le=65_536)
+    """How much memory reading one document or page may take, on Linux."""
     allow_addresses: Hosts = ()
     """Private addresses, networks or hosts that tools and webhooks may reach all the same."""
     smart_model: str | None = Field(None, min_length=1)

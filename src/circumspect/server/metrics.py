@@ -57,6 +57,8 @@ class Metrics:
         self.verified = self._counter("page_actions", "Actions on pages, by what they did.", "tenant", "verified")
         self.requests = self._counter("http_requests", "HTTP requests.", "method", "route", "status")
         self.request_seconds = self._histogram("http_request_seconds", "Length of requests.", _HTTP_SECONDS, "route")
+        self.lane_waits = self._histogram("lane_wait_seconds", "Waits for long computations.", _TURN_SECONDS, "lane")
+        self.lane_refusals = self._counter("lane_refusals", "Long computations refused.", "lane", "tenant")
 
     def _counter(self, name: str, help_: str, *labels: str) -> Counter:
         return Counter(f"circumspect_{name}", help_, labels, registry=self.registry)
@@ -107,6 +109,12 @@ class Metrics:
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         self.requests.labels(method, route, str(status)).inc()
         self.request_seconds.labels(route).observe(seconds)
+
+    def note_wait(self, lane: str, seconds: float) -> None:
+        self.lane_waits.labels(lane).observe(seconds)
+
+    def note_refusal(self, lane: str, tenant: str) -> None:
+        self.lane_refusals.labels(lane, tenant).inc()
 
     def render(self, waiting: BacklogCollector) -> bytes:
         """The text that Prometheus reads."""

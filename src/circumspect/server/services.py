@@ -27,6 +27,7 @@ from circumspect.server.running_turns import Turns
 from circumspect.server.seen_tools import SeenTools
 from circumspect.server.shadow_turns import Shadowing
 from circumspect.server.vault import Vault, open_vault
+from circumspect.server.worker_lanes import Lanes, open_lanes
 from circumspect.stores import SqlStore
 from circumspect.tools.tool_threads import LoopThreads
 from circumspect.values import TenantId
@@ -47,8 +48,8 @@ class Services:
     turns: Turns
     evaluations: EvaluationRunner
     """Reviews of cases that this worker has under way."""
-    computing: asyncio.Semaphore
-    """One long computation at a time for each worker: conversations go on meanwhile."""
+    lanes: Lanes
+    """Where long computations wait for their turn: conversations go on meanwhile."""
     experimenting: Experimenting
     shadowing: Shadowing
     seen_tools: SeenTools
@@ -79,12 +80,14 @@ async def open_services(
         turns = Turns(metrics, store, experimenting)
         opened.push_async_callback(turns.drain, settings.drain_seconds)
         pages = Pages(directory, library, settings)
-        computing = asyncio.Semaphore(1)
-        evaluations = EvaluationRunner(store, clock, ids, computing)
+        lanes = open_lanes(settings, metrics)
+        evaluations = EvaluationRunner(
+            store, clock, ids, reading=lanes.documents, computing=lanes.reports, limits=lanes.limits
+        )
         opened.push_async_callback(evaluations.close)
         yield Services(
             settings, store, library, directory, pages, vault, limiter, clock, ids, metrics, turns, evaluations,
-            computing, experimenting, shadowing, SeenTools(store, clock),
+            lanes, experimenting, shadowing, SeenTools(store, clock),
         )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ stored, no model is asked, nothing is run. The tenant's own policy judges unless
 
 from __future__ import annotations
 
-import asyncio
 import io
 from datetime import datetime
 from typing import Annotated, Any
@@ -81,8 +80,8 @@ async def audit(request: Request, who: Auditing) -> Response:
     stored = await services.store.tx(policies.current, who.tenant) if text is None else None
     specs = await services.store.tool_specs(who.tenant)
     text = stored.text if stored else None if text == "guess" else text
-    async with services.computing:
-        found = await asyncio.to_thread(_audit_lines, lines, text, specs, services.clock.now(), who.tenant)
+    now = services.clock.now()
+    found = await services.lanes.transcripts.compute(who.tenant, _audit_lines, lines, text, specs, now, who.tenant)
     return Response(found, media_type=LINES)
 
 

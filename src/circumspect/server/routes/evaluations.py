@@ -74,8 +74,7 @@ async def create_evaluation(
         raise HttpProblem(422, "no_model", "This tenant has no language model.", fix="Use the heuristic controller.")
     sent = given.model_dump(exclude_none=True)
     stored = await load_stored_documents(services.store, who.tenant, sent)
-    async with services.computing:
-        work = await asyncio.to_thread(read_request, sent, stored)
+    work = await services.lanes.documents.compute(who.tenant, read_request, sent, stored, services.lanes.limits)
     under = await services.experimenting.case(who.tenant, work.case.id) if given.controller == "auto" else None
     wanted = under.arm.overlay.controller if under else given.controller
     controller: ControllerName = "heuristic" if model is None or wanted == "heuristic" else "react"

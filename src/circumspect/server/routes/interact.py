@@ -35,8 +35,9 @@ async def interact(
     setup = await services.pages.setup(who.tenant)
     if given.session:
         await services.store.tx(get_own_conversation, who.tenant, ConversationId(given.session), speaker.person)
+    lanes = services.lanes
     asked = PageRequest(
-        page=given.page.page(given.url),
+        page=await lanes.pages.compute(who.tenant, given.page.page, given.url, lanes.limits),
         query=given.query,
         session=given.session,
         error=given.error,

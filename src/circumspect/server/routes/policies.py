@@ -6,7 +6,6 @@ Going back adds one more version with the old text, so the past stays what it wa
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -84,8 +83,8 @@ async def check_policy(
     """Is the text sound? Changes nothing."""
     services, name = services_of(request), one_tenant(who, tenant)
     known = await find_known_tools(services, name)
-    async with services.computing:
-        policy, findings = await asyncio.to_thread(check, given.text, specs=known.specs, seen=known.seen)
+    checking = services.lanes.policies
+    policy, findings = await checking.compute(name, check, given.text, specs=known.specs, seen=known.seen)
     broken = policy is None or any(one.level == "error" for one in findings)
     hash_ = None if broken or policy is None else policy.hash
     return to_response(PolicyCheckShown(ok=not broken, hash=hash_, findings=[FindingShown.of(one) for one in findings]))
@@ -114,8 +113,7 @@ async def diff_policies(
     """What changed between two versions, in words; what was loosened says so."""
     services, name = services_of(request), one_tenant(who, tenant)
     texts = [None if number == 0 else (await _version(services, name, number)).text for number in (old, new)]
-    async with services.computing:
-        found = await asyncio.to_thread(_compare_texts, *texts)
+    found = await services.lanes.policies.compute(name, _compare_texts, *texts)
     return to_response([ChangeShown.of(one) for one in found])
 
 
@@ -140,8 +138,9 @@ async def _put(
 ) -> Response:
     now = services.clock.now()
     known = await find_known_tools(services, tenant)
-    async with services.computing:
-        policy = await asyncio.to_thread(load, text, specs=known.specs, seen=known.seen, name=f"policy of {tenant}")
+    policy = await services.lanes.policies.compute(
+        tenant, load, text, specs=known.specs, seen=known.seen, name=f"policy of {tenant}"
+    )
     change = action(services, who.name, did)
 
     def body(connection: sa.Connection) -> PolicyVersion:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
+from circumspect.confined.processes import ReadingLimits
 from circumspect.server.schemas.bodies import NO_NUL, OneLine, PersonId, RequestBody, ResourceId
 from circumspect.values import Language
 from circumspect.web.page import Element, Page, Popup
@@ -58,11 +59,12 @@ class PageGiven(RequestBody):
             raise ValueError("send exactly one of html and elements")
         return self
 
-    def page(self, url: str) -> Page:
+    def page(self, url: str, limits: ReadingLimits) -> Page:
+        """HTML is read in another process: not for the event loop."""
         if self.html is not None:
-            from circumspect.web.browser.html_snapshot import page_of_html
+            from circumspect.web.browser.html_snapshot import read_page
 
-            return page_of_html(self.html, url)
+            return read_page(self.html, url, limits)
         elements = tuple(Element(**one.model_dump()) for one in self.elements or ())
         return Page(url, self.title, elements, self.text, focused=self.focused, status=self.status, busy=self.busy)
 

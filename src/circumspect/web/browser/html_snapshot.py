@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from circumspect.confined.processes import ReadingLimits, run_confined
 from circumspect.web.browser.element_names import (
     HtmlDocument,
     activatable,
@@ -37,6 +40,20 @@ def page_of_html(html: str, url: str) -> Page:
     body = next((one for one in root.descendants if one.tag == "body"), root)
     writer.walk(body, _Place(silent=False))
     return writer.page()
+
+
+def read_page(html: str, url: str, limits: ReadingLimits | None = None) -> Page:
+    """The same, in a process that has limits and can be killed: for markup that a stranger wrote. Raises `ConfigError`
+    when it takes too much."""
+    found = run_confined(
+        f"{__name__}:take_snapshot", html.encode("utf-8", "replace"), {"url": url}, what="The page", limits=limits
+    )
+    return Page.from_json(found)
+
+
+def take_snapshot(data: bytes, facts: Mapping[str, str]) -> dict[str, Any]:
+    """What runs in that process."""
+    return page_of_html(data.decode(), facts["url"]).to_json()
 
 
 @dataclass(frozen=True, slots=True)

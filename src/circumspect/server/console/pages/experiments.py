@@ -6,7 +6,6 @@ stays with the API and the command, where its plan can be written down and kept.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -148,8 +147,7 @@ async def render_experiment(
             "units": sum(one.units for one in sums),
         }
 
-    async with services.computing:
-        values = await asyncio.to_thread(compute_values)
+    values = await services.lanes.reports.compute(experiment.tenant, compute_values)
     return page(
         request,
         who,

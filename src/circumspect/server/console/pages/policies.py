@@ -8,7 +8,6 @@ somebody was quicker, nothing is overwritten and the author's text stays in the 
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
@@ -201,7 +200,7 @@ async def compare(
         old=old,
         new=after,
         current=current,
-        changes=await _compare_versions(before, after),
+        changes=await _compare_versions(request, name, before, after),
         lines=text_diff(before.text if before else "", after.text),
     )
 
@@ -274,8 +273,8 @@ async def _check_in_thread(
 ) -> tuple[EditorCheck, Mapping[str, ToolSpec]]:
     services = services_of(request)
     known = await find_known_tools(services, tenant)
-    async with services.computing:
-        return await asyncio.to_thread(_check, _lines_of(text), known, current), known.specs
+    checked = await services.lanes.policies.compute(tenant, _check, _lines_of(text), known, current)
+    return checked, known.specs
 
 
 def _check(text: str, known: KnownTools, current: PolicyVersion | None) -> EditorCheck:
@@ -293,15 +292,17 @@ async def _since(
     before = await services_of(request).store.tx(store.version, tenant, seen) if seen else None
     if current is None:
         raise not_found("policy")
-    return await _compare_versions(before, current)
+    return await _compare_versions(request, tenant, before, current)
 
 
-async def _compare_versions(before: PolicyVersion | None, after: PolicyVersion) -> Sequence[PolicyDifference]:
+async def _compare_versions(
+    request: Request, tenant: TenantId, before: PolicyVersion | None, after: PolicyVersion
+) -> Sequence[PolicyDifference]:
     def words() -> Sequence[PolicyDifference]:
         old, new = _read(before), _read(after)
         return () if new is None else changes(old or Policy(), new)
 
-    return await asyncio.to_thread(words)
+    return await services_of(request).lanes.policies.compute(tenant, words)
 
 
 def _read(row: PolicyVersion | None) -> Policy | None:
@@ -333,7 +334,7 @@ async def _lines(
 
     of = 0
     try:
-        async with _one_at_a_time(request), aclosing(found):
+        async with services_of(request).lanes.trials.hold(tenant), aclosing(found):
             async for step in found:
                 if isinstance(step, TrialProgress):
                     of = step.of
@@ -344,12 +345,3 @@ async def _lines(
     except CircumspectError as error:
         said = render_template(request, who, "problem/_fragment.html", problem=error.problem, fix=error.fix)
         yield line(html=said)
-
-
-def _one_at_a_time(request: Request) -> asyncio.Semaphore:
-    """For each worker. Not the one that checks wait for: typing goes on while something is being tried."""
-    state = request.app.state
-    if not hasattr(state, "trials"):
-        state.trials = asyncio.Semaphore(1)
-    trials: asyncio.Semaphore = state.trials
-    return trials

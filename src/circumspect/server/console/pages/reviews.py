@@ -3,7 +3,6 @@ the trace beside it. Whoever may look may say what a verdict should have been, b
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -127,8 +126,8 @@ async def _documents(
     """The documents as they were sent, with the quotes marked; a document that is gone leaves its quotes without it."""
     try:
         stored = await load_stored_documents(services.store, found.tenant, found.request)
-        async with services.computing:
-            work = await asyncio.to_thread(read_request, found.request, stored)
+        lanes = services.lanes
+        work = await lanes.documents.compute(found.tenant, read_request, found.request, stored, lanes.limits)
     except (CircumspectError, KeyError) as error:
         return [], str(error)
     return [
