@@ -16,13 +16,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.stores.day_tables import turn_days
+from circumspect.stores.log_tables import operator_log
 from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.tables import (
     conversations,
     escalations,
     intents,
     messages,
-    operator_log,
     outbox,
     tool_executions,
     turns,
@@ -64,6 +64,7 @@ def fill(url: str, tenant: str, number: int, *, now: float) -> None:
             for name, row in _conversation(tenant, index, at):
                 rows[name].append(row)
         with engine.begin() as connection:
+            _number(connection, rows["operator_log"])
             for table in _TABLES:
                 _load(connection, table, rows[table.name])
     with engine.begin() as connection:
@@ -72,6 +73,13 @@ def fill(url: str, tenant: str, number: int, *, now: float) -> None:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("ANALYZE")
     engine.dispose()
+
+
+def _number(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """The log goes on after its newest row. Nobody checks the chain of these."""
+    newest = connection.execute(sa.select(sa.func.coalesce(sa.func.max(operator_log.c.seq), 0))).scalar_one()
+    for seq, row in enumerate(rows, newest + 1):
+        row["seq"] = seq
 
 
 def _days(tenant: str, number: int, now: float) -> Iterator[dict[str, Any]]:
@@ -136,7 +144,7 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
     if index % 100 == 0:
         yield "operator_log", {
             "id": f"act-{tenant}-{index:08d}", "at": at, "operator": "noa", "action": "resolve", "tenant": tenant,
-            "subject": conversation,
+            "subject": conversation, "origin": "", "result": "done", "hash": "",
         }  # fmt: skip
 
 

@@ -265,3 +265,30 @@ def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(folder):
     assert b"horse" not in shown
     assert b"do not match" in shown
     assert len(rows("SELECT * FROM operators")) == 1
+
+
+# --- their log ------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_is_verified_and_a_changed_row_is_named(run):
+    for name in ("dana", "eli", "noa"):
+        add(run, name)
+    ran = run("operators", "log", "verify")
+    assert ran.code == 0
+    assert ran.out.startswith("The log is whole: 3 rows, not signed yet. Its head, to keep elsewhere: 3:")
+    head = ran.out.split()[-1]
+    assert run("operators", "log", "verify", "--head", head).code == 0
+    run("operators", "log", "verify", "--head", "3").refused("This is no head of the log")
+    assert rows("SELECT DISTINCT origin FROM operator_log")[0][0].count("@") == 1
+    with sqlite3.connect(DATABASE) as tampering:
+        tampering.execute("DROP TRIGGER operator_log_unchanged")
+        tampering.execute("UPDATE operator_log SET operator = 'nobody' WHERE seq = 2")
+    tampering.close()
+    ran = run("operators", "log", "verify")
+    assert (ran.code, ran.out) == (
+        1,
+        "The log is broken at row 2: it is not what was written, or not where it was written. Rows before it are"
+        " whole.\n",
+    )
+    told = json.loads(run("operators", "log", "verify", "--json", "--head", head).out)
+    assert (told["whole"], told["broken"], told["rows"]) == (False, 2, 1)

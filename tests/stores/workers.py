@@ -113,9 +113,28 @@ async def die_before_the_commit(store: SqlStore, worker: int) -> None:
     await store.tx(begun_and_killed)
 
 
+async def write_log(store: SqlStore, worker: int) -> int:
+    """Twenty rows of the operators' log, while everyone else writes theirs."""
+    from circumspect.stores.action_log import log_action
+
+    for number in range(20):
+        id_ = f"act-{worker}-{number}"
+        await store.tx(log_action, id=id_, at=float(number), operator=f"worker {worker}", action="key.created")
+    return 20
+
+
 JOBS: dict[str, Job] = {
     job.__name__: job
-    for job in (use_intents, take_turns, answer_one_key, sweep, dispatch, die_in_a_call, die_before_the_commit)
+    for job in (
+        use_intents,
+        take_turns,
+        answer_one_key,
+        sweep,
+        dispatch,
+        die_in_a_call,
+        die_before_the_commit,
+        write_log,
+    )
 }
 
 

@@ -3,6 +3,7 @@ where every process of the machine can read them."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from time import time
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from circumspect.server.stores.access import OperatorRole, OperatorRow
+    from circumspect.stores.log_chain import LogHead
 
 T = TypeVar("T")
 ROLES = ("operator", "reviewer", "admin")
@@ -26,7 +28,7 @@ _STDIN = click.option("--password-stdin", is_flag=True, help="Read the password 
 
 @click.group()
 def operators() -> None:
-    """Add, list and disable operators, and change their passwords."""
+    """Add, list and disable operators, change their passwords, and check the log of what they did."""
     need_packages()
 
 
@@ -138,6 +140,47 @@ def reset_second_factor(name: str, target: StoreTarget) -> None:
 
     row = _change_operator(name, "second_factor.reset", reset, None, target=target)
     target.say(_describe_operator(row, time()), f"{name} signs in with the password alone.")
+
+
+@operators.group("log")
+def log_group() -> None:
+    """The log of what operators, keys and commands did."""
+
+
+@log_group.command("verify")
+@click.option("--head", metavar="SEQ:HASH", help="A head that was seen before; it has to be in the log still.")
+@add_store_options
+def verify_log(head: str | None, target: StoreTarget) -> None:
+    """Check that no row was changed, taken out or moved. Exits with 1 when one was, and names the first.
+
+    \b
+    circumspect operators log verify
+    circumspect operators log verify --head 812:6b1f…
+    """
+    from circumspect.server.vault import open_vault
+    from circumspect.stores.log_chain import check_chain
+
+    known = None if head is None else _read_head(head)
+    vault = open_vault(target.load_settings())
+    found = target.with_store(lambda store: check_chain(store, vault, known))
+    said = {
+        "whole": found.broken is None, "rows": found.rows, "head": str(found.head), "signed": found.signed,
+        "broken": found.broken, "problem": found.problem,
+    }  # fmt: skip
+    if found.broken is not None:
+        target.say(said, f"The log is broken at row {found.broken}: {found.problem}. Rows before it are whole.")
+        raise SystemExit(1)
+    signed = f"signed up to row {found.signed}" if found.signed else "not signed yet"
+    target.say(said, f"The log is whole: {found.rows} rows, {signed}. Its head, to keep elsewhere: {found.head}")
+
+
+def _read_head(text: str) -> LogHead:
+    from circumspect.stores.log_chain import LogHead
+
+    seq, _, hash_ = text.partition(":")
+    if not (seq.isascii() and seq.isdigit() and re.fullmatch("[0-9a-f]{64}", hash_)):
+        raise ConfigError("This is no head of the log.", fix="Write SEQ:HASH, as `operators log verify` prints it.")
+    return LogHead(int(seq), hash_)
 
 
 def _change_operator(

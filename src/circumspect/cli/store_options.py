@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import platform
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,8 +54,10 @@ class StoreTarget:
     def with_store(self, body: Callable[[SqlStore], Awaitable[T]]) -> T:
         """Open the database, run, close."""
         from circumspect.stores import SqlStore
+        from circumspect.stores.action_log import acting_from
 
         async def run() -> T:
+            acting_from.set(f"{login()}@{platform.node()}")
             store = await SqlStore.open(self.load_settings().database)
             try:
                 return await body(store)
@@ -66,8 +69,10 @@ class StoreTarget:
     def with_services(self, body: Callable[[Services], Awaitable[T]]) -> T:
         """The same with everything that a server has."""
         from circumspect.server.services import open_services
+        from circumspect.stores.action_log import acting_from
 
         async def run() -> T:
+            acting_from.set(f"{login()}@{platform.node()}")
             async with open_services(self.load_settings()) as services:
                 return await body(services)
 

@@ -24,7 +24,6 @@ from circumspect.server.shadow_turns import Shadowing
 from circumspect.setup import TurnSetup
 from circumspect.stores import SqlStore, prompts
 from circumspect.stores.experiment_tables import experiments, exposures, prompt_versions, shadows
-from circumspect.stores.tables import operator_log
 from circumspect.values import Incoming, JsonObject, TenantId
 
 TENANT = TenantId("shop")
@@ -134,7 +133,8 @@ async def remove(store: SqlStore, mark: str) -> None:
 
 
 def _forget(connection: sa.Connection, mark: str) -> None:
-    """Both marks are asked for: nobody's own experiment is taken away because of its name."""
+    """Both marks are asked for: nobody's own experiment is taken away because of its name. What the log says of them
+    stays, as all that it says."""
     marked = sa.select(experiments.c.id).where(
         experiments.c.tenant == TENANT,
         experiments.c.id.startswith(mark, autoescape=True),
@@ -144,7 +144,6 @@ def _forget(connection: sa.Connection, mark: str) -> None:
     for table, column in (
         (exposures, exposures.c.experiment),
         (shadows, shadows.c.experiment),
-        (operator_log, operator_log.c.subject),
         (experiments, experiments.c.id),
     ):
         connection.execute(sa.delete(table).where(table.c.tenant == TENANT, column.in_(ids)))

@@ -24,7 +24,7 @@ from circumspect.server.delivery import Courier
 from circumspect.server.services import Services, reviewing_model
 from circumspect.server.stores import privacy
 from circumspect.server.sweeping import Sweeper
-from circumspect.stores import reviews, unfinished_turns
+from circumspect.stores import log_keeping, reviews, unfinished_turns
 from circumspect.stores.word_search import merge_words
 from circumspect.values import Abandoned, Incoming, TenantId
 
@@ -38,6 +38,7 @@ EXPOSE_SECONDS = 1.0
 GUARD_SECONDS = 10.0
 TAKE_UP_SECONDS = 30.0
 EMBED_SECONDS = 10.0
+SIGN_SECONDS = 600.0
 TIDY_SECONDS = 3600.0
 KEEP_DELIVERED = timedelta(days=7)
 
@@ -57,6 +58,7 @@ async def in_background(services: Services) -> AsyncIterator[None]:
             asyncio.create_task(_forever(GUARD_SECONDS, lambda: _sparingly(lambda: look_at_arms(services)))),
             asyncio.create_task(_forever(TAKE_UP_SECONDS, lambda: take_up_evaluations(services))),
             asyncio.create_task(_forever(EMBED_SECONDS, services.library.catch_up)),
+            asyncio.create_task(_forever(SIGN_SECONDS, lambda: sign_log(services))),
             asyncio.create_task(_forever(TIDY_SECONDS, lambda: forget_old(services))),
         ]
         try:
@@ -152,6 +154,12 @@ async def look_at_arms(services: Services) -> int:
 async def _until_idle(courier: Courier) -> None:
     while await courier.deliver_due():
         pass
+
+
+async def sign_log(services: Services) -> bool:
+    """A checkpoint of the operators' log, if anything was written since the last one."""
+    id_, now = services.ids.new("act"), services.clock.now().timestamp()
+    return await services.store.tx(log_keeping.write_checkpoint, services.vault, id_, now)
 
 
 async def forget_old(services: Services) -> int:

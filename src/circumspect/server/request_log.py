@@ -32,6 +32,7 @@ from circumspect.errors import CircumspectError
 from circumspect.logs import JsonFormatter
 from circumspect.server.access import Door
 from circumspect.server.problems import HttpProblem, problem_response
+from circumspect.stores.action_log import acting_from
 
 log = logging.getLogger("circumspect.http")
 
@@ -91,6 +92,8 @@ class RequestLog:
         given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         request = given if _HARMLESS.fullmatch(given) else secrets.token_hex(8).encode()
         token = _context.set({"request": request.decode()})
+        client = scope.get("client")
+        origin = acting_from.set(str(client[0]) if client else "")
         status, began = 0, perf_counter()
 
         async def send_with_id(message: Message) -> None:
@@ -118,6 +121,7 @@ class RequestLog:
         finally:
             self._tell(scope, status, perf_counter() - began)
             _context.reset(token)
+            acting_from.reset(origin)
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "") or "unknown"

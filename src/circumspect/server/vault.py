@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
+import hmac
 import logging
 import os
 import secrets
@@ -29,7 +31,8 @@ from circumspect.stores import SqlStore
 from circumspect.values import TenantId
 
 KEY_FILE = "secret.key"
-_PURPOSE = b"circumspect: secrets of tenants"
+_SEALING = b"circumspect: secrets of tenants"
+_SIGNING = b"circumspect: the operators' log"
 
 logger = logging.getLogger("circumspect.server")
 
@@ -40,6 +43,7 @@ class Vault:
         if not keys:
             raise ConfigError("There is no secret key.", fix=f"Make one with: {MAKE_KEY}")
         self._fernet = MultiFernet([Fernet(_derive_key(key)) for key in keys])
+        self._signing = [_derive_key(key, _SIGNING) for key in keys]
 
     def seal(self, text: str) -> str:
         return self._fernet.encrypt(text.encode("utf-8", "surrogatepass")).decode()
@@ -49,6 +53,14 @@ class Vault:
             return self._fernet.decrypt(sealed.encode()).decode("utf-8", "surrogatepass")
         except (InvalidToken, UnicodeError):
             raise ConfigError("A stored secret cannot be opened with this secret key.", fix=_OTHER_KEY) from None
+
+    def sign(self, text: str) -> str:
+        """For what has to be ours later on, such as a checkpoint of the operators' log."""
+        return _sign(self._signing[0], text)
+
+    def fits(self, text: str, signature: str) -> bool:
+        """Was it signed with any of the keys?"""
+        return any(hmac.compare_digest(_sign(key, text).encode(), signature.encode()) for key in self._signing)
 
     async def secrets_of(self, store: SqlStore, tenant: TenantId) -> Mapping[str, str]:
         """A tenant's secrets, opened, by name."""
@@ -62,9 +74,13 @@ _OTHER_KEY = (
 )
 
 
-def _derive_key(secret_key: str) -> bytes:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret_key.encode())
+def _derive_key(secret_key: str, purpose: bytes = _SEALING) -> bytes:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret_key.encode())
     return base64.urlsafe_b64encode(derived)
+
+
+def _sign(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def open_vault(settings: Settings) -> Vault:

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 import circumspect.stores.day_tables
 import circumspect.stores.experiment_tables
 import circumspect.stores.knowledge_tables
+import circumspect.stores.log_tables
 import circumspect.stores.mcp_tables
 import circumspect.stores.review_tables
 import circumspect.stores.search_tables

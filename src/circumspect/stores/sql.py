@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import copy_context
 from datetime import UTC, datetime
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -69,9 +70,10 @@ class SqlStore:
         await asyncio.to_thread(self._database.close)
 
     async def tx(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `body(connection, ...)` as one transaction. Once begun it is carried through, even if nobody waits for
-        the answer any more."""
-        return await self._database.threads.run(partial(self._database.transaction, body, *args, **kwargs))
+        """Run `body(connection, ...)` as one transaction, in the caller's context. Once begun it is carried through,
+        even if nobody waits for the answer any more."""
+        work = partial(self._database.transaction, body, *args, **kwargs)
+        return await self._database.threads.run(partial(copy_context().run, work))
 
     async def scrub(self) -> bool:
         """Call it after a deletion: what was deleted is then in none of the database's files. False when somebody else

@@ -156,23 +156,6 @@ operator_sessions = sa.Table(
     sa.Index("ix_operator_sessions_operator", "operator"),
 )
 
-operator_log = sa.Table(
-    "operator_log",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    _not_null("at", sa.Double),
-    _not_null("operator", sa.Text),
-    _not_null("action", sa.Text),
-    sa.Column("tenant", sa.Text),
-    _not_null("subject", sa.Text),
-    sa.Column("detail", JsonType),
-    sa.Index("ix_operator_log_at_id", "at", "id"),
-    sa.Index("ix_operator_log_subject_tenant_at_id", "subject", "tenant", "at", "id"),
-    sa.Index("ix_operator_log_tenant_at_id", "tenant", "at", "id"),
-)
-"""Who did what: written in the transaction that does it, and never changed, except that a person who is deleted is not
-named any more."""
-
 tools = sa.Table(
     "tools",
     metadata,

@@ -162,7 +162,6 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         run(connection, _DENY, {**turn, "intent": closing.denied})
     if isinstance(incoming.errand, PersonDecision):
         run(connection, _SETTLED_BY, {**turn, "intent": incoming.errand.intent, "by": clean(incoming.errand.by)})
-        _log(connection, closing, incoming.errand)
     if closing.executions:
         insert(connection, tool_executions, *(execution_row(one, reported=True) for one in closing.executions))
     for one in closing.unwritten:
@@ -185,6 +184,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         ]
         codes = result.reason_codes
         count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, codes, held)
+    if isinstance(incoming.errand, PersonDecision):
+        _log(connection, closing, incoming.errand)  # the very last: all who write the log wait for each other
 
 
 def _is_known_otherwise(connection: sa.Connection, call: Execution) -> bool:

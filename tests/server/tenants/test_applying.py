@@ -12,6 +12,7 @@ from circumspect.server.tenants.file_findings import TenantFileError
 from circumspect.server.tenants.write_tenant_file import as_file
 from circumspect.server.vault import open_vault
 from circumspect.stores import tables
+from circumspect.stores.log_tables import operator_log
 from circumspect.values import Business, Plan, Tenant, TenantId
 
 SHOP = TenantId("shop")
@@ -113,7 +114,7 @@ async def test_applying_twice_changes_nothing(apply, full, store):
 
 
 async def _log(store):
-    rows = await store.tx(lambda connection: connection.execute(sa.select(tables.operator_log)).all())
+    rows = await store.tx(lambda connection: connection.execute(sa.select(operator_log)).all())
     return rows, rows[0] if rows else None
 
 

@@ -38,11 +38,12 @@ async def export_person(
     """Every conversation of that person, with what was said, thought and done in it. Empty when there is none."""
     require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
-    change = action(services, who.name, "export_person")
+    change, new = action(services, who.name, "export_person"), services.ids.new("person")
 
     def body(connection: sa.Connection) -> PersonExport:
         found = privacy.export_person(connection, name, person)
-        change.log(connection, name, person if found["conversations"] else "")
+        known = action_log.give_pseudonym(connection, name, person, new) if found["conversations"] else ""
+        change.log(connection, name, known)
         return PersonExport.model_validate(found)
 
     return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
@@ -56,11 +57,12 @@ async def delete_person(
     another name for the person."""
     require_fresh(request, who)
     services, name = services_of(request), one_tenant(who, tenant)
-    change, pseudonym = action(services, who.name, "delete_person"), services.ids.new("person")
+    change, new = action(services, who.name, "delete_person"), services.ids.new("person")
     number = await by_and_by(partial(services.store.tx, privacy.delete_person, name, person))
 
     def log(connection: sa.Connection) -> None:
-        action_log.rename_subject(connection, name, person, pseudonym)
+        pseudonym = action_log.give_pseudonym(connection, name, person, new)
+        action_log.forget_pseudonym(connection, name, person)
         change.log(connection, name, pseudonym, {"conversations": number})
 
     await services.store.tx(log)

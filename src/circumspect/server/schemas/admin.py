@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
 
 from circumspect.server.schemas.bodies import AnswerBody, AnswerTime, RequestBody, sort_names
+from circumspect.stores.action_log import ActionResult
 from circumspect.values import Effect, Language, Mode, Recovery
 
 
@@ -93,9 +94,13 @@ class UsageRowShown(AnswerBody):
 
 class ActionShown(AnswerBody):
     id: str
+    seq: int = Field(description="Rows are numbered without a gap, over all tenants.")
     at: AnswerTime
     by: str = Field(validation_alias="operator")
     action: str
     tenant: str | None
     subject: str
     detail: dict[str, Any]
+    origin: str = Field(description="The address that it came from; empty for what the server did by itself.")
+    result: ActionResult
+    hash: str = Field(description="Over this row and the hash of the one before it.")

@@ -50,6 +50,25 @@ _GIN = (
     " regexp_replace(\"left\"(content, 100000), '[[:punct:]]+', ' ', 'g'))"
     " || array_to_tsvector(ARRAY[('@' || tenant)]))) WHERE role <> 'internal'",
 )
+_GIVEN_UP = "COALESCE((SELECT MAX(CAST(subject AS BIGINT)) FROM operator_log WHERE action = 'log.cut'), 0)"
+_REFUSAL = "the operators log is only added to"
+_LOG_IN_SQLITE = (
+    f"CREATE TRIGGER operator_log_unchanged BEFORE UPDATE ON operator_log BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END",
+    f"CREATE TRIGGER operator_log_kept BEFORE DELETE ON operator_log WHEN old.seq > {_GIVEN_UP}"
+    f" BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END",
+    "CREATE TRIGGER operator_log_added BEFORE INSERT ON operator_log"  # noqa: S608
+    " WHEN new.seq <= (SELECT MAX(seq) FROM operator_log) OR EXISTS (SELECT 1 FROM operator_log WHERE id = new.id)"
+    f" BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END",
+)
+_LOG_IN_POSTGRESQL = (
+    "CREATE OR REPLACE FUNCTION keep_operator_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    f" IF TG_OP = 'DELETE' THEN IF OLD.seq <= {_GIVEN_UP} THEN RETURN OLD; END IF; END IF;"
+    f" RAISE EXCEPTION '{_REFUSAL}'; END $$",
+    "CREATE TRIGGER operator_log_kept BEFORE UPDATE OR DELETE ON operator_log"
+    " FOR EACH ROW EXECUTE FUNCTION keep_operator_log()",
+    "CREATE TRIGGER operator_log_whole BEFORE TRUNCATE ON operator_log"
+    " FOR EACH STATEMENT EXECUTE FUNCTION keep_operator_log()",
+)
 
 
 def upgrade(connection: sa.Connection) -> None:
@@ -57,7 +76,10 @@ def upgrade(connection: sa.Connection) -> None:
     if sqlite:
         for word, spelling in _IN_SQLITE.items():
             schema = schema.replace(word, spelling)
-    for statement in (*schema.strip().rstrip(";").split(";\n"), *(_FTS if sqlite else _GIN)):
+    for statement in (
+        *schema.strip().rstrip(";").split(";\n"),
+        *(_FTS + _LOG_IN_SQLITE if sqlite else _GIN + _LOG_IN_POSTGRESQL),
+    ):
         connection.exec_driver_sql(statement)
     plans = sa.table("plans", sa.column("name"), sa.column("mode"), sa.column("multiplier"))
     connection.execute(

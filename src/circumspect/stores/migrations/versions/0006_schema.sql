@@ -119,17 +119,39 @@ CREATE INDEX ix_mcp_questions_session ON mcp_questions (session);
 
 CREATE TABLE operator_log (
     id TEXT NOT NULL,
+    seq BIGINT NOT NULL,
     at DOUBLE PRECISION NOT NULL,
     operator TEXT NOT NULL,
     action TEXT NOT NULL,
     tenant TEXT,
     subject TEXT NOT NULL,
     detail JSON,
-    CONSTRAINT pk_operator_log PRIMARY KEY (id)
+    origin TEXT NOT NULL,
+    result TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    CONSTRAINT pk_operator_log PRIMARY KEY (id),
+    CONSTRAINT uq_operator_log_seq UNIQUE (seq)
 );
 CREATE INDEX ix_operator_log_at_id ON operator_log (at, id);
 CREATE INDEX ix_operator_log_subject_tenant_at_id ON operator_log (subject, tenant, at, id);
 CREATE INDEX ix_operator_log_tenant_at_id ON operator_log (tenant, at, id);
+CREATE INDEX ix_operator_log_cuts ON operator_log (seq) WHERE action = 'log.cut';
+
+CREATE TABLE log_exports (
+    target TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    token TEXT,
+    leased_until DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_log_exports PRIMARY KEY (target)
+);
+
+CREATE TABLE log_persons (
+    tenant TEXT NOT NULL,
+    person TEXT NOT NULL,
+    pseudonym TEXT NOT NULL,
+    CONSTRAINT pk_log_persons PRIMARY KEY (tenant, person),
+    CONSTRAINT uq_log_persons_pseudonym UNIQUE (pseudonym)
+);
 
 CREATE TABLE operators (
     id TEXT NOT NULL,
