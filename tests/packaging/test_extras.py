@@ -115,6 +115,8 @@ NEEDS = {
     "outbox": (["outbox", "list"], SERVER),
     "mcp": (["mcp", "--tenant", "shop"], SERVER),
     "demo-data": (["demo-data", "add"], SERVER),
+    "backup": (["backup", "copied"], SERVER),
+    "restore": (["restore", "."], SERVER),
     "db": (["db", "upgrade"], None),
     "docs": (["docs", "policy"], None),
     "doctor": (["doctor"], SERVER),

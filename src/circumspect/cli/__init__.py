@@ -42,7 +42,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "outbox": ("outbox:outbox", "Notifications that wait to leave, or were given up."),
     "mcp": ("mcp:mcp", "Be an MCP server: a tenant's tools behind its policy."),
     "demo-data": ("demo_data:demo_data", "Sample conversations for the console, and away with them."),
-    "db": ("db:db", "Create or update the database; hold what a restored backup left open."),
+    "backup": ("backup:backup", "Copy the database while servers run, verified."),
+    "restore": ("backup:restore", "Make a database of a backup; what it left open waits for a person."),
+    "db": ("db:db", "The database's schema: see it, bring it up to date, take it back."),
     "docs": ("docs:docs", "Read the pages of this version, without a network."),
     "doctor": ("doctor:doctor", "Every setting, what is wrong with it and how to fix it."),
 }

@@ -97,13 +97,13 @@ class Database:
 
 def connect(url: str) -> Database:
     """Nothing is opened yet; the first transaction does that."""
-    parsed = _parse_url(url)
+    parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     return _postgres(parsed)
 
 
-def _parse_url(url: str) -> sa.URL:
+def parse_url(url: str) -> sa.URL:
     if "://" not in url:
         return sa.URL.create("sqlite", database=url)
     try:

@@ -14,9 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from circumspect.approvers import COMMAND_LINE
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec, ledger
+from circumspect.stores.action_log import log_action
 from circumspect.stores.codec import epoch
+from circumspect.stores.sql import SqlStore
 from circumspect.stores.tables import RUNNING, WAITING, conversations, intents, outbox, tool_executions
 
 WHY = "The database was restored from a backup that was taken while it ran."
@@ -29,6 +32,23 @@ class HeldAfterRestore:
     calls: int
     questions: int
     notifications: int
+
+
+async def hold_restored_work(database: str, login: str, now: datetime, id_: str) -> HeldAfterRestore:
+    """Opens the database, brings its schema up to date, holds what is open, and says so in the operators' log."""
+
+    def body(connection: sa.Connection) -> HeldAfterRestore:
+        held = hold_open_work(connection, now)
+        detail = {"calls": held.calls, "questions": held.questions, "notifications": held.notifications}
+        who = f"{COMMAND_LINE}{login}"
+        log_action(connection, id=id_, at=now, operator=who, action="restored", tenant=None, subject="", detail=detail)
+        return held
+
+    store = await SqlStore.open(database)
+    try:
+        return await store.tx(body)
+    finally:
+        await store.close()
 
 
 def hold_open_work(connection: sa.Connection, now: datetime) -> HeldAfterRestore:

@@ -31,7 +31,7 @@ FIRST, HEAD = "0006", "0006"
 """The revision that makes the whole schema, and the newest. Numbers below `FIRST` were steps towards it."""
 _REVISIONS = Path(__file__).parent / "migrations" / "versions"
 _LOCK = 0x63697263  # any number, as long as everyone who upgrades uses the same
-_VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
+VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
 """It is called and built as Alembic does, so that whoever runs that beside us finds its own."""
 
 
@@ -56,7 +56,7 @@ def prepare(database: Database, migrate: bool) -> None:
 
 def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
     with connection.begin():
-        version = _version(connection)
+        version = read_version(connection)
     if is_usable(version):
         return
     # Revisions are numbered in order, all with four digits.
@@ -75,10 +75,10 @@ def _prepare(connection: sa.Connection, name: str, migrate: bool) -> None:
     _upgrade(connection)
 
 
-def _version(connection: sa.Connection) -> str | None:
+def read_version(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(sa.select(_VERSION.c.version_num)).scalar()
+    return connection.execute(sa.select(VERSION.c.version_num)).scalar()
 
 
 def list_revisions() -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def list_revisions() -> tuple[str, ...]:
 
 
 @contextmanager
-def _without_foreign_keys(connection: sa.Connection) -> Iterator[None]:
+def without_foreign_keys(connection: sa.Connection) -> Iterator[None]:
     """SQLite changes a table by copying it and dropping the old one, which foreign keys would take for a deletion.
     The switch does nothing inside a transaction, so it is thrown around it."""
     driver: Any = connection.connection.driver_connection
@@ -101,16 +101,25 @@ def _without_foreign_keys(connection: sa.Connection) -> Iterator[None]:
             driver.execute("PRAGMA foreign_keys = ON")
 
 
+def import_revision(name: str) -> Any:
+    return import_module(f"circumspect.stores.migrations.versions.{name}")
+
+
+def lock_history(connection: sa.Connection) -> None:
+    """One at a time; SQLite's transaction sees to that by itself."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
 def _upgrade(connection: sa.Connection) -> None:
-    with _without_foreign_keys(connection), connection.begin():
-        if connection.dialect.name == "postgresql":
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        version = _version(connection)
+    with without_foreign_keys(connection), connection.begin():
+        lock_history(connection)
+        version = read_version(connection)
         # Nothing is left to do when another worker held the lock before us.
         later = [name for name in list_revisions() if version is None or name[:4] > version]
         for name in later:
-            import_module(f"circumspect.stores.migrations.versions.{name}").upgrade(connection)
+            import_revision(name).upgrade(connection)
         if later:
-            _VERSION.create(connection, checkfirst=True)
-            connection.execute(sa.delete(_VERSION))
-            connection.execute(sa.insert(_VERSION), {"version_num": later[-1][:4]})
+            VERSION.create(connection, checkfirst=True)
+            connection.execute(sa.delete(VERSION))
+            connection.execute(sa.insert(VERSION), {"version_num": later[-1][:4]})

@@ -145,5 +145,7 @@ def test_headers_keep_pages_to_themselves(house: ConsoleHouse) -> None:
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-store"
-        assert "content-security-policy" not in visitor.get("/healthz").headers
+        assert (
+            visitor.get("/healthz").headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        )
         assert visitor.get("/v1/nothing").headers["content-type"] == "application/json"
