@@ -43,8 +43,8 @@ find_chromium() {
         find_program google-chrome /usr/bin
 }
 
-NODE_CLIENTS='openai@7 @anthropic-ai/sdk@1 ai@7 @ai-sdk/openai@4 @ai-sdk/anthropic@4 zod@4'
-LAST_NODE_CLIENT=.venv/node/node_modules/@ai-sdk/anthropic
+NODE_CLIENTS='openai@7 @anthropic-ai/sdk@1 ai@7 @ai-sdk/openai@4 @ai-sdk/anthropic@4 zod@4 oidc-provider@9'
+LAST_NODE_CLIENT=.venv/node/node_modules/oidc-provider
 
 install_node_clients() {  # beside the virtual environment, so that `make clean` takes it along
     [ -d "$LAST_NODE_CLIENT" ] && return

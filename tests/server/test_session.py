@@ -15,7 +15,7 @@ from tests.server.door import door as opened
 from circumspect.server import credentials, signin
 from circumspect.server.session_cookies import COOKIE, DEVICE
 from circumspect.server.stores import access
-from circumspect.server.stores.access import FREE_FAILURES
+from circumspect.server.stores.sign_in_attempts import FREE_FAILURES, begin_attempt
 from circumspect.stores import action_log
 from circumspect.stores.tables import operators
 
@@ -284,7 +284,7 @@ async def test_whatever_is_wrong_the_answer_is_the_same_and_the_same_work_is_don
     await door.store.tx(access.set_disabled, off.id, 1.0)
     locked = await door.operator("locked")
     for _ in range(FREE_FAILURES):
-        await door.store.tx(access.begin_attempt, locked.name, door.clock.now().timestamp())
+        await door.store.tx(begin_attempt, locked.name, "127.0.0.1", None, door.clock.now().timestamp())
     answers = [
         await door.sign_in("nobody", "wrong wrong wrong"),
         await door.sign_in("dana", "wrong wrong wrong"),
@@ -311,7 +311,7 @@ async def test_a_refusal_comes_no_sooner_than_it_always_does(door: Door, monkeyp
     assert loop.time() - before >= 0.5
 
 
-async def test_repeated_failures_lock_the_name_for_a_growing_while(plenty: Door):
+async def test_repeated_failures_lock_the_name_at_their_address_for_a_growing_while(plenty: Door):
     door = plenty
     await door.operator()
     for _ in range(FREE_FAILURES):

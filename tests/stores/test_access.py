@@ -8,7 +8,7 @@ import pytest
 
 from circumspect.errors import ConfigError, UnknownTenant
 from circumspect.server.stores import access
-from circumspect.server.stores.access import FREE_FAILURES, LONGEST_LOCK_SECONDS, KeyRow, OperatorRow
+from circumspect.server.stores.access import KeyRow, OperatorRow
 from circumspect.stores import SqlStore, action_log
 from circumspect.values import Business, Tenant
 
@@ -103,49 +103,6 @@ async def test_an_operator_of_a_tenant_that_does_not_exist_is_refused(shop):
         await shop.tx(access.add_operator, OperatorRow("opr_2", "eli", "operator", ("shp",), NOW), "hash")
     await shop.tx(access.add_operator, OperatorRow("opr_2", "eli", "operator", ("shop",), NOW), "hash")
     assert (await shop.tx(access.operator_named, "eli")).tenants == ("shop",)
-
-
-async def failing(store: SqlStore, at: float) -> bool:
-    """Try, and say whether the door was locked."""
-    attempt = await store.tx(access.begin_attempt, "dana", at)
-    return attempt.locked
-
-
-async def test_the_lock_grows_to_a_quarter_of_an_hour_and_no_further(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    at, locks = NOW, []
-    for _ in range(FREE_FAILURES + 9):
-        assert not await failing(shop, at)
-        until = (await shop.tx(access.operator_named, "dana")).locked_until
-        locks.append(max(0, until - at))
-        at = max(at, until)
-    assert locks == [0, 0, 0, 0, 30, 60, 120, 240, 480, 900, 900, 900, 900, 900]
-    assert max(locks) == LONGEST_LOCK_SECONDS
-
-
-async def test_attempts_during_a_lock_are_locked_out_and_do_not_lengthen_it(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    for _ in range(FREE_FAILURES):
-        assert not await failing(shop, NOW)
-    assert [await failing(shop, NOW + second) for second in range(30)] == [True] * 30
-    assert not await failing(shop, NOW + 30)
-
-
-async def test_a_hundred_guesses_at_once_are_as_few_as_in_a_row(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    locked = await asyncio.gather(*(failing(shop, NOW) for _ in range(100)))
-    assert locked.count(False) == FREE_FAILURES
-
-
-async def test_success_forgets_the_failures_and_nobody_has_no_attempts(shop):
-    await shop.tx(access.add_operator, DANA, "hash")
-    for _ in range(FREE_FAILURES):
-        await failing(shop, NOW)
-    await shop.tx(access.attempt_succeeded, "opr_1", "better hash")
-    attempt = await shop.tx(access.begin_attempt, "dana", NOW)
-    assert (attempt.locked, attempt.password, attempt.failures) == (False, "better hash", 1)
-    for name in ("nobody", "dana\0", "\ud83d", "' OR ''='", "dana%", "x" * 5000):
-        assert await shop.tx(access.begin_attempt, name, NOW) is None
 
 
 # --- the log --------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def add(name: str, role: OperatorRole, tenants: tuple[str, ...], password_stdin:
         write_log(connection, "operator.added", now, subject=row.id, detail={"name": name, "role": role})
 
     target.tx(add_and_log)
-    target.say(_describe_operator(row, now), f"{name} may sign in as {role}.")
+    target.say(_describe_operator(row), f"{name} may sign in as {role}.")
 
 
 @operators.command("list")
@@ -79,13 +79,13 @@ def list_(target: StoreTarget) -> None:
     """Every operator: role, tenants, and whether they may sign in."""
     from circumspect.server.stores import access
 
-    found, now = target.tx(access.list_operators), time()
+    found = target.tx(access.list_operators)
     rows = [
-        (row.name, row.role, _state(row, now), "all" if row.tenants is None else ",".join(row.tenants), row.id)
+        (row.name, row.role, _state(row), "all" if row.tenants is None else ",".join(row.tenants), row.id)
         for row in found
     ]
     text = table(rows, ("NAME", "ROLE", "STATE", "TENANTS", "ID")) if rows else "There are no operators."
-    target.say([_describe_operator(row, now) for row in found], text)
+    target.say([_describe_operator(row) for row in found], text)
 
 
 @operators.command()
@@ -96,7 +96,7 @@ def disable(name: str, target: StoreTarget) -> None:
     from circumspect.server.stores import access
 
     row = _change_operator(name, "operator.disabled", access.set_disabled, time(), target=target)
-    target.say(_describe_operator(row, time()), f"{name} may not sign in any more.")
+    target.say(_describe_operator(row), f"{name} may not sign in any more.")
 
 
 @operators.command()
@@ -107,7 +107,7 @@ def enable(name: str, target: StoreTarget) -> None:
     from circumspect.server.stores import access
 
     row = _change_operator(name, "operator.enabled", access.set_disabled, None, target=target)
-    target.say(_describe_operator(row, time()), f"{name} may sign in again.")
+    target.say(_describe_operator(row), f"{name} may sign in again.")
 
 
 @operators.command()
@@ -115,13 +115,13 @@ def enable(name: str, target: StoreTarget) -> None:
 @_STDIN
 @add_store_options
 def passwd(name: str, password_stdin: bool, target: StoreTarget) -> None:
-    """Set an operator's password. Signs them out everywhere and ends a lock."""
+    """Set an operator's password. Signs them out everywhere, and what others failed with counts no more."""
     from circumspect.server.credentials import hash_password
     from circumspect.server.stores import access
 
     hashed = hash_password(_password(password_stdin))
     row = _change_operator(name, "operator.password", access.set_password, hashed, target=target)
-    target.say(_describe_operator(row, time()), f"The password of {name} is changed.")
+    target.say(_describe_operator(row), f"The password of {name} is changed.")
 
 
 @operators.command("reset-second-factor")
@@ -139,7 +139,7 @@ def reset_second_factor(name: str, target: StoreTarget) -> None:
         sessions.end_sessions(connection, operator)
 
     row = _change_operator(name, "second_factor.reset", reset, None, target=target)
-    target.say(_describe_operator(row, time()), f"{name} signs in with the password alone.")
+    target.say(_describe_operator(row), f"{name} signs in with the password alone.")
 
 
 @operators.group("log")
@@ -211,18 +211,16 @@ def _password(from_stdin: bool) -> str:
     return validate_password(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
 
 
-def _state(row: OperatorRow, now: float) -> str:
-    if row.disabled_at is not None:
-        return "disabled"
-    return f"locked until {iso(row.locked_until)}" if row.locked_until > now else "active"
+def _state(row: OperatorRow) -> str:
+    return "active" if row.disabled_at is None else "disabled"
 
 
-def _describe_operator(row: OperatorRow, now: float) -> dict[str, Any]:
+def _describe_operator(row: OperatorRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
         "role": row.role,
         "tenants": None if row.tenants is None else list(row.tenants),
-        "state": _state(row, now),
+        "state": _state(row),
         "created_at": iso(row.created_at),
     }

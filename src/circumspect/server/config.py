@@ -50,6 +50,21 @@ def _address_or_host(text: str) -> str:
     raise ValueError(f"'{text}' is neither an address such as 10.0.0.0/8 nor a host name")
 
 
+def _issuer(text: str) -> str:
+    parts = urlsplit(text)
+    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not parts.hostname or parts.query or parts.fragment or not (parts.scheme == "https" or here):
+        raise ValueError("write the provider's https:// address, without a query")
+    return text
+
+
+def _group_role(text: str) -> str:
+    group, _, role = text.partition("=")
+    if not group.strip() or role.partition(":")[0] not in ("operator", "reviewer", "admin"):
+        raise ValueError(f"'{text}' is not GROUP=ROLE or GROUP=ROLE:TENANT+TENANT; roles: operator, reviewer, admin")
+    return text
+
+
 def _proxy(text: str) -> str:
     try:
         return text if text == "*" else str(ipaddress.ip_network(text, strict=False))
@@ -114,8 +129,15 @@ Hosts = Annotated[
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], NoDecode, BeforeValidator(_split_list)]
 Proxies = Annotated[tuple[Annotated[str, AfterValidator(_proxy)], ...], NoDecode, BeforeValidator(_split_list)]
 Roles = Annotated[tuple[OperatorRole, ...], NoDecode, BeforeValidator(_split_list)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_list)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 CookieSecure = Literal["auto", "always", "never"]
+Provision = Literal["known", "create"]
+GroupRoles = Annotated[
+    tuple[Annotated[str, AfterValidator(_group_role)], ...],
+    NoDecode,
+    BeforeValidator(_split_list),
+]
 
 
 class Settings(BaseSettings):
@@ -202,13 +224,33 @@ class Settings(BaseSettings):
     """Roles that need more than a password: they get to nothing before they have set up a code app or a passkey."""
     cookie_secure: CookieSecure = "auto"
     """Send the session cookie over HTTPS only; auto: when the server is reached by HTTPS."""
+    oidc_issuer: Annotated[str, AfterValidator(_issuer)] | None = None
+    """An OpenID Connect provider where operators sign in, exactly as it writes its own address."""
+    oidc_client_id: str = Field("circumspect", min_length=1)
+    """How the provider knows this server."""
+    oidc_client_secret: SecretStr | None = None
+    """What the server shows the provider; none for a public client."""
+    oidc_label: str = Field("OpenID Connect", min_length=1, max_length=60)
+    """What the provider is called on the sign-in page."""
+    oidc_scopes: Words = ("openid", "profile", "email")
+    """What is asked of the provider."""
+    oidc_name_claim: str = Field("email", min_length=1)
+    """The claim with the operator's name. An e-mail address counts only if the provider says that it is verified."""
+    oidc_groups_claim: str = Field("groups", min_length=1)
+    """The claim with a person's groups."""
+    oidc_roles: GroupRoles = ()
+    """Roles by group: GROUP=ROLE or GROUP=ROLE:TENANT+TENANT; the first that fits counts. None: roles are ours."""
+    oidc_provision: Provision = "known"
+    """known: only operators who are here already; create: whoever has a group of oidc_roles."""
+    password_sign_in: bool = True
+    """Passwords let operators in, too; false leaves the provider alone."""
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Opens /metrics to whoever sends it as a bearer token; without one they are closed."""
     trusted_proxies: Proxies = ("127.0.0.1/32", "::1/128")
     """Proxies whose X-Forwarded headers are believed."""
 
 
-HIDDEN = {"secret_key", "metrics_token", "search_key"}
+HIDDEN = {"secret_key", "metrics_token", "search_key", "oidc_client_secret"}
 """Never shown, not even in part."""
 URLS = {"database", "redis", "smtp_url", "public_url"}
 """May hold a password, which is not shown."""

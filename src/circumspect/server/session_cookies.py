@@ -1,4 +1,4 @@
-"""The cookies of a browser that signs in: its session, and who it is.
+"""The cookies of a browser that signs in: its session, and which browser it is.
 
 Over HTTPS their names begin with `__Host-`: then no other host of the same domain, and no page that came by plain HTTP,
 can put one of its own in their place. Plain HTTP has no such names, and stays usable on a machine of one's own.
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from circumspect.errors import ConfigError
+from circumspect.server.stores.sessions import KnownDevice
 
 if TYPE_CHECKING:
     from circumspect.server.services import Services
@@ -29,13 +29,6 @@ DEVICE_SECONDS = 180 * 24 * 3600
 MOST_OPERATORS = 8
 """Who share one browser; whoever signed in last stays."""
 _PURPOSE = "device"
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDevice:
-    id: str
-    operators: tuple[str, ...]
-    """Ids of those who have signed in with it, the last one last."""
 
 
 def is_secure(request: Request) -> bool:

@@ -1,10 +1,9 @@
 """Signing in, in two halves: `check_password` says who it is, `start_session` lets them in.
 
 They are apart because more may come between them: a second factor, or no password at all. Whatever is wrong with a name
-and a password, the answer is the same and takes the same time: no such name, a wrong password, a locked or a disabled
-account. The same work is done for each, and a refusal comes no sooner than it always does. The lock is per
-name and grows: five attempts are free, then 30 seconds, a minute, and so on to a quarter of an hour; attempts during a
-lock neither succeed nor lengthen it.
+and a password, the answer is the same and takes the same time: no such name, a wrong password, too many attempts, a
+disabled account. The same work is done for each, and a refusal comes no sooner than it always does. How many attempts
+are heard is said in `stores.sign_in_attempts`.
 
 A browser has one sign-in: a new one ends the one it had.
 """
@@ -24,7 +23,6 @@ from circumspect.server import credentials
 from circumspect.server.access import address_of, services_of
 from circumspect.server.config import Settings
 from circumspect.server.session_cookies import (
-    KnownDevice,
     new_device,
     read_device,
     read_session_cookie,
@@ -32,8 +30,9 @@ from circumspect.server.session_cookies import (
     set_session_cookie,
 )
 from circumspect.server.stores import access, sessions
-from circumspect.server.stores.access import FREE_FAILURES, Attempt, OperatorRow
-from circumspect.server.stores.sessions import SessionRow, SignInMethod
+from circumspect.server.stores.access import OperatorRow
+from circumspect.server.stores.sessions import KnownDevice, SessionRow, SignInMethod
+from circumspect.server.stores.sign_in_attempts import Attempt, begin_attempt, forgive_attempt
 from circumspect.stores import SqlStore, action_log
 from circumspect.values import Json
 
@@ -70,18 +69,19 @@ def read_origin(request: Request) -> SignInOrigin:
 async def check_password(
     store: SqlStore, ids: Ids, name: str, password: str, origin: SignInOrigin, now: datetime
 ) -> OperatorRow | None:
-    """Whose name and password these are; nobody while the name is locked. It signs nobody in yet."""
-    begun = time.monotonic()
-    attempt = await store.tx(access.begin_attempt, name.strip(), now.timestamp())
+    """Whose name and password these are, or nobody. It signs nobody in yet."""
+    begun, at = time.monotonic(), now.timestamp()
+    attempt = await store.tx(begin_attempt, name.strip(), origin.address, origin.device, at)
     fits = await credentials.password_fits(password, attempt.password if attempt else None)
     if attempt is None or not fits or attempt.locked or attempt.operator.disabled_at is not None:
-        if attempt is not None and not attempt.locked and attempt.failures >= FREE_FAILURES:
+        if attempt is not None and attempt.locks:
             await store.tx(_log_lock, ids, attempt, now)
         await asyncio.sleep(max(0.0, begun + REFUSAL_SECONDS - time.monotonic()))
         return None
-    outdated = credentials.is_outdated(attempt.password)
-    again = await asyncio.to_thread(credentials.hash_password, password) if outdated else None
-    await store.tx(access.attempt_succeeded, attempt.operator.id, again)
+    await store.tx(forgive_attempt, attempt)
+    if credentials.is_outdated(attempt.password):
+        again = await asyncio.to_thread(credentials.hash_password, password)
+        await store.tx(access.rehash_password, attempt.operator.id, again)
     return attempt.operator
 
 
@@ -130,7 +130,14 @@ async def sign_out(store: SqlStore, ids: Ids, token: str, now: datetime) -> None
 
 
 def _log_lock(connection: sa.Connection, ids: Ids, attempt: Attempt, now: datetime) -> None:
-    _log(connection, ids, now, attempt.operator, "operator.locked", {"failures": attempt.failures})
+    _log(
+        connection,
+        ids,
+        now,
+        attempt.operator,
+        "operator.locked",
+        {"failures": attempt.failures, "bucket": attempt.bucket},
+    )
 
 
 def _add_session(

@@ -131,11 +131,24 @@ operators = sa.Table(
     sa.Column("tenants", JsonType),
     _not_null("created_at", sa.Double),
     sa.Column("disabled_at", sa.Double),
-    _not_null("failures", sa.Integer),
-    _not_null("locked_until", sa.Double),
+    sa.Column("identity", sa.Text),
     sa.UniqueConstraint("name"),
+    sa.UniqueConstraint("identity"),
 )
-"""`tenants` lists whom an operator may see; null is everyone."""
+"""`tenants` lists whom an operator may see; null is everyone. `identity` is who they are at a provider where they sign
+in; without a password (an empty one) that is the only way."""
+
+sign_in_attempts = sa.Table(
+    "sign_in_attempts",
+    metadata,
+    sa.Column("operator", sa.Text, sa.ForeignKey("operators.id", ondelete="CASCADE"), nullable=False),
+    _not_null("bucket", sa.Text),
+    _not_null("failures", sa.Integer),
+    _not_null("until", sa.Double),
+    _not_null("tried_at", sa.Double),
+    sa.PrimaryKeyConstraint("operator", "bucket"),
+    sa.Index("ix_sign_in_attempts_tried_at", "tried_at"),
+)
 
 operator_sessions = sa.Table(
     "operator_sessions",

@@ -16,13 +16,13 @@ from circumspect.server.access import (
     NotPermitted,
     NotSignedIn,
     Principal,
-    address_of,
     either,
     from_here,
     require_sign_in,
     services_of,
     session_token,
 )
+from circumspect.server.config import Settings
 from circumspect.server.problems import require_found
 from circumspect.server.proving import prove_by_word, require_second_proof
 from circumspect.server.responses import OPERATOR, describe_route, resource
@@ -44,12 +44,16 @@ async def create_session(request: Request, response: Response, given: Credential
     services = services_of(request)
     if request.headers.get("sec-fetch-site") is not None and not from_here(request):
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
-    await services.limiter.check(f"sign-in:{address_of(request)}", ATTEMPTS_PER_MINUTE)
+    if not takes_passwords(services.settings):
+        raise NotPermitted("Passwords let nobody in here.", fix=f"Sign in with {services.settings.oidc_label}.")
     now, origin = services.clock.now(), read_origin(request)
+    # Strangers at the same address take no room from a browser that is known.
+    crowd = "known-sign-in" if origin.device else "sign-in"
+    await services.limiter.check(f"{crowd}:{origin.address}", ATTEMPTS_PER_MINUTE)
     operator = await check_password(services.store, services.ids, given.name, given.password, origin, now)
     if operator is None:
         raise NotSignedIn(
-            "The name or the password is wrong, or the account is locked for a while.",
+            "The name or the password is wrong, or there were too many attempts.",
             fix="Try again; after several failures wait a few minutes.",
         )
     method = await require_second_proof(request, operator, given.code)
@@ -95,3 +99,8 @@ async def delete_session(request: Request, response: Response) -> None:
     if credentials.is_session(token):
         await sign_out(services.store, services.ids, token, services.clock.now())
     delete_session_cookie(request, response)
+
+
+def takes_passwords(settings: Settings) -> bool:
+    """Always where there is no other way in."""
+    return settings.password_sign_in or settings.oidc_issuer is None

@@ -1,8 +1,7 @@
-"""Who may come in: rows of keys, operators, their sign-ins, and sealed secrets.
+"""Who may come in: rows of keys, operators, and sealed secrets.
 
 Plain functions on a connection. Nothing here ever sees a key, a token or a password: what comes in is hashed or sealed
-already. The one choice that may surprise: an attempt to sign in is counted before the password is looked at, in the
-statement that also reads the lock, so that a hundred guesses sent at once are as few as a hundred sent in a row.
+already.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from circumspect.server.stores.second_factors import forget_challenges
 from circumspect.server.stores.sessions import SessionRow, end_sessions, find_session
 from circumspect.stores.codec import check_identifiers, clean, epoch
 from circumspect.stores.statements import run, sql
-from circumspect.stores.tables import api_keys, operators, secrets, tenants
+from circumspect.stores.tables import api_keys, operators, secrets, sign_in_attempts, tenants
 from circumspect.values import Json, TenantId
 
 KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
@@ -30,9 +29,6 @@ ROLES: tuple[OperatorRole, ...] = get_args(OperatorRole)
 
 USED_SECONDS = 60
 """`used_at` is right to the minute, so that a busy key is not a write for every request."""
-FREE_FAILURES = 5
-FIRST_LOCK_SECONDS = 30
-LONGEST_LOCK_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +70,6 @@ class OperatorRow:
     tenants: tuple[TenantId, ...] | None
     created_at: float
     disabled_at: float | None = None
-    locked_until: float = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """An attempt to sign in, counted already. While `locked`, no password is right."""
-
-    operator: OperatorRow
-    password: str
-    failures: int
-    """This one counted."""
-    locked: bool
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
@@ -218,28 +202,25 @@ def add_operator(connection: sa.Connection, row: OperatorRow, password: str) -> 
             role=row.role,
             tenants=None if row.tenants is None else list(row.tenants),
             created_at=row.created_at,
-            failures=0,
-            locked_until=0,
         )
     )
 
 
 def list_operators(connection: sa.Connection) -> Sequence[OperatorRow]:
-    return [_operator(row) for row in connection.execute(sa.select(operators).order_by(operators.c.name))]
+    return [read_operator(row) for row in connection.execute(sa.select(operators).order_by(operators.c.name))]
 
 
 def operator_named(connection: sa.Connection, name: str) -> OperatorRow | None:
     row: Any = connection.execute(sa.select(operators).where(operators.c.name == name)).one_or_none()
-    return None if row is None else _operator(row)
+    return None if row is None else read_operator(row)
 
 
-def set_password(connection: sa.Connection, operator: str, password: str) -> None:
-    """Ends every sign-in of theirs, also one that is halfway, and a lock."""
+def set_password(connection: sa.Connection, operator: str, password: str, *, but: str | None = None) -> None:
+    """Ends every sign-in of theirs, or all but the one with the id `but`; also one that is halfway, and every lock."""
     forget_challenges(connection, operator)
-    connection.execute(
-        sa.update(operators).where(operators.c.id == operator).values(password=password, failures=0, locked_until=0)
-    )
-    end_sessions(connection, operator)
+    connection.execute(sa.update(operators).where(operators.c.id == operator).values(password=password))
+    connection.execute(sa.delete(sign_in_attempts).where(sign_in_attempts.c.operator == operator))
+    end_sessions(connection, operator, but=but)
 
 
 def set_disabled(connection: sa.Connection, operator: str, at: float | None) -> None:
@@ -248,39 +229,35 @@ def set_disabled(connection: sa.Connection, operator: str, at: float | None) -> 
     end_sessions(connection, operator)
 
 
-_ATTEMPT = sql(f"""
-    UPDATE operators SET
-        failures = failures + 1,
-        locked_until = CASE
-            WHEN failures + 1 < {FREE_FAILURES} THEN 0
-            WHEN failures + 1 >= {FREE_FAILURES} + 5 THEN :now + {LONGEST_LOCK_SECONDS}
-            ELSE :now + {FIRST_LOCK_SECONDS} * (1 << (failures + 1 - {FREE_FAILURES}))
-        END
-    WHERE name = :name AND locked_until <= :now
-    RETURNING id
-""")  # noqa: S608
+def operator_by_identity(connection: sa.Connection, identity: str) -> OperatorRow | None:
+    row: Any = connection.execute(sa.select(operators).where(operators.c.identity == identity)).one_or_none()
+    return None if row is None else read_operator(row)
 
 
-def begin_attempt(connection: sa.Connection, name: str, now: float) -> Attempt | None:
-    """Counts it as failed until `attempt_succeeded` says otherwise. None when there is no such operator."""
-    if clean(name) != name:
-        return None  # cannot be stored, so nobody has it; PostgreSQL would refuse to look
-    counted = run(connection, _ATTEMPT, {"name": name, "now": now}).fetchone()
-    row: Any = connection.execute(sa.select(operators).where(operators.c.name == name)).one_or_none()
-    return None if row is None else Attempt(_operator(row), row.password, row.failures, locked=counted is None)
+def link_identity(connection: sa.Connection, operator: str, identity: str) -> bool:
+    """False when they are somebody else at the provider."""
+    free = sa.or_(operators.c.identity.is_(None), operators.c.identity == identity)
+    query = sa.update(operators).where(operators.c.id == operator, free).values(identity=identity)
+    return bool(connection.execute(query).rowcount)
 
 
-def attempt_succeeded(connection: sa.Connection, operator: str, password: str | None = None) -> None:
-    """Forget the failures; keep the password hashed anew, if it is given."""
-    values: dict[str, object] = {"failures": 0, "locked_until": 0}
-    if password is not None:
-        values["password"] = password
-    connection.execute(sa.update(operators).where(operators.c.id == operator).values(**values))
+def set_role(
+    connection: sa.Connection, operator: str, role: OperatorRole, allowed: tuple[TenantId, ...] | None
+) -> None:
+    """Ends every sign-in of theirs: what is open was opened with what they had."""
+    granted = None if allowed is None else list(allowed)
+    connection.execute(sa.update(operators).where(operators.c.id == operator).values(role=role, tenants=granted))
+    end_sessions(connection, operator)
+
+
+def rehash_password(connection: sa.Connection, operator: str, password: str) -> None:
+    """The same password, hashed anew: nothing ends."""
+    connection.execute(sa.update(operators).where(operators.c.id == operator).values(password=password))
 
 
 def get_operator(connection: sa.Connection, id_: str) -> OperatorRow | None:
     row: Any = connection.execute(sa.select(operators).where(operators.c.id == id_)).one_or_none()
-    return None if row is None else _operator(row)
+    return None if row is None else read_operator(row)
 
 
 def operator_of(
@@ -294,7 +271,7 @@ def operator_of(
     return operator, session
 
 
-def _operator(row: Any) -> OperatorRow:
+def read_operator(row: Any) -> OperatorRow:
     return OperatorRow(
         row.id,
         row.name,
@@ -302,7 +279,6 @@ def _operator(row: Any) -> OperatorRow:
         None if row.tenants is None else tuple(TenantId(one) for one in row.tenants),
         row.created_at,
         row.disabled_at,
-        row.locked_until,
     )
 
 

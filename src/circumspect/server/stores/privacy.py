@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.server.stores.mcp_sessions import forget_ended_sessions
+from circumspect.server.stores.sign_in_attempts import sweep_attempts
 from circumspect.stores.experiment_tables import exposures, labels, shadows
 from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.tables import (
@@ -68,11 +69,13 @@ def forget_older(connection: sa.Connection, tenant: TenantId, before: float, lim
 
 
 def tidy(connection: sa.Connection, delivered_before: float, now: float, limit: int = SOME) -> int:
-    """Some notifications that arrived long ago, and sign-ins and sessions that ended. How many there were."""
+    """Some notifications that arrived long ago, sign-ins and sessions that ended, and old failures to sign in: how many
+    there were."""
     arrived = sa.select(outbox.c.id).where(sa.text(DELIVERED), outbox.c.created_at < delivered_before).limit(limit)
     ended = sa.select(operator_sessions.c.hash).where(operator_sessions.c.expires_at < now).limit(limit)
     gone = connection.execute(sa.delete(outbox).where(outbox.c.id.in_(arrived))).rowcount
     gone += connection.execute(sa.delete(operator_sessions).where(operator_sessions.c.hash.in_(ended))).rowcount
+    gone += sweep_attempts(connection, now, limit)
     return gone + forget_ended_sessions(connection, now, limit)
 
 

@@ -39,6 +39,15 @@ class SessionRow:
     """The browser, by the cookie that it keeps; empty for programs."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownDevice:
+    """A browser that somebody has signed in with before."""
+
+    id: str
+    operators: tuple[str, ...]
+    """Their ids, the last one last."""
+
+
 def add_session(connection: sa.Connection, row: SessionRow, hash_: str) -> None:
     connection.execute(
         sa.insert(operator_sessions).values(

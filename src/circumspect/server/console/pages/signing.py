@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_sign_in
+from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_sign_in, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.i18n import COOKIE, parse_language
 from circumspect.server.console.rendering import page
 from circumspect.server.console.visitors import Visitor, visitor, words_of
 from circumspect.server.problems import status_of
-from circumspect.server.routes.session import create_session, delete_session
+from circumspect.server.routes.session import create_session, delete_session, takes_passwords
 from circumspect.server.schemas.session import Credentials
 
 router = page_routes.router()
@@ -22,19 +22,19 @@ YEAR = 365 * 24 * 3600
 Next = Annotated[str, Query(max_length=2000)]
 
 
-def _ours(path: str) -> str:
+def ours(path: str) -> str:
     """Only to a page of our own: `//host` and `/\\host` are somebody else's to a browser."""
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if plain else "/"
 
 
 @router.get("/login")
-async def form(request: Request, next: Next = "/") -> Response:  # noqa: A002
+async def form(request: Request, next: Next = "/", left: bool = False) -> Response:  # noqa: A002
     try:
         await require_sign_in(request)
     except CircumspectError:
-        return page(request, None, "signing/page.html", next=_ours(next), name="", problem="")
-    return page_routes.redirect_to(_ours(next))
+        return sign_in_page(request, next, left=left)
+    return page_routes.redirect_to(ours(next))
 
 
 @router.post("/login")
@@ -46,23 +46,33 @@ async def sign_in(
 ) -> Response:
     if not from_here(request):
         raise NotPermitted("Signing in has to come from a page of this server.", fix="Open its own sign-in page.")
-    words, to = words_of(request), page_routes.redirect_to(_ours(next))
+    words, to = words_of(request), page_routes.redirect_to(ours(next))
     try:
         if not name.strip() or not password:
             raise NotSignedIn("")
         await create_session(request, to, Credentials(name=name, password=password, cookie=True))
     except NotSignedIn:
-        said = words.t("signing-refused")
-        return page(request, None, "signing/page.html", status=401, next=_ours(next), name=name, problem=said)
+        return sign_in_page(request, next, name=name, problem=words.t("signing-refused"), status=401)
     except CircumspectError as error:
-        status = status_of(error)
-        return page(request, None, "signing/page.html", status=status, next=_ours(next), name=name, problem=error.fix)
+        return sign_in_page(request, next, name=name, problem=error.fix, status=status_of(error))
     return to
+
+
+def sign_in_page(
+    request: Request, next_: str, *, name: str = "", problem: str = "", left: bool = False, status: int = 200
+) -> Response:
+    """`left`: they have just signed out, and may still be signed in at the provider."""
+    settings = services_of(request).settings
+    provider = settings.oidc_label if settings.oidc_issuer else ""
+    values: dict[str, Any] = {"name": name, "problem": problem, "provider": provider, "left": left}
+    values |= {"next": ours(next_), "passwords": takes_passwords(settings)}
+    return page(request, None, "signing/page.html", status=status, **values)
 
 
 @router.post("/logout")
 async def sign_out(request: Request, who: Annotated[Visitor, Depends(visitor())]) -> Response:
-    to = page_routes.redirect_to("/login")
+    _, session = await require_sign_in(request)
+    to = page_routes.redirect_to("/login?left=true" if session.method == "oidc" else "/login")
     await delete_session(request, to)
     return to
 
@@ -74,7 +84,7 @@ async def choose_language(
     next: Annotated[str, Form(max_length=2000)] = "/",  # noqa: A002
 ) -> Response:
     """Also before signing in. It changes nothing but the words."""
-    to = page_routes.redirect_to(_ours(next))
+    to = page_routes.redirect_to(ours(next))
     if chosen := parse_language(language):
         to.set_cookie(COOKIE, chosen, max_age=YEAR, path="/", httponly=True, samesite="lax")
     return to

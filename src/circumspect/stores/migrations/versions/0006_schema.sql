@@ -161,9 +161,9 @@ CREATE TABLE operators (
     tenants JSON,
     created_at DOUBLE PRECISION NOT NULL,
     disabled_at DOUBLE PRECISION,
-    failures INTEGER NOT NULL,
-    locked_until DOUBLE PRECISION NOT NULL,
+    identity TEXT,
     CONSTRAINT pk_operators PRIMARY KEY (id),
+    CONSTRAINT uq_operators_identity UNIQUE (identity),
     CONSTRAINT uq_operators_name UNIQUE (name)
 );
 
@@ -501,6 +501,17 @@ CREATE TABLE operator_sessions (
 );
 CREATE INDEX ix_operator_sessions_expires_at ON operator_sessions (expires_at);
 CREATE INDEX ix_operator_sessions_operator ON operator_sessions (operator);
+
+CREATE TABLE sign_in_attempts (
+    operator TEXT NOT NULL,
+    bucket TEXT NOT NULL,
+    failures INTEGER NOT NULL,
+    until DOUBLE PRECISION NOT NULL,
+    tried_at DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_sign_in_attempts PRIMARY KEY (operator, bucket),
+    CONSTRAINT fk_sign_in_attempts_operator_operators FOREIGN KEY(operator) REFERENCES operators (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_sign_in_attempts_tried_at ON sign_in_attempts (tried_at);
 
 CREATE TABLE review_results (
     tenant TEXT NOT NULL,
