@@ -19,7 +19,8 @@ MODEL = "claude-of-somebody-else"
 
 @pytest.fixture
 def client(house: House) -> anthropic.Anthropic:
-    return anthropic.Anthropic(base_url=house.url, api_key=house.token("shop", "chat"), max_retries=0)
+    key = house.token("shop", "chat")
+    return house.lend(anthropic.Anthropic(base_url=house.url, api_key=key, max_retries=0))
 
 
 def ask(client: anthropic.Anthropic, said: str = "hello", **options: Any) -> anthropic.types.Message:

@@ -51,7 +51,7 @@ def test_an_agent_of_the_responses_api_stays_as_it_is(house: House, upstream: Up
 
 
 def test_an_agent_of_the_messages_api_stays_as_it_is(house: House, upstream: Upstream, token: str) -> None:
-    client = anthropic.Anthropic(base_url=house.url, api_key=token, max_retries=0)
+    client = house.lend(anthropic.Anthropic(base_url=house.url, api_key=token, max_retries=0))
     asked = {"model": "passthrough/claude", "max_tokens": 17, "system": PROMPT, "stop_sequences": ["STOP"]}
     tools = [{**CANCEL, "input_schema": ORDER}]
     messages = [{"role": "user", "content": "cancel order 4712"}]

@@ -77,6 +77,7 @@ class House:
         self.keys: dict[tuple[str, tuple[str, ...]], str] = {}
         self.sessions: dict[str, str] = {}
         self.clients: dict[str, httpx.Client] = {}
+        self.lent: list[Any] = []
 
     def __enter__(self) -> Self:
         self.stored(self._furnish)
@@ -85,7 +86,7 @@ class House:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for client in self.clients.values():
+        for client in (*self.clients.values(), *self.lent):
             client.close()
         self.running.__exit__()
 
@@ -129,6 +130,11 @@ class House:
                 base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False, verify=False, limits=limits
             )
         return self.clients[token]
+
+    def lend(self, client: T) -> T:
+        """A client of another maker, with connections of its own: closed with the house."""
+        self.lent.append(client)
+        return client
 
     def token(self, tenant: str = OURS, *scopes: str) -> str:
         wanted = scopes or tuple(SCOPES)

@@ -26,7 +26,7 @@ HELLO = [{"role": "user", "content": "hello"}]
 
 def client(house: House, **options: Any) -> anthropic.Anthropic:
     credentials = options or {"api_key": house.token("shop", "chat")}
-    return anthropic.Anthropic(base_url=house.url, max_retries=0, **credentials)
+    return house.lend(anthropic.Anthropic(base_url=house.url, max_retries=0, **credentials))
 
 
 class Talk:

@@ -392,7 +392,8 @@ def _require_role(found: Operator, roles: tuple[OperatorRole, ...]) -> None:
 
 def _read_key(request: Request) -> str | None:
     """Where Anthropic's clients put a key it is taken too; the usual place counts first."""
-    return _bearer(request) or request.headers.get("x-api-key")
+    given = request.headers.getlist("x-api-key")
+    return _bearer(request) or (given[0] if len(given) == 1 else None)
 
 
 def _bearer(request: Request) -> str | None:

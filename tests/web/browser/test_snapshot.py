@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import Any
 
 import pytest
 from examples.clinic import Served
+from playwright.async_api import Route
 from tests.web.browser.conftest import PAGES, Visitor, names, the
 
 from circumspect.web.browser.live_page import locate, page_of
@@ -247,7 +249,15 @@ async def test_states_of_tabs_switches_trees_and_the_disabled(visitor: Visitor) 
 
 
 async def test_a_page_that_still_works_says_so(visitor: Visitor) -> None:
+    looked = asyncio.Event()
+
+    async def hold_back(route: Route) -> None:
+        await looked.wait()
+        await route.continue_()
+
+    await visitor.tab.route("**/slow/content", hold_back)
     page = await visitor.opens("/slow")
+    looked.set()
     assert page.busy
     await visitor.tab.wait_for_selector("[aria-busy=false]")
     page = await visitor.looks()
