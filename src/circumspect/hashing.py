@@ -18,6 +18,8 @@ def digest(value: object) -> str:
 
 
 def _tag_types(value: object) -> object:
+    if type(value) is str and value.isascii():  # nearly all of them
+        return value
     match value:
         case str():
             return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
@@ -25,10 +27,12 @@ def _tag_types(value: object) -> object:
             return value
         case int() | float():
             return {"\0" + type(value).__name__: repr(value)}
-        case Mapping():
+        case dict() | Mapping():
             tagged = {_escape_key(key): _tag_types(item) for key, item in value.items()}
+            if len(tagged) < 2:
+                return tagged
             return dict(sorted(tagged.items(), key=_place_of_key))
-        case Sequence():
+        case list() | Sequence():
             return [_tag_types(item) for item in value]
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 

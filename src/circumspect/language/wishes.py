@@ -11,7 +11,7 @@ the idle wish, so the careful reading holds, and both functions find it.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from circumspect.language.folding import fold_words
 from circumspect.language.pack import LanguagePack, join_patterns, join_words, pack, packs
@@ -34,7 +34,9 @@ def asks_outright(text: str) -> str | None:
     return _first("destructive_command", text)
 
 
+@lru_cache(maxsize=64)
 def _first(heading: str, text: str) -> str | None:
+    """The same words are asked about with every call that they led to."""
     said = f" {' '.join(words(fold_words(text[:_LONGEST])))} "
     hits = [(hit, one) for one in packs() for hit in _pattern(heading, one.code).finditer(said)]
     if not hits:

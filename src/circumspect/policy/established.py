@@ -31,8 +31,10 @@ def find_established(facts: Facts) -> tuple[EstablishedFact, ...]:
     conditions = [*(one.condition for one in policy.deny_unless), *(one.condition for one in policy.when)]
     for condition in conditions:
         for path in find_places(condition, policy.scope):
+            if path.root not in _ROOTS:
+                continue
             place = ExpressionPath(path.root, tuple(_find_steps(path, seen)))
-            value: Any = seen.at(place) if place.root in _ROOTS and len(place.steps) > 1 else MISSING
+            value: Any = seen.at(place) if len(place.steps) > 1 else MISSING
             if value is not MISSING:
                 found[str(place)] = _shorten(value)
     return tuple(EstablishedFact(place, value) for place, value in list(found.items())[:_MOST])

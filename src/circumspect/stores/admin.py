@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps
-from circumspect.stores.statements import run, sql
+from circumspect.stores.statements import Rows, SqlValues, run, sql
 from circumspect.stores.tables import (
     VISIBLE,
     conversations,
@@ -183,13 +183,12 @@ def get_messages(
     return [codec.message(row) for row in connection.execute(query)]
 
 
+_EXECUTIONS = Rows(tool_executions, "WHERE tenant = :tenant AND conversation = :conversation ORDER BY started_at, id")
+
+
 def get_executions(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
-    query = (
-        sa.select(tool_executions)
-        .where(tool_executions.c.tenant == tenant, tool_executions.c.conversation == conversation)
-        .order_by(tool_executions.c.started_at, tool_executions.c.id)
-    )
-    return [codec.execution(row) for row in connection.execute(query)]
+    where: SqlValues = {"tenant": tenant, "conversation": conversation}
+    return [codec.execution(row) for row in _EXECUTIONS.read(connection, where)]
 
 
 def get_recent_executions(

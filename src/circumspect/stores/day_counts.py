@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from circumspect.reasons import ReasonCode
-from circumspect.stores.statements import SqlValues, run, sql
+from circumspect.stores.day_tables import reason_days
+from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.values import JsonObject, TenantId, TurnOutcome, Usage
 
 _SUMS = (
@@ -29,11 +30,9 @@ _ADD = sql(f"""
         {", ".join(f"{name} = turn_days.{name} + excluded.{name}" for name in _SUMS)}
 """)  # noqa: S608
 
-_ADD_REASON = sql("""
-    INSERT INTO reason_days (tenant, day, held, reason_code, number)
-    VALUES (:tenant, :day, :held, :reason, :number)
+_ADD_NUMBER = """
     ON CONFLICT (tenant, day, held, reason_code) DO UPDATE SET number = reason_days.number + excluded.number
-""")
+"""
 
 
 def count_turn(
@@ -52,8 +51,11 @@ def count_turn(
     run(connection, _ADD, {**day, "mode": usage.mode, "outcome": outcome, **sums})
     counted = Counter([(False, str(code)) for code in set(reasons)] + [(True, str(code)) for code in held])
     # In one order, so that no two turns wait for each other.
-    for (was_held, code), number in sorted(counted.items()):
-        run(connection, _ADD_REASON, {**day, "held": was_held, "reason": code, "number": times * number})
+    rows: list[SqlValues] = [
+        {"held": was_held, "reason_code": code, "number": times * number}
+        for (was_held, code), number in sorted(counted.items())
+    ]
+    insert(connection, reason_days, *rows, common=day, otherwise=_ADD_NUMBER)
 
 
 def _sum_up(usage: Usage) -> dict[str, float]:

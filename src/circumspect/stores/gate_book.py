@@ -29,7 +29,7 @@ from circumspect.stores import admin, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import begin_call, execution_row, finish_call
 from circumspect.stores.sql import SqlStore
-from circumspect.stores.statements import SqlValues, insert, run, sql
+from circumspect.stores.statements import Rows, SqlValues, insert, run, sql
 from circumspect.stores.tables import intents, messages, tool_executions
 from circumspect.stores.turn_closing import close_turn
 from circumspect.stores.turn_marks import mark_tool, put_marks
@@ -47,17 +47,14 @@ from circumspect.values import (
 LEASE_SECONDS = 20.0
 """Nobody ever sees it: it is given back in the transaction that takes it."""
 
-_ASKED = (
-    sa.select(intents)
-    .where(
-        intents.c.tenant == sa.bindparam("tenant"),
-        intents.c.conversation == sa.bindparam("conversation"),
-        intents.c.hash == sa.bindparam("hash"),
-        intents.c.state.in_(("pending", "denied")),
-    )
-    .order_by(intents.c.created_at)
+_ASKED = Rows(
+    intents,
+    """
+    WHERE tenant = :tenant AND conversation = :conversation AND hash = :hash AND state IN ('pending', 'denied')
+    ORDER BY created_at
+    """,
 )
-_INTENT = sa.select(intents).where(intents.c.tenant == sa.bindparam("tenant"), intents.c.id == sa.bindparam("id"))
+_INTENT = Rows(intents, "WHERE tenant = :tenant AND id = :id")
 _SPOKE = sql("""
     SELECT max(seq) FROM messages WHERE tenant = :tenant AND conversation = :conversation AND role = 'user'
 """)
@@ -120,7 +117,7 @@ def _enter(
 ) -> None:
     opened = open_turn(connection, incoming, "adaptive", 0, token, LEASE_SECONDS)
     where: dict[str, Any] = {"tenant": incoming.tenant, "conversation": incoming.conversation}
-    questions = [codec.intent(row) for row in connection.execute(_ASKED, {**where, "hash": call_hash})]
+    questions = [codec.intent(row) for row in _ASKED.read(connection, {**where, "hash": call_hash})]
     spoke = run(connection, _SPOKE, where).fetchone()[0] if questions else None
     words = reversed(run(connection, _TAIL, where).fetchall()) if tail else ()
     decided = decide(
@@ -242,5 +239,5 @@ def _named(tenant: TenantId, execution: ExecutionId | None, intent: IntentId | N
 
 
 def _find_intent(connection: sa.Connection, tenant: TenantId, intent: IntentId) -> Intent | None:
-    row: Any = connection.execute(_INTENT, {"tenant": tenant, "id": intent}).one_or_none()
+    row = _INTENT.find(connection, {"tenant": tenant, "id": intent})
     return codec.intent(row) if row is not None else None

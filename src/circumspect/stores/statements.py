@@ -2,18 +2,21 @@
 
 SQLAlchemy connects, pools, begins, commits and migrates; on the path of a turn its own way of running a statement
 costs more than the database does, so here the text goes to sqlite3 or psycopg as it is. Values of JSON columns are
-given, and asked for, as text.
+given, and asked for, as text; `Rows` reads them.
 """
 
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
+
+from circumspect.stores.codec import loads
 
 SqlValue = str | float | bool | None
 SqlValues = Mapping[str, SqlValue]
@@ -37,23 +40,65 @@ def run(connection: sa.Connection, statement: Sql, values: SqlValues) -> Any:
     return driver.execute(getattr(statement, connection.dialect.name), values)
 
 
+class Rows:
+    """Whole rows of a table, each with its columns by name: `rest` is what follows `FROM table`."""
+
+    def __init__(self, table: sa.Table, rest: str) -> None:
+        columns = list(table.columns)
+        # Table and column names come from `tables`, never from a caller's data.
+        asked = ", ".join(f"CAST({one.name} AS TEXT)" if _is_json(one) else one.name for one in columns)
+        self._statement = sql(f"SELECT {asked} FROM {table.name} {rest}")  # noqa: S608
+        self._row: Any = namedtuple(table.name, [one.name for one in columns])  # type: ignore[misc]
+        self._json = [place for place, one in enumerate(columns) if _is_json(one)]
+        self._truths = [place for place, one in enumerate(columns) if isinstance(one.type, sa.Boolean)]
+
+    def read(self, connection: sa.Connection, values: SqlValues) -> list[Any]:
+        return [self._make(list(row)) for row in run(connection, self._statement, values).fetchall()]
+
+    def find(self, connection: sa.Connection, values: SqlValues) -> Any:
+        """The row that there is at most one of."""
+        row = run(connection, self._statement, values).fetchone()
+        return None if row is None else self._make(list(row))
+
+    def _make(self, row: list[Any]) -> Any:
+        for place in self._json:
+            if row[place] is not None:
+                row[place] = loads(row[place])
+        for place in self._truths:
+            row[place] = bool(row[place])  # SQLite has only numbers
+        return self._row._make(row)
+
+
+def _is_json(column: sa.Column[Any]) -> bool:
+    return isinstance(column.type, sa.JSON)
+
+
 _AT_ONCE = 500  # rows; well below the number of parameters that either database takes in a statement
 
 
-def insert(connection: sa.Connection, table: sa.Table, *rows: SqlValues, common: SqlValues | None = None) -> None:
-    """One statement for all rows, which have the same columns in the same order; `common` columns are sent once."""
+def insert(
+    connection: sa.Connection,
+    table: sa.Table,
+    *rows: SqlValues,
+    common: SqlValues | None = None,
+    otherwise: str = "",
+) -> None:
+    """One statement for all rows, which have the same columns in the same order; `common` columns are sent once.
+    `otherwise` says what becomes of rows that are there already."""
     shared = common or {}
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        statement, names = _insert(table.name, tuple(shared), tuple(some[0]), len(some))
+        statement, names = _insert(table.name, tuple(shared), tuple(some[0]), len(some), otherwise)
         values = dict(zip(names, (value for row in some for value in row.values()), strict=True))
         run(connection, statement, {**shared, **values})
 
 
 @lru_cache(maxsize=256)
-def _insert(table: str, shared: Sequence[str], columns: Sequence[str], rows: int) -> tuple[Sql, tuple[str, ...]]:
+def _insert(
+    table: str, shared: Sequence[str], columns: Sequence[str], rows: int, otherwise: str
+) -> tuple[Sql, tuple[str, ...]]:
     names = [[f"{column}_{number}" for column in columns] for number in range(rows)]
     values = ", ".join("(" + ", ".join(f":{name}" for name in (*shared, *row)) + ")" for row in names)
     # Table and column names come from `tables`, never from a caller's data.
-    text = f"INSERT INTO {table} ({', '.join((*shared, *columns))}) VALUES {values}"  # noqa: S608
+    text = f"INSERT INTO {table} ({', '.join((*shared, *columns))}) VALUES {values} {otherwise}"  # noqa: S608
     return sql(text), tuple(name for row in names for name in row)

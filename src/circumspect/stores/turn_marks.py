@@ -13,17 +13,13 @@ import sqlalchemy as sa
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import clean
 from circumspect.stores.day_counts import is_held
-from circumspect.stores.statements import SqlValues, run, sql
+from circumspect.stores.search_tables import turn_marks
+from circumspect.stores.statements import SqlValues, insert
 from circumspect.values import ConversationId, JournalEntry, TenantId
 
 HELD, CRITIQUE, CONTEXT = "held", "critique", "context"
 LONGEST = 200
 """Characters of a mark: a model may propose a tool by any name."""
-
-_MARK = sql("""
-    INSERT INTO turn_marks (tenant, conversation, mark, turn, at)
-    VALUES (:tenant, :conversation, :mark, :turn, :at) ON CONFLICT DO NOTHING
-""")
 
 
 def mark_reason(code: str) -> str:
@@ -57,5 +53,5 @@ def put_marks(
     marks: Collection[str],
 ) -> None:
     row: SqlValues = {"tenant": tenant, "conversation": conversation, "turn": turn, "at": at}
-    for mark in sorted(marks):
-        run(connection, _MARK, {**row, "mark": mark})
+    found: list[SqlValues] = [{"mark": mark} for mark in sorted(marks)]
+    insert(connection, turn_marks, *found, common=row, otherwise="ON CONFLICT DO NOTHING")

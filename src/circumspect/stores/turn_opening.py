@@ -16,7 +16,7 @@ from circumspect.journal import UserMessageEvent
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
 from circumspect.stores.ledger import take_back
-from circumspect.stores.statements import SqlValues, run, sql
+from circumspect.stores.statements import Rows, SqlValues, run, sql
 from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
 from circumspect.stores.told_outcomes import has_happened
 from circumspect.values import (
@@ -92,31 +92,19 @@ _OVERTAKEN = sql("""
     SELECT 1 FROM turns WHERE tenant = :tenant AND conversation = :conversation AND first_seq > :own LIMIT 1
 """)
 
-_INTENT = sa.select(intents).where(
-    intents.c.id == sa.bindparam("intent"),
-    intents.c.tenant == sa.bindparam("tenant"),
-    intents.c.conversation == sa.bindparam("conversation"),
+_INTENT = Rows(intents, "WHERE id = :intent AND tenant = :tenant AND conversation = :conversation")
+
+_LOOKED_AT = Rows(
+    tool_executions,
+    f"WHERE tenant = :tenant AND conversation = :conversation AND {LOOKED_AT} ORDER BY started_at",
 )
 
-_LOOKED_AT = (
-    sa.select(tool_executions)
-    .where(
-        tool_executions.c.tenant == sa.bindparam("tenant"),
-        tool_executions.c.conversation == sa.bindparam("conversation"),
-        sa.text(LOOKED_AT),
-    )
-    .order_by(tool_executions.c.started_at)
-)
-
-_OWN_CALLS = (
-    sa.select(tool_executions)
-    .where(
-        tool_executions.c.tenant == sa.bindparam("tenant"),
-        tool_executions.c.conversation == sa.bindparam("conversation"),
-        tool_executions.c.turn == sa.bindparam("turn"),
-        tool_executions.c.effect != "read",
-    )
-    .order_by(tool_executions.c.started_at)
+_OWN_CALLS = Rows(
+    tool_executions,
+    """
+    WHERE tenant = :tenant AND conversation = :conversation AND turn = :turn AND effect <> 'read'
+    ORDER BY started_at
+    """,
 )
 
 _INTERRUPTED = sql("UPDATE turns SET status = 'interrupted' WHERE id = :turn AND status = 'started'")
@@ -191,8 +179,8 @@ def open_turn(
     if isinstance(errand, PersonDecision):
         intent = errand.intent
     rows = run(connection, _HISTORY, {**turn, "own": own, "history": history}).fetchall() if history else []
-    asked = connection.execute(_INTENT, {**turn, "intent": intent}).one_or_none() if intent else None
-    looked_at = connection.execute(_LOOKED_AT, turn).all() if calls else ()
+    asked = _INTENT.find(connection, {**turn, "intent": intent}) if intent else None
+    looked_at = _LOOKED_AT.read(connection, turn) if calls else ()
     return Opened(
         token=token,
         mode=mode,
@@ -212,7 +200,7 @@ def open_turn(
 
 
 def _list_own_calls(connection: sa.Connection, turn: SqlValues) -> tuple[Execution, ...]:
-    return tuple(codec.execution(row) for row in connection.execute(_OWN_CALLS, turn))
+    return tuple(codec.execution(row) for row in _OWN_CALLS.read(connection, turn))
 
 
 def _find_earlier(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> Any:
@@ -239,7 +227,7 @@ def _require_owner(connection: sa.Connection, incoming: Incoming, turn: SqlValue
 def _decides_as_colleague(connection: sa.Connection, incoming: Incoming, turn: SqlValues) -> bool:
     if not isinstance(incoming.errand, PersonDecision):
         return False
-    asked: Any = connection.execute(_INTENT, {**turn, "intent": incoming.errand.intent}).one_or_none()
+    asked = _INTENT.find(connection, {**turn, "intent": incoming.errand.intent})
     return asked is not None and asked.kind == "approval"
 
 
