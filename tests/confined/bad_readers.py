@@ -102,3 +102,7 @@ def trespass(data: bytes, facts: Mapping[str, Any]) -> dict[str, str]:
         else:
             came[name] = "done"
     return came
+
+
+def sleep(data: bytes, facts: Mapping[str, Any]) -> None:
+    time.sleep(facts["seconds"])

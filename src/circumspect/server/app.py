@@ -16,6 +16,7 @@ from circumspect.server import problems, telemetry
 from circumspect.server.background import in_background
 from circumspect.server.config import Settings, load_settings
 from circumspect.server.host_names import KnownHosts
+from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watch_loop
 from circumspect.server.metrics import Metrics
 from circumspect.server.request_limits import BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
@@ -79,12 +80,13 @@ OPEN = {("post", "/v1/session")}
 
 def create_app(settings: Settings | None = None, *, clock: Clock | None = None, ids: Ids | None = None) -> FastAPI:
     """Nothing is opened before the server starts. Without settings they come from file and environment."""
-    configured, metrics = settings or load_settings(), Metrics()
+    configured, metrics, under_way = settings or load_settings(), Metrics(), RequestsUnderWay()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         telemetry.configure()
         async with (
+            watch_loop(under_way, metrics.note_stall),
             open_services(configured, clock=clock, ids=ids, metrics=metrics) as services,
             in_background(services),
         ):
@@ -108,6 +110,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     for router in ROUTERS:
         app.include_router(router)
     problems.install(app)
+    app.add_middleware(FollowRequests, under_way=under_way)
     app.add_middleware(BodyLimit, max_bytes=configured.max_body_bytes)
     app.add_middleware(RequestLog, observe=metrics.request, is_closing=is_closing)
     app.add_middleware(HeadAsGet)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -57,6 +57,14 @@ class Metrics:
         self.verified = self._counter("page_actions", "Actions on pages, by what they did.", "tenant", "verified")
         self.requests = self._counter("http_requests", "HTTP requests.", "method", "route", "status")
         self.request_seconds = self._histogram("http_request_seconds", "Length of requests.", _HTTP_SECONDS, "route")
+        self.stalls = self._counter("loop_stalls", "Times that nobody was answered, by what held the worker.", "route")
+        self.longest_stall = Gauge(
+            "circumspect_loop_stall_max_seconds",
+            "The longest time that nobody was answered.",
+            registry=self.registry,
+            multiprocess_mode="max",
+        )
+        self._longest_stall = 0.0
         self.lane_waits = self._histogram("lane_wait_seconds", "Waits for long computations.", _TURN_SECONDS, "lane")
         self.lane_refusals = self._counter("lane_refusals", "Long computations refused.", "lane", "tenant")
 
@@ -109,6 +117,11 @@ class Metrics:
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         self.requests.labels(method, route, str(status)).inc()
         self.request_seconds.labels(route).observe(seconds)
+
+    def note_stall(self, route: str, seconds: float) -> None:
+        self.stalls.labels(route).inc()
+        self._longest_stall = max(seconds, self._longest_stall)
+        self.longest_stall.set(self._longest_stall)
 
     def note_wait(self, lane: str, seconds: float) -> None:
         self.lane_waits.labels(lane).observe(seconds)
