@@ -39,13 +39,17 @@ def doctor(config: Path | None, online: bool, as_json: bool, **overrides: Any) -
         )
         for name, said in reading.problems.items()
     ]
+    wrong += [
+        DoctorFinding("secrets", "warning", f"Every user of this machine can read {path}.", f"chmod 600 {path}")
+        for path in reading.open_files
+    ]
     found = wrong + asyncio.run(run_checks(reading.settings, online=online))
     ok = all(one.state != "wrong" for one in found)
     rows = [
         {
             "name": name,
             "value": render_setting(name, getattr(reading.settings, name)),
-            "origin": origin,
+            "origin": f"{origin} {reading.secret_files[name]}" if name in reading.secret_files else origin,
             "problem": reading.problems.get(name),
         }
         for name, origin in reading.origins.items()

@@ -23,7 +23,8 @@ from urllib.parse import unquote, urlsplit
 
 from circumspect.errors import CircumspectError, ConfigError, ModelUnavailable, StoreError
 from circumspect.extras import explain_missing
-from circumspect.server.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, near
+from circumspect.secret_files import ENDING
+from circumspect.server.config import CONFIG_VARIABLE, MAKE_KEY, PREFIX, Settings, find_secrets, near
 
 CheckState = Literal["ok", "warning", "wrong"]
 PATIENCE = 15.0
@@ -80,6 +81,7 @@ def _patience(name: str, settings: Settings) -> float:
 
 def unknown_variables() -> Iterator[DoctorFinding]:
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields] + [CONFIG_VARIABLE]
+    known += [f"{PREFIX}{name.upper()}{ENDING}" for name in find_secrets()]
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
             said = f"{name} is not a setting{near(name, known)}"

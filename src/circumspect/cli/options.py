@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from circumspect.errors import ConfigError
+from circumspect.secret_files import read_named_file
 
 PATH = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -22,6 +23,7 @@ NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
+DATABASE = "sqlite:///.circumspect/circumspect.db"
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), help="Settings file instead of circumspect.toml."
@@ -36,8 +38,8 @@ def default_database_option(about: str) -> Callable[[CommandFunction], CommandFu
     return click.option(
         "--database",
         envvar="CIRCUMSPECT_DATABASE",
-        default="sqlite:///.circumspect/circumspect.db",
-        show_default=True,
+        default=lambda: read_named_file("CIRCUMSPECT_DATABASE") or DATABASE,
+        show_default=DATABASE,
         help=about,
     )
 

@@ -231,6 +231,9 @@ def _listening(settings: Settings) -> socket.socket:
 def _hand_on(options: dict[str, Any], config: Path | None, stack: ExitStack) -> None:
     """Workers read the settings for themselves; what was said on the command line comes to them by the environment."""
     given = {f"CIRCUMSPECT_{name.upper()}": str(value) for name, value in options.items() if value is not None}
+    for name in [f"{name}_FILE" for name in given]:
+        if (named := os.environ.pop(name, None)) is not None:
+            stack.callback(os.environ.__setitem__, name, named)
     if config is not None:
         given["CIRCUMSPECT_CONFIG"] = str(config)
     for name, value in given.items():

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import logging
 import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -23,7 +24,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from circumspect.errors import ConfigError
+from circumspect.secret_files import read_secret_files
 from circumspect.server.stores.access import OperatorRole
+
+log = logging.getLogger(__name__)
 
 PREFIX = "CIRCUMSPECT_"
 CONFIG_VARIABLE = "CIRCUMSPECT_CONFIG"
@@ -255,7 +259,7 @@ HIDDEN = {"secret_key", "metrics_token", "search_key", "oidc_client_secret"}
 URLS = {"database", "redis", "smtp_url", "public_url"}
 """May hold a password, which is not shown."""
 
-SettingOrigin = Literal["option", "environment", "file", "default"]
+SettingOrigin = Literal["option", "environment", "file", "secret file", "default"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +271,18 @@ class SettingsReading:
     problems: Mapping[str, str]
     """By setting; what has to do with the file as a whole is under its path."""
     file: Path | None
+    secret_files: Mapping[str, Path] = field(default_factory=dict)
+    """Where a secret was read from, by setting."""
+    open_files: tuple[Path, ...] = ()
+    """Those of them that every user of this machine can read."""
 
 
 def load_settings(config: str | Path | None = None, **overrides: Any) -> Settings:
     """The settings; what is passed as None counts as not passed. Raises `ConfigError` that names every problem."""
     reading = read(config, **overrides)
     if not reading.problems:
+        for path in reading.open_files:
+            log.warning("every user of this machine can read a secret: chmod 600 %s", path)
         return reading.settings
     lines = [f"{label_setting(name, reading)}: {problem}" for name, problem in reading.problems.items()]
     raise ConfigError("; ".join(lines) + ".", fix="Correct it; `circumspect doctor` shows every setting.")
@@ -287,6 +297,8 @@ def label_setting(name: str, reading: SettingsReading) -> str:
             return f"{name} in {reading.file}"
         case "option":
             return f"--{name.replace('_', '-')}"
+        case "secret file":
+            return f"{name} from a file"
     return name
 
 
@@ -311,8 +323,18 @@ def read(config: str | Path | None = None, **overrides: Any) -> SettingsReading:
         else "default"
         for name in known
     }
-    values = {name: value for name, value in filed.items() if origins[name] == "file"} | given
-    return SettingsReading(_validate_settings(values, problems), origins, problems, path)
+    secrets = read_secret_files(find_secrets(), given, filed, PREFIX, not_by_value=("database",))
+    origins |= dict.fromkeys(secrets.places, "secret file")
+    values = {name: value for name, value in filed.items() if origins[name] == "file"} | given | secrets.values
+    settings = _validate_settings(values, problems)
+    problems |= secrets.problems
+    return SettingsReading(settings, origins, problems, path, secrets.places, tuple(secrets.open_files))
+
+
+def find_secrets() -> list[str]:
+    """Settings that hold a secret, or a URL that may hold one."""
+    known = Settings.model_fields.items()
+    return [name for name, about in known if "SecretStr" in str(about.annotation) or name in ("database", "redis")]
 
 
 def near(name: str, known: Mapping[str, object] | list[str]) -> str:
@@ -328,10 +350,10 @@ def _validate_settings(values: dict[str, Any], problems: dict[str, str]) -> Sett
     problems |= wrong
     # A second time with what is right: `doctor` goes on from there. `model_construct` reads no environment.
     right: dict[str, Any] = {}
-    for name, field in Settings.model_fields.items():
+    for name, known in Settings.model_fields.items():
         if name not in wrong:
             alone = _alone(name, values)
-            right[name] = field.get_default() if alone is None else alone
+            right[name] = known.get_default() if alone is None else alone
     return Settings.model_construct(**right)
 
 

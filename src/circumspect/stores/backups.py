@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version as installed_version
 from pathlib import Path
 
-from circumspect import __version__
 from circumspect.errors import ConfigError, StoreError
 from circumspect.stores import postgres_backups, sqlite_backups
 from circumspect.stores.backup_folders import (
@@ -42,10 +42,10 @@ def make_backup(database: str, target: Path, at: datetime, progress: Progress) -
     with new_folder(target) as folder:
         if path is None:
             rows, schema = postgres_backups.dump_database(database, folder / DUMP_FILE)
-            return write_manifest(folder, "postgresql", DUMP_FILE, rows, schema, __version__, at)
+            return write_manifest(folder, "postgresql", DUMP_FILE, rows, schema, installed_version("circumspect"), at)
         _require_room(folder, path.stat().st_size if path.is_file() else 0)
         rows, schema = sqlite_backups.copy_database(path, folder / SQLITE_FILE, progress)
-        return write_manifest(folder, "sqlite", SQLITE_FILE, rows, schema, __version__, at)
+        return write_manifest(folder, "sqlite", SQLITE_FILE, rows, schema, installed_version("circumspect"), at)
 
 
 def check_backup(folder: Path, progress: Progress) -> BackupManifest:
