@@ -14,6 +14,7 @@
     ├── NotYourConversation    somebody else's; told to nobody apart from one that is not there
     ├── ApproverRefused        whoever approves a call may not: it is theirs, or they are nobody who approves
     └── StoreError             the database could not be reached or refused
+        ├── StoreNotLasting    what is written now would be lost: the file is gone, or the disk is full
         ├── ConversationBusy   another worker is answering this conversation
         └── LeaseLost          this worker's claim on the conversation ended while it worked
 
@@ -104,6 +105,10 @@ class ApproverRefused(CircumspectError):
 
 class StoreError(CircumspectError):
     code = "store"
+
+
+class StoreNotLasting(StoreError):
+    code = "store_not_lasting"
 
 
 class ConversationBusy(StoreError):

@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.server.house import House, say
 
-from circumspect.stores import bounds
+from circumspect.errors import StoreError
+from circumspect.stores import SqlStore, bounds, engine
 
 
 def test_a_message_is_refused_soon_and_can_be_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +28,32 @@ def test_a_message_is_refused_soon_and_can_be_sent_again(tmp_path: Path, monkeyp
         assert say(client, talk, "hello")["outcome"] == "answered"
         stored = client.get(f"/v1/conversations/{talk}/messages").json()
         assert [one["content"] for one in stored["items"] if one["role"] == "user"] == ["hello"]
+
+
+async def test_who_waited_for_the_lock_in_vain_has_waited_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "SECONDS", 0.5)
+    store = await SqlStore.open(f"{tmp_path}/c.db")
+
+    def read_patience(connection: sa.Connection) -> float:
+        return float(connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()) / 1000
+
+    other = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
+    try:
+        assert await store.tx(read_patience) == 0.5
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(engine, "HELD_SECONDS", 0.01)
+        for _ in range(3):
+            with pytest.raises(StoreError, match="held by another process"):
+                await store.tx(read_patience)
+            kept = store._database._kept
+            assert kept is not None
+            driver = kept.connection.driver_connection
+            assert driver is not None
+            assert driver.execute("PRAGMA busy_timeout").fetchone() == (10,)
+        other.rollback()
+        assert await store.tx(read_patience) == 0.5
+    finally:
+        other.close()
+        await store.close()

@@ -26,6 +26,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from circumspect.errors import ConfigError
 from circumspect.secret_files import read_secret_files
 from circumspect.server.stores.access import OperatorRole
+from circumspect.stores.lasting_files import MIN_FREE_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -212,6 +213,8 @@ class Settings(BaseSettings):
     """How long turns in flight may take to end when the server is stopped."""
     stop_delay_seconds: float = Field(0, ge=0, le=3_600)
     """On SIGTERM, how long the server goes on serving while /readyz says that it stops: for a proxy to notice."""
+    min_free_bytes: int = Field(MIN_FREE_BYTES, ge=0)
+    """With less room than this on the disk of an SQLite database nothing new is begun, and /readyz says so."""
     repeat_hours: float = Field(24, ge=0)
     """A call that a worker left open is not made again so long after it began; a person is told instead."""
     smtp_url: Annotated[SecretStr, _secret_url("smtp", "smtps")] | None = None

@@ -71,6 +71,7 @@ _RETRY: Mapping[type[CircumspectError], str] = {
     errors.LeaseLost: "1",
     errors.CallUnderWay: "5",
     errors.StoreError: "2",
+    errors.StoreNotLasting: "60",
     TenantUnavailable: "10",
     errors.ModelUnavailable: "5",
 }

@@ -64,7 +64,7 @@ async def open_services(
     clock, ids, metrics = clock or SystemClock(), ids or RandomIds(), metrics or Metrics()
     async with AsyncExitStack() as opened:
         vault = open_vault(settings)
-        store = await SqlStore.open(settings.database)
+        store = await SqlStore.open(settings.database, min_free_bytes=settings.min_free_bytes)
         opened.push_async_callback(store.close)
         limiter = open_limiter(settings)
         opened.push_async_callback(limiter.close)

@@ -21,12 +21,15 @@ from circumspect.errors import ConfigError, StoreError
 from circumspect.private_files import close_to_others, database_files, make_database_file, make_folder
 from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
+from circumspect.stores.lasting_files import MIN_FREE_BYTES, LastingFiles
 from circumspect.stores.worker_threads import Threads
 
 SQLITE_NEEDED = (3, 35)  # RETURNING
 POSTGRES_THREADS = 8
 CONNECT_SECONDS = 10
 SCRUB_SECONDS = 0.5
+HELD_SECONDS = 0.2
+"""How long a lock is waited for that somebody has waited for in vain."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,27 +44,60 @@ class Transactions(Protocol):
 class Database:
     """An engine, the threads that may use it, and a name for it that is safe to show."""
 
-    def __init__(self, engine: sa.Engine, threads: int, name: str) -> None:
+    def __init__(self, engine: sa.Engine, threads: int, name: str, files: LastingFiles | None = None) -> None:
         self.engine = engine
         self.name = name
+        self.files = files
         self.threads = Threads(threads)
         self._single = threads == 1
         self._kept: sa.Connection | None = None
+        self._is_held = False
 
     def transaction(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `body(connection, ...)` returns, committed; rolled back when it raises. In one of the threads only."""
         try:
             if self._single:
                 if self._kept is None:
-                    self._kept = self.engine.connect()
-                with self._kept.begin():
-                    return body(self._kept, *args, **kwargs)
+                    self._kept = self._open()
+                elif self.files:
+                    self.files.require_same()
+                return self._write(self._kept, body, *args, **kwargs)
             with self.engine.begin() as connection:
                 return body(connection, *args, **kwargs)
         except Exception as error:
             if ours := explain_error(error, self.name):
                 raise ours from error
             raise
+
+    def _write(
+        self,
+        connection: sa.Connection,
+        body: Callable[Concatenate[sa.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Who waited for the lock in vain has waited for all: until it is had again, others are soon told."""
+        try:
+            with connection.begin():
+                if self._is_held:
+                    self._wait_for_lock(connection, bounds.SECONDS)
+                    self._is_held = False
+                return body(connection, *args, **kwargs)
+        except (sa.exc.OperationalError, sqlite3.OperationalError) as error:
+            if not self._is_held and "locked" in str(error):
+                self._wait_for_lock(connection, HELD_SECONDS)
+                self._is_held = True
+            raise
+
+    def _wait_for_lock(self, connection: sa.Connection, seconds: float) -> None:
+        bounds.wait_for_lock(connection.connection.driver_connection, seconds)
+
+    def _open(self) -> sa.Connection:
+        connection = self.engine.connect()
+        if self.files:
+            with connection.begin():  # only then is the log of changes there
+                self.files.note(connection)
+        return connection
 
     def scrub(self) -> bool:
         """Empty SQLite's log of changes, in which a deleted text stands until then. False while somebody else reads.
@@ -95,11 +131,11 @@ class Database:
         self.engine.dispose()
 
 
-def connect(url: str) -> Database:
+def connect(url: str, min_free_bytes: int = MIN_FREE_BYTES) -> Database:
     """Nothing is opened yet; the first transaction does that."""
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed)
+        return _sqlite(parsed, min_free_bytes)
     return _postgres(parsed)
 
 
@@ -127,7 +163,7 @@ _URL_HELP = (
 )
 
 
-def _sqlite(url: sa.URL) -> Database:
+def _sqlite(url: sa.URL, min_free_bytes: int) -> Database:
     if sqlite3.sqlite_version_info < SQLITE_NEEDED:
         raise StoreError(
             f"This Python has SQLite {sqlite3.sqlite_version}, and 3.35 or newer is needed.",
@@ -155,7 +191,8 @@ def _sqlite(url: sa.URL) -> Database:
     bounds.bound_sqlite(engine)
     sa.event.listen(engine, "connect", _prepare_sqlite)
     sa.event.listen(engine, "begin", _begin_immediate)
-    return Database(engine, 1, "in memory" if memory else path)
+    files = None if memory or path.startswith("file:") else LastingFiles(Path(path), min_free_bytes)
+    return Database(engine, 1, "in memory" if memory else path, files)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:

@@ -21,6 +21,7 @@ from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.lasting_files import require_room
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
 from circumspect.values import ClientResult, ConversationId, Escalation, Execution, IntentId, TenantId, TurnId
@@ -62,6 +63,7 @@ def lease_lost() -> LeaseLost:
 
 
 def begin_call(connection: sa.Connection, execution: Execution, token: str, by: str = "") -> bool:
+    require_room(connection)
     where = {"tenant": execution.tenant, "conversation": execution.conversation}
     if not run(connection, _HOLDS, {**where, "token": token}).rowcount:
         raise lease_lost()

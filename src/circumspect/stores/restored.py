@@ -44,7 +44,7 @@ async def hold_restored_work(database: str, login: str, now: datetime, id_: str)
         log_action(connection, id=id_, at=now, operator=who, action="restored", tenant=None, subject="", detail=detail)
         return held
 
-    store = await SqlStore.open(database)
+    store = await SqlStore.open(database, restored=True)
     try:
         return await store.tx(body)
     finally:

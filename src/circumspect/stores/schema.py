@@ -41,8 +41,11 @@ def is_usable(version: str | None) -> bool:
     return version is not None and version >= HEAD and version[0] == HEAD[0]
 
 
-def prepare(database: Database, migrate: bool) -> None:
-    """The database has our schema when this returns, and its files are private."""
+def prepare(database: Database, migrate: bool, restored: bool = False) -> None:
+    """The database has our schema when this returns, and its files are private. One that lost what was written to it
+    last is refused, unless it counts as restored from a backup."""
+    if database.files and not restored:
+        database.files.require_log_of_changes()
     if migrate:
         database.close_files_to_others()
     try:

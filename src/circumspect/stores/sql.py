@@ -25,6 +25,7 @@ from circumspect.stores import admin, ledger, people
 from circumspect.stores.admin import UsageRow
 from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
+from circumspect.stores.lasting_files import MIN_FREE_BYTES
 from circumspect.stores.people import EscalationRow, EscalationState, StoredConversation
 from circumspect.stores.schema import prepare
 from circumspect.stores.turn_closing import close_turn, give_back, renew
@@ -55,11 +56,14 @@ class SqlStore:
         self._database = database
 
     @classmethod
-    async def open(cls, url: str, *, migrate: bool = True) -> SqlStore:
-        """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead)."""
-        database = connect(url)
+    async def open(
+        cls, url: str, *, migrate: bool = True, restored: bool = False, min_free_bytes: int = MIN_FREE_BYTES
+    ) -> SqlStore:
+        """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead). With less room on the
+        disk of an SQLite file nothing new is begun."""
+        database = connect(url, min_free_bytes)
         try:
-            await database.threads.run(partial(prepare, database, migrate))
+            await database.threads.run(partial(prepare, database, migrate, restored))
         except BaseException:
             await asyncio.to_thread(database.close)
             raise

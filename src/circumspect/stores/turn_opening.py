@@ -15,6 +15,7 @@ from circumspect.errors import ConversationBusy, NotYourConversation, StoreError
 from circumspect.journal import UserMessageEvent
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
+from circumspect.stores.lasting_files import require_room
 from circumspect.stores.ledger import take_back
 from circumspect.stores.statements import Rows, SqlValues, run, sql
 from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
@@ -117,6 +118,7 @@ _TAKE_OVER = sql("""
 def open_turn(
     connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
 ) -> Opened:
+    require_room(connection)
     check_identifiers(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
     now = epoch(incoming.at)
     turn: SqlValues = {

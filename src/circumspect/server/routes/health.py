@@ -10,7 +10,7 @@ from fastapi import Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from circumspect.errors import StoreError
+from circumspect.errors import StoreError, StoreNotLasting
 from circumspect.server.access import NotPermitted, NotSignedIn, services_of
 from circumspect.server.config import Settings
 from circumspect.server.metrics import read_backlog
@@ -19,6 +19,7 @@ from circumspect.server.schemas.bodies import ProblemBody
 from circumspect.server.schemas.health import Health, Readiness
 from circumspect.server.services import Services
 from circumspect.stores import database_time
+from circumspect.stores.lasting_files import require_room
 from circumspect.stores.schema import HEAD, is_usable
 
 router = resource("health")
@@ -45,9 +46,12 @@ async def readyz(request: Request) -> Response:
     try:
         async with asyncio.timeout(READY_SECONDS):
             version = await services.store.tx(_version)
+            await services.store.tx(require_room)
             clock = await compare_clocks(services)
         if not is_usable(version):
             database = f"schema {version or 'missing'}, {HEAD} is needed"
+    except StoreNotLasting:
+        database = "what is written would be lost: its file was deleted or replaced, or its disk is full"
     except StoreError:
         database = "cannot be reached"
     except TimeoutError:
