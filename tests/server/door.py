@@ -15,7 +15,7 @@ from circumspect.server import credentials, problems, signin
 from circumspect.server.access import Caller, Operator, Principal, caller, either, operator
 from circumspect.server.config import Settings
 from circumspect.server.request_limits import Limiter
-from circumspect.server.routes.session import router
+from circumspect.server.routes import session, sessions
 from circumspect.server.stores import access
 from circumspect.server.stores.access import ROLES, SCOPES, KeyRow, OperatorRow
 from circumspect.server.vault import Vault
@@ -42,7 +42,8 @@ def application(inside: Inside) -> FastAPI:
     app = FastAPI()
     app.state.services = inside
     problems.install(app)
-    app.include_router(router)
+    for one in (session, sessions):
+        app.include_router(one.router)
 
     def keyed(path: str, *scopes: Any) -> None:
         async def route(who: Annotated[Caller, Depends(caller(*scopes))]) -> dict[str, Any]:

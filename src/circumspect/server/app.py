@@ -46,6 +46,7 @@ from circumspect.server.routes import (
     responses_api,
     rulings,
     session,
+    sessions,
 )
 from circumspect.server.services import Services, open_services
 
@@ -72,6 +73,7 @@ ROUTERS = (
     outbox.router,
     audit.router,
     session.router,
+    sessions.router,
     health.router,
 )
 OPEN = {("post", "/v1/session")}

@@ -10,7 +10,14 @@ from tests.server.console.building import SAME, ConsoleHouse
 
 from circumspect.server.console.pages import ROUTERS
 
-OPEN = {("GET", "/login"), ("POST", "/login"), ("POST", "/language")}
+OPEN = {
+    ("GET", "/login"),
+    ("POST", "/login"),
+    ("POST", "/language"),
+    ("GET", "/login/oidc"),
+    ("GET", "/login/oidc/callback"),
+    ("GET", "/login/oidc/out"),
+}
 """For people who have not signed in."""
 FILLED = {
     "tenant": "shop",
