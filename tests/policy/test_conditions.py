@@ -443,6 +443,8 @@ CONDITIONS = (
     "args.a.all(x, x.all(y, y.b > 1))",
     "args.a.map(x, x.b).exists(y, y == args.c)",
     "args.a.filter(x, x.b == 1).size() > 0",
+    "args.a.filter(x, x.b == 1).exists(y, y.c == 1)",
+    "args.a.filter(x, x.b == 1).map(y, y.c)[0] == 1",
     "'b' in args.a || size(args.b) == 2",
     "args.a[args.b].c == args.d",
     "args.a[args.b.c] == args.d",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from circumspect.policy.cel.values import read_datetime
 from circumspect.policy.expressions import ExpressionError, Program, resolve_place, zone_of
 from circumspect.policy.facts import Facts
 from circumspect.policy.grounding.places import ANY, EACH, ExpressionPath, ReadTree, merge_read_trees
@@ -22,10 +23,11 @@ from circumspect.values import History, Json, PastCall, ToolCall, ToolSpec
 
 _WHOLE: Final = 2**53
 """Beyond it a decimal number cannot tell two whole ones apart, so they stay whole."""
+_LARGEST: Final = 2**64
 _DEEPEST = 64
 _LONGEST = 10_000
 _MANY: Final = frozenset((EACH, ANY))
-_SIMPLE: Final = frozenset((str, bool, float, datetime, type(None)))
+_SIMPLE: Final = frozenset((str, bool, float, type(None)))
 
 
 class _Missing:
@@ -281,11 +283,15 @@ def step_into(value: Any, key: Any) -> Any:
 
 
 def _plain(value: Any, decimal: bool, depth: int = 0) -> Any:
-    """The value in the types that the library takes. Raises where it is too long or too deep to look at."""
+    """The value in the types that a condition takes. Raises where it is too long or too deep to look at."""
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, int):
-        return float(value) if decimal and -_WHOLE <= value <= _WHOLE else value
+        if not -_LARGEST < value < _LARGEST:
+            raise ExpressionError("the number is too large")
+        return float(value) if decimal and -_WHOLE <= value <= _WHOLE else int(value)
+    if isinstance(value, datetime):
+        return read_datetime(value)
     if not isinstance(value, dict | list | tuple | Mapping):
         raise ExpressionError(f"{type(value).__name__} is no JSON value")
     if depth > _DEEPEST or len(value) > _LONGEST:

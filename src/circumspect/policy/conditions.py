@@ -6,7 +6,6 @@ What is known is the proposed call and what the conversation established: see `c
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -60,17 +59,15 @@ def decide(source: str, seen: View) -> ConditionResult:
         return (
             FAILS
             if answer is False
-            else ConditionResult("unknown", tuple(dict.fromkeys(_needs(compiled, seen, str(answer)))))
+            else ConditionResult("unknown", tuple(dict.fromkeys(_needs(compiled, seen, answer.absent))))
         )
     except Exception:  # a condition that breaks is a condition that was not decided
         return UNKNOWN
 
 
-_ABSENT_KEY = re.compile(r'Key not found in map : "(.*)"$')
-
-
-def _needs(compiled: Program, seen: View, problem: str) -> Iterator[Need]:
-    """Lookups that are missing. One whose key is itself not known yet waits for the one that gives the key."""
+def _needs(compiled: Program, seen: View, absent: str) -> Iterator[Need]:
+    """Lookups that are missing. One whose key is itself not known yet waits for the one that gives the key. `absent` is
+    the key that was looked for and not there."""
     facts = seen.root("facts")
     for path in compiled.places:
         if path.root not in ("facts", "latest", "results") or not path.steps or not isinstance(path.steps[0], str):
@@ -80,8 +77,8 @@ def _needs(compiled: Program, seen: View, problem: str) -> Iterator[Need]:
         if isinstance(step, Many):
             if tool not in seen.known.by_tool:
                 yield Need(tool, tried=_was_tried(tool, MISSING, seen))
-            elif keyed and (absent := _ABSENT_KEY.search(problem)):
-                yield Need(tool, _parameter(tool, None, seen), absent[1], _was_tried(tool, absent[1], seen))
+            elif keyed and absent:
+                yield Need(tool, _parameter(tool, None, seen), absent, _was_tried(tool, absent, seen))
             continue
         key = seen.at(step) if isinstance(step, ExpressionPath) else step
         if key is not MISSING and step_into(step_into(facts, tool), key) is MISSING:

@@ -1,6 +1,6 @@
 """JSON schemas of arguments and results -> what kind of value is at a place, and comparisons that cannot be meant.
 
-The expression library checks types, too, but knows nothing of schemas: to it, every argument and every result may be
+The check of an expression knows types, too, but nothing of schemas: to it, every argument and every result may be
 anything. Here a place is followed into the schema of the tool that it belongs to. Where a schema does not say, nothing
 is known, and nothing is found wrong.
 """
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from circumspect.policy.cel.syntax import SyntaxNode
 from circumspect.policy.grounding.places import EACH, ExpressionPath, LoopBindings, PathStep, as_path
 from circumspect.policy.keys.findings import suggest_word
-from circumspect.policy.syntax import SyntaxNode
 
 JsonSchema: TypeAlias = Mapping[str, Any]
 FindSchema: TypeAlias = Callable[[ExpressionPath], JsonSchema]
@@ -128,7 +128,7 @@ def _learn_type(value: Any) -> str:
 
 
 def find_type_errors(node: SyntaxNode, kinds: Mapping[int, str], find_schema: FindSchema) -> Iterator[str]:
-    """Comparisons and calculations in which one side can never fit the other. `kinds` is what the library knows of the
+    """Comparisons and calculations in which one side can never fit the other. `kinds` is what is known of the
     nodes, by their ids."""
     yield from _check_node(node, kinds, find_schema, {})
 
@@ -144,9 +144,9 @@ def _check_node(
     if node.kind == "loop":
         over, *body = node.parts
         path = as_path(over, bound)
-        element = ExpressionPath(path.root, (*path.steps, EACH)) if path and len(node.bound) == 2 else None
+        element = ExpressionPath(path.root, (*path.steps, EACH)) if path else None
         yield from _check_node(over, kinds, find_schema, bound)
-        inner: LoopBindings = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
+        inner: LoopBindings = {**bound, node.bound: element}
         for part in body:
             yield from _check_node(part, kinds, find_schema, inner)
         return

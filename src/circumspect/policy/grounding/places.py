@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from circumspect.policy.syntax import SyntaxNode
+from circumspect.policy.cel.syntax import SyntaxNode
 
 
 class Many:
@@ -70,7 +70,7 @@ def as_path(node: SyntaxNode, bound: LoopBindings) -> ExpressionPath | None:
 def _step(key: SyntaxNode, bound: LoopBindings) -> PathStep:
     """A constant, a place that holds the key, or ANY."""
     if key.kind == "const":
-        return ANY if key.constant is None else key.constant
+        return key.constant if isinstance(key.constant, str | int) else ANY
     path = as_path(key, bound)
     return ANY if path is None or is_many(path) else path
 
@@ -124,14 +124,15 @@ def _in_loop(node: SyntaxNode, bound: LoopBindings) -> Iterator[ExpressionPath]:
     """Of what the loop goes over, only the parts that its body reads."""
     over, *body = node.parts
     path = as_path(over, bound)
-    one_name = len(node.bound) == 2
-    element = ExpressionPath(path.root, (*path.steps, EACH)) if path and one_name else None
-    inner: LoopBindings = {**bound, **dict.fromkeys(node.bound), node.bound[0]: element}
+    element = ExpressionPath(path.root, (*path.steps, EACH)) if path else None
+    inner: LoopBindings = {**bound, node.bound: element}
     if element is None:
         yield from paths(over, bound)
     else:
         yield from with_keys(ExpressionPath(element.root, (*element.steps, COUNT)))
         yield from _in_keys(over, bound)
+        if node.name == "filter":  # it hands on whole elements
+            yield element
     for part in body:
         yield from paths(part, inner)
 
