@@ -23,7 +23,7 @@ _PICTURE = "[\u203c-\u3299\U0001f000-\U0001faff]"
 _PICTURE_JOINT = re.compile(f"(?<={_PICTURE})\ufe0f|(?:(?<={_PICTURE})|(?<=\ufe0f))\u200d(?={_PICTURE})")
 """The invisible parts of an emoji."""
 _LOST_BLANK = re.compile(r"^ | (?= |$)")
-_QUOTE = re.compile(rf'(\\*)(["{QUOTES}](?!(?<=[\u05d0-\u05ea].)[\u05d0-\u05ea])|$)')
+_QUOTE = re.compile(rf'(?<!\\)(\\*)(["{QUOTES}](?!(?<=[\u05d0-\u05ea].)[\u05d0-\u05ea])|$)')
 """With the backslashes before it. Between two Hebrew letters it belongs to the word."""
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"

@@ -18,7 +18,7 @@ AnswerForm: TypeAlias = Literal["plain", "found", "cut", "guessed", "lines"]
 
 # A word in braces is a placeholder, as templates have them.
 _BRACE = re.compile(r"\{(?!\w*\})")
-_LABELLED = re.compile(r"^[\s>*#_•-]*(?P<label>[^\W\d][\w /-]{1,40}?)[\s*_]*[:=：][\s*_]*(?P<value>.*)$")
+_LABELLED = re.compile(r"^[\s>*#_•-]*+(?P<label>[^\W\d][\w /-]{1,40}?)[\s*_]*+[:=：][\s*_]*+(?P<value>.*)$")
 _LONGEST, _LONGEST_LINES, _MOST = 50_000, 8_000, 20
 
 

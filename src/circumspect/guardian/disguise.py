@@ -19,7 +19,7 @@ LONGEST = 20_000
 _MOST_READINGS = 8
 
 _UNSEEN = re.compile(f"[{HIDDEN}]")
-_BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
+_BREAK = re.compile(r"(?<![ \t])[ \t]*[\r\n]+[ \t]*")
 _LEET = str.maketrans("013457@$!|€", "oieastasiie")
 _LEET_L = str.maketrans("013457@$!|€", "oleastasile")
 _WORD = re.compile(r"\S+")

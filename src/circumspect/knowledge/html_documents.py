@@ -33,8 +33,10 @@ _HIDING = re.compile(
     r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-_AT_BLOCK = re.compile(r"@[^{};]+\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
+_RULE = re.compile(r"(?<![^{}])([^{}]+)\{([^{}]*)\}")
+# One that nobody closed goes on to the end, as browsers have it.
+_COMMENT = re.compile(r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)")
+_AT_BLOCK = re.compile(r"@[^{};@]+\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}")
 
 
 def read_html(source: str) -> Parsed:
@@ -59,7 +61,7 @@ def _one_line(text: str) -> str:
 def _find_hidden_by_sheet(page: LexborHTMLParser) -> set[int]:
     found: set[int] = set()
     for sheet in page.css("style"):
-        rules = _AT_BLOCK.sub("", re.sub(r"/\*.*?\*/", "", sheet.text(), flags=re.DOTALL))
+        rules = _AT_BLOCK.sub("", _COMMENT.sub("", sheet.text()))
         for selector, body in _RULE.findall(rules):
             if not _HIDING.search(body):
                 continue

@@ -47,7 +47,7 @@ def clean(text: str) -> str:
 NUMBERED = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})[.)]?\s+(?P<rest>[^\W\d_].*)")
 _LONGEST = 100
 _SENTENCE_ENDS = (".", ";", ",", "!", "…")
-CONTENTS = re.compile(r"(?:[ \u00a0]?[.…·_]){4,}[ \u00a0]*\d*\s*$")
+CONTENTS = re.compile(r"(?:[ \u00a0]?[.…·_]){4}[ \u00a0]*+\d*+\s*+$")
 """A line of a table of contents, with dots that lead to the page."""
 
 

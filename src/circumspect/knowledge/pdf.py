@@ -120,7 +120,7 @@ def _rows(table: Any, words: Sequence[Word]) -> Iterable[LayoutLine]:
 @cache
 def _page_number() -> re.Pattern[str]:
     page, of = join_words(one.documents.page for one in packs()), join_words(one.documents.page_of for one in packs())
-    return re.compile(rf"[\s|–—-]*{page}?\s*#\s*(?:(?:{of}|/)\s*#)?[\s|–—-]*", re.IGNORECASE)
+    return re.compile(rf"[\s|–—-]*+{page}?\s*+#\s*+(?:(?:{of}|/)\s*+#)?[\s|–—-]*+", re.IGNORECASE)
 
 
 def _without_running(pages: list[_Page]) -> list[_Page]:

@@ -31,7 +31,7 @@ class StatedValue:
     written: str
 
 
-_DIGITS = r"\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
+_DIGITS = r"\d{1,3}(?:[,.\u00a0\u202f ’']\d{3}){1,5}(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
 _HOURS = {"minutes": 1 / 60, "hours": 1.0, "days": 24.0, "weeks": 168.0, "months": 730.5, "years": 8766.0}
 _WORKING_DAYS = "working_days"
 _UNITS = (_WORKING_DAYS, *_HOURS)

@@ -17,7 +17,7 @@ from circumspect.language.phrases import BREAK, shorten_word, words
 from circumspect.values import Language
 
 AnswerPhrase = tuple[str, ...]
-_QUOTED = re.compile(r"[\"“”„«»]\s*([^\"“”„«»]*?)\s*[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
+_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]*)[\"“”„«»]|(?<!\w)'([^']*)'(?!\w)")
 _REPEATED = 2
 """So many words of a question before a value may be repeated with it."""
 _SIGNS = re.compile(r"[#№$€£₪₽%+]")
@@ -130,7 +130,7 @@ def _strip_quotes(text: str, values: Collection[AnswerPhrase]) -> str | None:
         inside = quoted[1] or quoted[2] or ""
         if tuple(read_value(word) for word in words(inside) if word != BREAK) not in values:
             return None
-    return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", text)
+    return _QUOTED.sub(lambda quoted: (quoted[1] or "").strip() or quoted[2] or "", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from circumspect.language.registry import LANGUAGES, Language
 from circumspect.language.scripts import SCRIPTS, Script
 
 _LONGEST = 2_000
-# Addresses, ids and numbers are in no language.
-_NOT_WORDS = re.compile(r"\S*(?:://|@|www\.)\S*|\S*[\d_]\S*")
+_NO_WORD = re.compile(r"://|@|www\.|[\d_]")
 _WORD = re.compile(rf"[^\W\d_]+(?:[`{INNER_MARKS}][^\W\d_]+)*")
 _QUOTED = re.compile(rf"(?<!\w)[\"{QUOTES}][^\"{QUOTES}\n]{{1,200}}[\"{QUOTES}](?!\w)")
 _LATIN = SCRIPTS["latin"]
@@ -33,7 +32,7 @@ _FEW = 3
 
 def detect(text: str, kept: Language | None, default: Language) -> Language:
     """The language of the message; `kept`, the conversation's so far, where the message does not tell."""
-    words = _WORD.findall(_NOT_WORDS.sub(" ", text[:_LONGEST]))
+    words = _find_words(text[:_LONGEST])
     counts = {
         script: sum(1 for word in words if script.letter.search(word))
         for script in (() if text.isascii() else _by_script())
@@ -53,6 +52,11 @@ def detect(text: str, kept: Language | None, default: Language) -> Language:
     return kept
 
 
+def _find_words(text: str) -> list[str]:
+    """Without addresses, ids and numbers, which are in no language."""
+    return _WORD.findall(" ".join(word for word in text.split() if not _NO_WORD.search(word)))
+
+
 def find_language(text: str) -> Language | None:
     """The language that most of a document's letters are of; None where there are none."""
     counts = {script: script.count(text) for script in _by_script()}
@@ -64,7 +68,7 @@ def is_in_another(text: str, language: Language, known: str) -> bool:
     """Clearly not what a speaker of the language can read. What stands in quotes, what is `known` to them, names and
     codes are in no language."""
     own, heard = pack(language).script, set(_WORD.findall(known.casefold()))
-    said = _WORD.findall(_NOT_WORDS.sub(" ", _QUOTED.sub(" ", text[:_LONGEST])))
+    said = _find_words(_QUOTED.sub(" ", text[:_LONGEST]))
     words = [word for word in said if word.casefold() not in heard]
     strange = [script for script in SCRIPTS.values() if script not in (own, _LATIN)]
     if any(script.letter.search(word) for script in strange for word in words):

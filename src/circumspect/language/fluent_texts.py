@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_MESSAGE = re.compile(r"([a-zA-Z][\w-]*) *= *(.*)")
-_ATTRIBUTE = re.compile(r" +\.([a-zA-Z][\w-]*) *= *(.*)")
+_MESSAGE = re.compile(r"([a-zA-Z][\w-]*) *= *+(.*)")
+_ATTRIBUTE = re.compile(r" +\.([a-zA-Z][\w-]*) *= *+(.*)")
 _VALUE = re.compile(r"\{ *\$([a-zA-Z][\w-]*) *\}")
 _ISOLATE = "\u2068{}\u2069"
 

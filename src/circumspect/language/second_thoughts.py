@@ -24,7 +24,7 @@ from circumspect.language.pack import packs
 from circumspect.language.phrases import BREAK, words
 from circumspect.values import Language
 
-_CODE = re.compile(r"(?:[A-Za-z]+-?)?\d[\w-]*(?:[.,:/]\d\w*)*", re.ASCII)
+_CODE = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]+-?)?\d[\w-]*(?:[.,:/]\d\w*)*", re.ASCII)
 _CHANGES_NOTHING = frozenset((BREAK, "filler", "value", "doubt", "yes", "ok", "go", "sign"))
 _MAY_CORRECT = frozenset((BREAK, "filler", "value", "doubt", "yes", "ok", "go", "no", "nope", "not", "halt"))
 _TURNS = frozenset(("blocker", "no", "nope", "not", "halt", "keep", "correction", "doubt", "unsure", "only", "want"))

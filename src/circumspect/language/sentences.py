@@ -26,7 +26,7 @@ _ENDS: dict[SentenceEnd, re.Pattern[str]] = {
     # Every mark: people leave out blanks in a hurry, and a demand in one sentence must not hide in the next.
     "anywhere": re.compile(r"(?<=[.!?\n])(?![.!?\n])"),
     # Every mark that more text follows, semicolons too: how many things a message speaks of.
-    "further": re.compile(r"[.!?;\n]+\s+(?=\w)"),
+    "further": re.compile(r"[.!?;\n]{1,4}\s{1,8}(?=\w)"),
     # A mark and white space, or a new line: what is asked for in one sentence has its values there.
     "requested": re.compile(r"(?<=[.!?…;])\s+|\n+"),
 }

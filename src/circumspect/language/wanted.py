@@ -28,7 +28,7 @@ _SIGNS = str.maketrans({**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(DASHE
 _COLON = re.compile(r":[ \t]*\n\s*")
 _LISTED = re.compile(r"(?<=: )\S[^\n:?!]*(?:\n[^\n:?!]+)+")
 _NUMBERED = re.compile(r"(?<!\w)(no|nr|num)\.\s*(?=[#\d])", re.IGNORECASE)
-_VALUE = re.compile(r"[\w.+-]+@[\w.-]+\w|[#№]?\w*\d[\w-]*")
+_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+\w|[#№]?(?<!\w)\w*\d[\w-]*")
 _RECORD = re.compile(r"\d{3}|\w@\w")
 _SMALL = re.compile(r"[\s,.:;!\-–—()\"'«»#№]+")
 

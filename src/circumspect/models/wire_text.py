@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from circumspect.values import Json
 
-_FENCE = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n")
 _DEEPEST = 100
 
 
@@ -70,8 +70,10 @@ def compact(value: Json) -> str:
 
 def strip_fence(text: str) -> str:
     """The inside of a reply that is one code fence; any other text as it is."""
-    match = _FENCE.match(text)
-    return match.group(1) if match else text
+    opening, rest = _FENCE.match(text), text.rstrip()
+    if opening is None or not rest.endswith("```") or len(rest) < opening.end() + 3:
+        return text
+    return rest[opening.end() : -3].rstrip(" \t").removesuffix("\n")
 
 
 def _no_key_twice(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

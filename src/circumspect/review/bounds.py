@@ -17,6 +17,7 @@ from typing import Literal
 Relation = Literal["at_most", "at_least", "below", "above"]
 TimeUnit = Literal["day", "week", "month", "year", "hour", "minute", "business day", "other"]
 
+_LONGEST = 2_000
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORDS: dict[str, Relation] = {
     "no more than": "at_most", "not more than": "at_most", "at most": "at_most", "up to": "at_most",
@@ -90,7 +91,10 @@ StatedBound = Period | Quantity | DateBound
 
 
 def bounds(sentence: str) -> tuple[StatedBound, ...]:
-    """In the order in which they stand. A number with no relation to anything is no bound."""
+    """In the order in which they stand. A number with no relation to anything is no bound. Nothing of what is longer
+    than any sentence: each bound keeps what stands around it."""
+    if len(sentence) > _LONGEST:
+        return ()
     found: list[StatedBound] = []
     dates = [(mark.span(), mark) for mark in _DATE.finditer(sentence)]
     for _, mark in dates:

@@ -24,7 +24,6 @@ _MARKS = frozenset("*`_\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _DASHES = frozenset("-" + DASHES)
 _QUOTES = {**dict.fromkeys("'" + APOSTROPHES, "'"), **dict.fromkeys('"' + QUOTES, '"')}
 _BEFORE = re.compile(r"^(?:\s|[\"'…]|\.\.\.)+")
-_AFTER = re.compile(r"(?:\s|[\"'…]|\.\.\.)+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Searchable:
 
     def spans(self, claim: str) -> Iterator[TextSpan]:
         """Every place where the document says this, in reading order."""
-        wanted = _AFTER.sub("", _BEFORE.sub("", plain(claim)))
+        wanted = _strip_end(_BEFORE.sub("", plain(claim)))
         if sum(letter.isalnum() for letter in wanted) < SHORTEST:
             return
         at = self.plain.find(wanted)
@@ -51,6 +50,19 @@ class Searchable:
         before = start and self.plain[start - 1].isalnum() and self.plain[start].isalnum()
         after = end < len(self.plain) and self.plain[end].isalnum() and self.plain[end - 1].isalnum()
         return not (before or after)
+
+
+def _strip_end(text: str) -> str:
+    """Without the white space, quotation marks and dots of an omission that it ends with."""
+    end = len(text)
+    while end:
+        if text[end - 1].isspace() or text[end - 1] in "\"'…":
+            end -= 1
+        elif text.endswith("...", 0, end):
+            end -= 3
+        else:
+            break
+    return text[:end]
 
 
 def searchable(document: KnowledgeDocument) -> Searchable:

@@ -20,7 +20,7 @@ from circumspect.review.linking import CaseFact, CaseFacts, as_date
 Holds = Literal["yes", "no", "absent", "open"]
 
 _RELATIVE = re.compile(
-    r"^\W*(?:per\s+cent|points?|days?|%)?\s*(?:lower|higher|above|below|longer|shorter|less|beyond)\b"
+    r"^\W*+(?:(?:per\s+cent|points?|days?)\s*+)?(?:lower|higher|above|below|longer|shorter|less|beyond)\b"
 )
 _AGE = re.compile(
     r"years?\s+(?:of\s+age|old)\b(?:\s+or\s+\w+)?(?:\s+on\s+(?:the\s+)?(?:day|date)\s+(?:on\s+which|of|when)\s+(?P<anchor>[^.;,]+))?",

@@ -58,7 +58,7 @@ _SECTION = re.compile(
     r"\b(?:sections?|chapters?|clauses?|articles?)\s+((?:\d+(?:\.\d+)*)(?:\s*(?:,|and|or|to)\s*\d+(?:\.\d+)*)*)"
 )
 _OR = re.compile(r"\bor\b(?!\s+(?:more|less|older|fewer|lower|above|below))", re.IGNORECASE)
-_EITHER = re.compile(r"(\w+) or (\w+)")
+_EITHER = re.compile(r"(?<!\w)(\w+) or (\w+)")
 _NEGATIVE = re.compile(r"\b(?:not|nothing|never|neither|nor|none|without|fails?|failed)\b|n't\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^(?:[A-Za-z]+\s+)?(\d+(?:\.\d+)*)\b")
 

@@ -154,7 +154,7 @@ def _generator() -> Any:
 # --- docstrings ------------------------------------------------------------------------------------------------------
 
 _SECTION = re.compile(r"^(args|arguments|parameters|returns?|raises|yields|examples?|notes?):\s*$", re.IGNORECASE)
-_ENTRY = re.compile(r"^\s*\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+_ENTRY = re.compile(r"^\s*+\*{0,2}(\w+)\s*+(?:\([^)]*\)\s*+)?:\s*+(.*)$")
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:

@@ -43,17 +43,17 @@ _UNSENT_NAMES = {
 
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w\-.~+/]{6,}=*"), r"\1 [hidden]"),
-    (re.compile(r"(?i)(\b[a-z][a-z0-9+.\-]*://)[^\s/@]+@"), r"\1[hidden]@"),
+    (re.compile(r"(?i)(\b[a-z][a-z0-9+.\-]{0,30}://)[^\s/@]+@"), r"\1[hidden]@"),
     (
         re.compile(
-            r"(?i)([\"']?\b[\w\-]*(?:api[_\-]?key|access[_\-]?key|secret|token|passw(?:or)?d|passphrase|signature"
-            r"|cookie|authorization)[\w\-]*[\"']?\s*[:=]\s*)(?!\[hidden\])"
+            r"(?i)((?:api[_\-]?key|access[_\-]?key|secret|token|passw(?:or)?d|passphrase|signature"
+            r"|cookie|authorization)[\w\-]{0,100}[\"']?\s*[:=]\s*)(?!\[hidden\])"
             r"(?!(?:bearer|basic)\s)(\"[^\"]*\"|'[^']*'|[^\s,;&)}\]]+)"
         ),
         r"\1[hidden]",
     ),
     (re.compile(r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abpr]|AKIA)[\w\-]{12,}"), "[hidden]"),
-    (re.compile(r"\beyJ[\w\-]{8,}\.[\w\-]+\.?[\w\-]*"), "[hidden]"),
+    (re.compile(r"\beyJ[\w\-]{8,}(?:\.[\w\-]+\.?[\w\-]*)?"), "[hidden]"),
 )
 
 

@@ -17,7 +17,7 @@ from circumspect.demo.offline.slot_values import values
 from circumspect.values import Json
 
 _LABELS = ("User message", "Tool", "Arguments", "Available tools", "Recent turns")
-_LISTED = re.compile(r"([A-Za-z_][\w.-]*)\s*(?:\([^)]*\))?\s*(?:,|\n|$)")
+_LISTED = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*+)[^\S\n]*+(?:\([^()]*\)[^\S\n]*+)?(?:,|\n|$)")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

@@ -155,7 +155,7 @@ def _linking() -> str:
 @cache
 def _compile_surname() -> re.Pattern[str]:
     called = either(word for lists in lexicons() for word in lists.fields["surname"])
-    return re.compile(rf"\s*(?:(?:{called})\s*(?:{_linking()}|:)?\s*)?(?P<name>[^\W\d_]{{2,}})\s*(?:[,.;]|$)")
+    return re.compile(rf"\s*+(?:(?:{called})\s*+(?:(?:{_linking()}|:)\s*+)?)?(?P<name>[^\W\d_]{{2,}})\s*+(?:[,.;]|$)")
 
 
 @cache
@@ -163,4 +163,4 @@ def _compile_address() -> re.Pattern[str]:
     called = field_pattern("address").pattern
     then = either(word for lists in lexicons() for word in lists.pages["and"])
     value = rf"(?P<text>[^.;\n]{{4,80}}?)(?=\s+(?:{then})\s|[.;\n]|$)"
-    return re.compile(rf"(?:{called})\w*(?:\s+(?:{_linking()}))?\s*:?\s*{value}")
+    return re.compile(rf"(?:{called})\w{{0,20}}(?:\s++(?:{_linking()}))?\s*+(?::\s*+)?{value}")

@@ -18,7 +18,7 @@ from circumspect.values import ModelRequest
 
 _LINE = re.compile(r'\[(?P<id>[^\]\s]+)\] (?P<role>\S+) "(?P<name>[^"]*)"(?P<rest>.*)')
 _VALUE = re.compile(r'^ value="(?P<value>[^"]*)"')
-_OPTIONS = re.compile(r" options=\((?P<options>.*?)\)(?= \(| in |$)")
+_END_OF_OPTIONS = re.compile(r"\)(?= \(| in |$)")
 _INSIDE = re.compile(r" in (?P<inside>\S+)$")
 _SIGN_IN = re.compile(r"\b(?:log|sign)(?:\s+(?:me|us))?[\s-]+(?:in|on)\b|\blog-?on\b|\bsign-?in\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -97,10 +97,16 @@ def _screen(listing: str) -> Screen:
     return Screen(url, title, tuple(elements), text)
 
 
+def _read_options(rest: str) -> tuple[str, ...]:
+    _, begins, listed = rest.partition(" options=(")
+    end = _END_OF_OPTIONS.search(listed) if begins else None
+    return tuple(one.strip() for one in listed[: end.start()].split(", ")) if end else ()
+
+
 def _parse_element(found: re.Match[str]) -> ElementLine:
     rest = found["rest"]
     value = _VALUE.match(rest)
-    options, inside = _OPTIONS.search(rest), _INSIDE.search(rest)
+    options, inside = _read_options(rest), _INSIDE.search(rest)
     marks = rest[value.end() if value else 0 :].split(" (", 1)[0].split(" options=(", 1)[0].split()
     said = dict(mark.split("=", 1) for mark in marks if "=" in mark)
     return ElementLine(
@@ -112,7 +118,7 @@ def _parse_element(found: re.Match[str]) -> ElementLine:
         haspopup=said.get("haspopup", ""),
         required="required" in marks,
         disabled="disabled" in marks,
-        options=tuple(one.strip() for one in options["options"].split(", ")) if options else (),
+        options=options,
         inside=inside["inside"] if inside else "",
     )
 

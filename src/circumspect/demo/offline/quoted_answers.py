@@ -7,6 +7,7 @@ an English text). What a text says is quoted and never obeyed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from circumspect.demo.offline.free_text import keys_in
@@ -16,7 +17,7 @@ from circumspect.demo.offline.request_view import RequestContents
 from circumspect.demo.offline.result_words import make_quotable
 from circumspect.demo.offline.source_quotes import find_citation
 
-_PAIR = re.compile(r"Q:\s*(.*?)\s*\nA:\s*(.*?)\s*(?=\n\s*\nQ:|\Z)", re.DOTALL)
+_BETWEEN = re.compile(r"\n[^\S\n]*\n(?=Q:)")
 FAQ_FITS = 0.5
 _QUOTED_SENTENCES = 2
 _FACTS = (("hours", "Hours", "hours"), ("ask_phone", "Phone", "phone"), ("ask_email", "E-mail", "email"))
@@ -88,7 +89,14 @@ def _best_faq(utterance: ParsedText, seen: RequestContents) -> tuple[str, float]
 
 @lru_cache(maxsize=128)
 def _pairs(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    return tuple((asked, said, frozenset(keys_in(read(asked)))) for asked, said in _PAIR.findall(text))
+    return tuple((asked, said, frozenset(keys_in(read(asked)))) for asked, said in _find_pairs(text))
+
+
+def _find_pairs(text: str) -> Iterator[tuple[str, str]]:
+    for block in _BETWEEN.split(text):
+        asked, answered, said = block.partition("Q:")[2].partition("\nA:")
+        if answered:
+            yield asked.strip(), said.strip()
 
 
 def _excerpt(utterance: ParsedText, key: str, text: str) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from functools import cache
 from circumspect.demo.offline.date_words import MessageSpan, Moments, is_free, moments
 from circumspect.demo.offline.lexicon import ParsedText, concepts, either, fold_letters, is_stop, merge_words
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://\S+")
 _PHONE = re.compile(r"(?<![\w#-])(?:\+\d[\d\s().-]{5,18}\d|0\d{1,3}[\s-]\d[\d\s-]{4,10}\d|0\d{8,10})(?![\w])")
 _CODE = re.compile(
@@ -149,7 +149,7 @@ def _about(utterance: ParsedText, at: int, step: int, start: int) -> tuple[froze
 @cache
 def _money() -> re.Pattern[str]:
     word = either(merge_words("currencies"))
-    number = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
+    number = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,2})?|\d{1,3}(?:[ \u00a0]\d{3}){1,5}(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
     return re.compile(
         rf"(?P<sign>[$€£₪₽])\s?(?P<before>{number})"
         rf"|(?<![\w.,])(?P<after>{number})\s?(?:(?P<sign2>[$€£₪₽])|(?P<word>{word})(?![^\W_]))"

@@ -138,7 +138,7 @@ def shape_of(value: str) -> re.Pattern[str]:
     if re.fullmatch(r"((?:[a-z]+_)+)\w*\d\w*", value):
         return re.compile(r"(?<![\w])(?:[a-z]+_)+\d{3,}(?!\w)")
     if "@" in value:
-        return re.compile(r"[\w.+\-]+@[\w\-]+\.[\w.\-]*\w")
+        return re.compile(r"(?<![\w.+\-])[\w.+\-]+@[\w\-]+\.[\w.\-]*\w")
     if re.fullmatch(r"#?[0-9]+", value):
         # As long as this one; neither a price nor a part of a longer number.
         return re.compile(rf"(?<![\w.,$€£₪₽:/-])#?\d{{{len(value.lstrip('#'))}}}(?![\w%]|[.,:/-]\d)")

@@ -37,7 +37,8 @@ from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, PastCall, Verdict
 
 _EMBEDDED = re.compile(
-    r"[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
+    r"(?<![\w.+\-])[\w.+\-]+@[\w\-]+\.[\w.\-]+\w|(?:https?://|www\.)[^\s<>\"')]+[\w/]"
+    r"|(?<!\w)[a-z]{2}\d{2}[a-z0-9]{10,30}(?!\w)"
 )
 
 

@@ -96,7 +96,7 @@ _BEGUN = _compile(
     rf"{_LT}|{_BRACE}|```|~~~|{_QUOTE}(?:{'|'.join(KEYS)})"
     rf"|[#*_>\[( \t-]{{0,12}}(?:self[ _-]?)?{_SLASH}?\w{{0,20}}(?:{_HALF})"
 )
-_RISKY = _compile(r"\w{0,24}_|(?<!\w)self\b|[\"'“”‘’«»\\&%<>＜﹤‹〈〈⟨❮《`~#*\[(/／-]|\w+\Z")
+_RISKY = _compile(r"\w{0,24}_|(?<!\w)self\b|[\"'“”‘’«»\\&%<>＜﹤‹〈〈⟨❮《`~#*\[(/／-]|\w{1,64}\Z")
 
 
 def bare(block: str) -> str:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 
 LONGEST = 200
-_PRIVATE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\+?\d(?:[\s().-]?\d){6,}(?!\w)")
+_PRIVATE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\+?\d(?:[\s().-]?\d){6,}(?!\w)")
 _WORD = re.compile(r"\w+")
 
 

@@ -17,7 +17,6 @@ LONGEST = 400
 _SITE = re.compile(r"-?(?:site|inurl):", re.IGNORECASE)
 _LINK = re.compile(r"https?://", re.IGNORECASE)
 _FRAGMENT = re.compile(r"[?#]")
-_PARAMETERS = re.compile(r"[?#](?=[^\s]*=)")
 _AROUND = "\"'`()[]{}<>,;!?“”«»„"
 
 
@@ -47,7 +46,8 @@ def _shareable(word: str, hidden: str) -> str:
             return ""
     if hidden and not limit and _names(bare, hidden):
         return ""
-    return _FRAGMENT.split(word, maxsplit=1)[0] if link else _PARAMETERS.split(word, maxsplit=1)[0]
+    fragment = _FRAGMENT.search(word)
+    return word[: fragment.start()] if fragment and (link or "=" in word[fragment.end() :]) else word
 
 
 def _names(word: str, hidden: str) -> bool:
