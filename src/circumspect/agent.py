@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import ConfigError
 from circumspect.pipeline import run_turn
-from circumspect.policy.arguments import validator
 from circumspect.policy.judge import Rule
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import RULES
+from circumspect.policy.validators import find_validator
 from circumspect.ports import Clock, Ids, Listener, Model, Ports, Store, Tools
 from circumspect.profiles import PROFILES
 from circumspect.setup import TurnSetup
@@ -85,7 +85,7 @@ class Agent:
         self.tenant = _tenant(tenant, business, mode, language)
         self._toolset = _toolset(tools)
         for spec in self._toolset.specs().values():
-            validator(spec)
+            find_validator(spec)
         self.policy = open_policy(policy, self._toolset.specs())
         self._model = open_model(model)
         self._rules = (*RULES, *_rules(rules))

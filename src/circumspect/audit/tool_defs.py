@@ -13,7 +13,9 @@ from typing import Any
 
 import orjson
 
-from circumspect.values import Effect, ToolSpec
+from circumspect.errors import ConfigError
+from circumspect.schema_bounds import measure_schema
+from circumspect.values import Effect, JsonObject, ToolSpec
 
 Specs = Mapping[str, ToolSpec]
 
@@ -51,6 +53,8 @@ class Toolbox:
         name, _, key = reference.partition("#")
         if folder is None:
             raise BadTools(f"tools are named by a file ({name}), and there is no folder to look in")
+        if "\0" in name:
+            raise BadTools("the name of the tools file has a NUL byte in it")
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise BadTools(f"the tools file {name} is outside the transcript's folder")
@@ -99,11 +103,22 @@ def _specs(tools: list[Any]) -> Iterator[ToolSpec]:
         yield ToolSpec(
             name,
             str(function.get("description") or function.get("doc") or ""),
-            schema if isinstance(schema, Mapping) else {},
+            _measured(name, "parameters", schema),
             effect=_effect(notes),
             open_world=notes.get("openWorldHint") is True,
-            returns=results if isinstance(results, Mapping) else {},
+            returns=_measured(name, "results", results),
         )
+
+
+def _measured(tool: str, what: str, schema: Any) -> JsonObject:
+    """The schema, which anybody may have written: one that would make too much work is not taken in."""
+    if not isinstance(schema, Mapping):
+        return {}
+    try:
+        measure_schema(f"the {what} of tool '{tool[:80]}'", schema)
+    except ConfigError as problem:
+        raise BadTools(problem.problem.removesuffix(".")) from None
+    return schema
 
 
 def _effect(notes: Mapping[str, Any]) -> Effect | None:

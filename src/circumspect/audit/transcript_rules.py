@@ -20,6 +20,7 @@ from circumspect.policy.grounding.grounding_rules import ask_for, find_unseen
 from circumspect.policy.grounding.tracing import ledger_of, names_a_destination, names_an_id
 from circumspect.policy.judge import Rule, rule
 from circumspect.policy.preconditions import examine
+from circumspect.policy.validators import find_validator
 from circumspect.reasons import ReasonCode
 from circumspect.values import Allow, Ask, Confirm, Deny, ToolSpec, Verdict
 
@@ -146,7 +147,7 @@ def _fits(spec: ToolSpec, facts: Facts) -> bool:
     """Remembered with the session: two rules ask."""
     known = facts.session.__dict__.get("fits")
     if known is None or known[0] is not facts.call:
-        known = facts.session.__dict__["fits"] = (facts.call, arguments.validator(spec).is_valid(facts.call.arguments))
+        known = facts.session.__dict__["fits"] = (facts.call, find_validator(spec).is_valid(facts.call.arguments))
     return bool(known[1])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.errors import ConfigError
-from circumspect.policy.arguments import validator
+from circumspect.policy.validators import find_validator
 from circumspect.values import ToolSpec
 
 
@@ -38,5 +38,5 @@ def read_tools(tools: Iterable[Any] | Mapping[str, ToolSpec]) -> dict[str, ToolS
     except BadTools as problem:
         raise ConfigError(f"The tools cannot be read: {problem}.", fix="Give them as the model gets them.") from None
     for spec in found.values():
-        validator(spec)
+        find_validator(spec)
     return {name: replace(spec, client=True) for name, spec in found.items()}

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import jsonschema_rs
-
-from circumspect.errors import ConfigError
 from circumspect.language.folding import fold
 from circumspect.policy.coercion import coerce_arguments
+from circumspect.policy.validators import find_validator
 from circumspect.values import Json, JsonObject, ToolSpec
 
 _OPTIONAL = re.compile(r"\b(?:optional|(?:may|can) be (?:left )?(?:empty|blank)|if any|empty string)\b", re.IGNORECASE)
 _FURTHER = re.compile(r"[a-zA-Z]_?[2-4]$")
-_PHONE = re.compile(r"\+?[\d\s().\-]{7,20}")
-
-
-def _is_phone(value: Any) -> bool:
-    if not isinstance(value, str):
-        return True
-    return bool(_PHONE.fullmatch(value.strip())) and sum(map(str.isdigit, value)) >= 7
-
-
-_validators: dict[str, Any] = {}
-
-
-def validator(spec: ToolSpec) -> Any:
-    """The compiled validator of a tool's schema, formats checked; made once for each version of the schema."""
-    if spec.version not in _validators:
-        schema = dict(spec.parameters) or {"type": "object"}
-        try:
-            # Offline: a schema may come from a client, and what it refers to is not fetched from file or network.
-            made = jsonschema_rs.validator_for(
-                schema, validate_formats=True, formats={"phone": _is_phone}, offline=True
-            )
-        except (ValueError, jsonschema_rs.ValidationError) as problem:
-            raise ConfigError(
-                f"The parameters of tool '{spec.name}' are not a valid JSON schema: {str(problem).splitlines()[0]}",
-                fix="Correct the tool's schema.",
-            ) from None
-        _validators[spec.version] = made
-    return _validators[spec.version]
 
 
 def materialise(spec: ToolSpec, arguments: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
@@ -78,7 +47,7 @@ def find_problems(spec: ToolSpec, arguments: JsonObject) -> Mapping[str, str]:
 
     Absent parameters are left to `find_missing`. Parameters that the tool does not have are `unknown`.
     """
-    check = validator(spec)
+    check = find_validator(spec)
     if check.is_valid(arguments):
         return {}
     absent = set(find_missing(spec, arguments))
@@ -125,7 +94,7 @@ def _is_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
         return True
     value = arguments[name]
     if value is None:
-        return not validator(spec).is_valid({**arguments, name: None})
+        return not find_validator(spec).is_valid({**arguments, name: None})
     return isinstance(value, str) and not value.strip() and not _may_be_blank(spec, name, arguments)
 
 
@@ -138,5 +107,7 @@ def _may_be_blank(spec: ToolSpec, name: str, arguments: JsonObject) -> bool:
     return (
         schema.get("type") == "string"
         and bool(says_so or _FURTHER.search(name))
-        and not any(error.instance_path[:1] == [name] for error in validator(spec).iter_errors({**arguments, name: ""}))
+        and not any(
+            error.instance_path[:1] == [name] for error in find_validator(spec).iter_errors({**arguments, name: ""})
+        )
     )

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-import jsonschema_rs
-
+from circumspect.errors import ConfigError
 from circumspect.forms.loose_json import parse_exact
+from circumspect.policy.validators import compile_schema
 from circumspect.values import Json, JsonObject, ToolSpec
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?")
@@ -176,8 +176,8 @@ def _respell(value: str, schema: JsonObject) -> str | None:
 def _fits(value: str, pattern: str) -> bool:
     """By the library that checks schemas: a pattern may be a stranger's, and its search is bounded."""
     try:
-        return bool(jsonschema_rs.is_valid({"pattern": pattern}, value))
-    except (ValueError, jsonschema_rs.ValidationError):
+        return compile_schema("A pattern", {"pattern": pattern}).is_valid(value)
+    except ConfigError:
         return False
 
 

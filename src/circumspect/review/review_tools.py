@@ -17,7 +17,7 @@ import orjson
 
 from circumspect.forms import make_choice, make_form, make_list, make_share
 from circumspect.knowledge.tree import DocumentSection, KnowledgeDocument, TextSpan
-from circumspect.policy.arguments import validator
+from circumspect.policy.validators import find_validator
 from circumspect.ports import Model
 from circumspect.reasons import ReasonCode
 from circumspect.review.outline import Summaries, pick
@@ -105,7 +105,7 @@ def enforce(call: ToolCall) -> Refusal | None:
     spec = SPECS.get(call.tool)
     if spec is None:
         return Refusal(f"There is no tool {call.tool!r}. The tools are {', '.join(SPECS)}.")
-    wrong = [_describe_error(error) for error in validator(spec).iter_errors(call.arguments)]
+    wrong = [_describe_error(error) for error in find_validator(spec).iter_errors(call.arguments)]
     return Refusal(f"The arguments of {call.tool} do not fit: {'; '.join(wrong[:4])}.") if wrong else None
 
 

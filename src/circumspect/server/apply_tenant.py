@@ -20,10 +20,10 @@ import sqlalchemy as sa
 from circumspect import outgoing
 from circumspect.clock import RandomIds, SystemClock
 from circumspect.errors import CircumspectError, ConfigError
-from circumspect.policy.arguments import validator
 from circumspect.policy.keys.findings import Level, suggest_word
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.validators import find_validator
 from circumspect.ports import Clock, Ids
 from circumspect.server.config import Settings
 from circumspect.server.directory import data_directory
@@ -145,7 +145,7 @@ async def _specs(
             try:
                 made = await tools_of(section, context, opening, policy=policy, allow=settings.allow_addresses)
                 for one in made:
-                    validator(one.spec)
+                    find_validator(one.spec)
             except CircumspectError as problem:
                 whole = False
                 level: Level = "warning" if section.mcp is not None else "error"

@@ -19,9 +19,9 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from circumspect.errors import ToolError
-from circumspect.policy.arguments import validator
 from circumspect.server import client_chats
 from circumspect.server.access import Caller
+from circumspect.server.brought_tools import check_schemas
 from circumspect.server.client_chats import ChatSender
 from circumspect.server.client_models import find_setup
 from circumspect.server.client_talk import ClientTalk, make_reply_message
@@ -82,7 +82,7 @@ async def prepare_turn(services: Services, who: Caller, request: ClientRequest) 
     as_it_is = setup.profiles["standard"].passthrough
     if as_it_is and request.tools is None:
         request = replace(request, tools={})
-    setup = _with_form(_with_clients_tools(setup, request), request.form)
+    setup = _with_form(await _with_clients_tools(setup, request), request.form)
     if request.tools:
         await services.seen_tools.note(who.tenant, request.tools)
     speaker = who.identify(request.user or None)
@@ -189,13 +189,12 @@ class ClientTools:
         return None
 
 
-def _with_clients_tools(setup: TurnSetup, request: ClientRequest) -> TurnSetup:
+async def _with_clients_tools(setup: TurnSetup, request: ClientRequest) -> TurnSetup:
     if request.tools is None:
         if any(message.role == "tool" for message in request.talk.messages):
             raise refuse("There are tool results, and no tools.", "Send the same `tools` as before.")
         return setup
-    for spec in request.tools.values():
-        validator(spec)
+    await check_schemas(request.tools.values())
     # What the tenant declares holds, whatever a client says of a tool with that name.
     tools = ClientTools({name: setup.clients.get(name, spec) for name, spec in request.tools.items()})
     return replace(setup, tenant=replace(setup.tenant, tools=None), ports=replace(setup.ports, tools=tools))

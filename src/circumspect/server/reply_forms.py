@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from circumspect.policy.arguments import validator
+from circumspect.policy.validators import find_validator
 from circumspect.values import JsonObject, ToolSpec
 
 
@@ -31,4 +31,4 @@ class ReplyForm:
         return bool(self._validator().is_valid(value))
 
     def _validator(self) -> Any:
-        return validator(ToolSpec("response_format", parameters=self.schema))
+        return find_validator(ToolSpec("response_format", parameters=self.schema))

@@ -6,12 +6,13 @@ knows is refused, because a misspelt setting is one that does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from circumspect.errors import ConfigError, ToolError
+from circumspect.schema_bounds import measure_schema
 from circumspect.tools.tool_errors import brief
 from circumspect.values import LANGUAGES, Json, JsonObject
 
@@ -117,24 +118,11 @@ def _check_json_schema(what: str, schema: JsonObject) -> None:
     """One that points elsewhere would be fetched by whoever checks values against it."""
     import jsonschema_rs
 
-    for reference in _references(schema):
-        if not reference.startswith("#"):
-            raise ConfigError(f"{what} refer to another document.", fix="Write the schema out.")
+    measure_schema(what, schema)
     try:
         jsonschema_rs.validator_for(dict(schema), offline=True)
     except Exception as error:
         raise ConfigError(f"{what} are not a valid JSON schema ({brief(error)}).", fix="Correct the schema.") from None
-
-
-def _references(schema: Json) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, value in schema.items():
-            if key in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(value, str):
-                yield value
-            yield from _references(value)
-    elif isinstance(schema, Sequence) and not isinstance(schema, str):
-        for item in schema:
-            yield from _references(item)
 
 
 def check_languages(owner: str, phrases: Mapping[str, str]) -> None:

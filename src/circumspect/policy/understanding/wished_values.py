@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from circumspect.language.wanted import even_out, find_place, is_linking
+from circumspect.schema_bounds import is_plain_pattern
 from circumspect.values import JsonObject, ToolSpec
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ID = re.compile(r"(?<![\w@.])[A-Za-z]{0,4}-?\d{3,}[\w-]*(?![\w@])")
 _ID_NAME = re.compile(r"(?:_|\b)(?:id|number|no|code|ref|reference)$")
 _ANCHORS = re.compile(r"^\^|\$$")
-_LONGEST_PATTERN = 80
+_LONGEST, _LONGEST_CHOICES = 2_000, 2_000
 _GLUED = re.compile(r"(?<!\w)([^\W\dA-Za-z_]{1,2})-(?=\d)")
 """An "and" or "to" that is written together with the number after it."""
 
@@ -57,7 +58,7 @@ def read_answer(spec: ToolSpec, text: str, given: JsonObject, *, replaces: bool)
 
 def _find(name: str, schema: JsonObject, text: str) -> list[str]:
     pattern, text = _pattern(name, schema), _GLUED.sub(r"\1 ", text)
-    hits = [*pattern.finditer(text)] if pattern else []
+    hits = [*pattern.finditer(text[:_LONGEST])] if pattern else []
     values = list(dict.fromkeys(hit.group() for hit in hits))
     if len(values) < 2:
         return values
@@ -68,13 +69,15 @@ def _find(name: str, schema: JsonObject, text: str) -> list[str]:
 def _pattern(name: str, schema: JsonObject) -> re.Pattern[str] | None:
     choices = schema.get("enum")
     if isinstance(choices, Sequence) and not isinstance(choices, str):
+        if sum(len(str(one)) for one in choices) > _LONGEST_CHOICES:
+            return None
         return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(str(one)) for one in choices)})(?!\w)")
     if schema.get("type") != "string":
         return None
     if schema.get("format") == "email":
         return _EMAIL
     written = schema.get("pattern")
-    if isinstance(written, str) and len(written) <= _LONGEST_PATTERN and schema.get("format") is None:
+    if isinstance(written, str) and is_plain_pattern(written) and schema.get("format") is None:
         try:
             return re.compile(rf"(?<![\w@.+-])(?:{_ANCHORS.sub('', written)})(?![\w@])")
         except re.error:

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from circumspect.audit.tool_defs import BadTools, specs_of
 from circumspect.errors import ConfigError
 from circumspect.gate import Gate, Ruling
-from circumspect.policy.arguments import validator
 from circumspect.server.access import Caller, ChatCaller, services_of
+from circumspect.server.brought_tools import check_schemas
 from circumspect.server.problems import HttpProblem, not_found
 from circumspect.server.request_log import add_log_context
 from circumspect.server.responses import KEY, IdPath, describe_route, resource, to_response
@@ -111,7 +111,7 @@ async def _open_gate(services: Services, who: Caller, tools: list[dict[str, obje
     """The tenant's policy and tools, and those that the client brings along. What a client says that its own tool does
     counts for nothing: the policy says that."""
     setup = await services.directory.setup(who.tenant)
-    brought = _read_tools(tools or [])
+    brought = await _read_tools(tools or [])
     if brought:
         await services.seen_tools.note(who.tenant, brought)
     known = {name: replace(spec, client=True) for name, spec in (*setup.tools.items(), *setup.clients.items())}
@@ -126,13 +126,12 @@ async def _open_gate(services: Services, who: Caller, tools: list[dict[str, obje
     )
 
 
-def _read_tools(tools: list[dict[str, object]]) -> dict[str, ToolSpec]:
+async def _read_tools(tools: list[dict[str, object]]) -> dict[str, ToolSpec]:
     try:
         found = {name: replace(spec, effect=None, client=True) for name, spec in specs_of(tools).items()}
     except BadTools as problem:
         raise ConfigError(f"`tools` cannot be read: {problem}.", fix="Send them as your model gets them.") from None
-    for spec in found.values():
-        validator(spec)
+    await check_schemas(found.values())
     return found
 
 

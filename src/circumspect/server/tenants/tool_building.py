@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from circumspect.errors import ConfigError
-from circumspect.policy.arguments import validator
 from circumspect.policy.keys.tool_policy import effect_of
 from circumspect.policy.policy_file import Policy
+from circumspect.policy.validators import find_validator
 from circumspect.server.tenants.tenant_file import ToolSection
 from circumspect.tools.tool_context import ToolContext
 from circumspect.tools.tool_threads import DaemonThreads, use_threads
@@ -63,7 +63,7 @@ async def build(
                 found += await tools_of(section, context, opening, policy=policy, allow=allow)
         toolset = Toolset(found, threads)
         for spec in toolset.specs().values():
-            validator(spec)
+            find_validator(spec)
         return TenantTools(toolset, opening.pop_all())
 
 
