@@ -185,7 +185,8 @@ class _Expansion:
                 raise _Endless(repr(schema.get("$ref", "a part of them"))[:80])
             return _Expanded(1, leads_back={id(schema): 1})
         self._open[id(schema)] = False
-        size, here = 1 + len(schema), (1,)
+        size = 1 + len(schema)
+        here: tuple[int, ...] = (1,)
         back: Counter[int] = Counter()
         for key in _REFERENCES:
             if isinstance(reference := schema.get(key), str):

@@ -153,6 +153,7 @@ def test_limits_over_time_see_the_time_of_the_fixture(fixtures, run):
         ({"policy": None}, "no policy is named"),
         ({"policy": "../policy.yaml"}, "outside the fixture's folder"),
         ({"policy": "other.yaml"}, "there is no policy other.yaml beside it"),
+        ({"policy": "policy\0.yaml"}, "has a NUL byte in it"),
         ({"tools": "../tools.json"}, "outside the transcript's folder"),
         ({"tools": "tools\0.json"}, "has a NUL byte in it"),
         ({"at": "yesterday"}, "is no ISO time"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from circumspect import Agent, tool
+from circumspect.journal import DraftEvent, find_events
 from circumspect.models.scripted import ScriptedModel, says
 from circumspect.policy.load import load
 from circumspect.profiles import PROFILES
@@ -64,6 +65,9 @@ async def test_of_five_hundred_calls_none_runs_and_none_is_ruled_on(make, writte
     assert (turn.outcome, written) == ("escalated", [])
     assert ReasonCode.TOO_MANY_CALLS in turn.reason_codes
     assert [entry for entry in turn.entries if entry.kind == "policy"] == []
+    assert any("wants 500 calls at once" in entry.content for entry in turn.entries)
+    for drafted in find_events(turn.entries, DraftEvent):
+        assert len(drafted.calls) == PROFILES["standard"].calls + 1, "the others are not even written down"
 
 
 async def test_as_many_as_a_turn_may_make_run(make, written):

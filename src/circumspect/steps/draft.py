@@ -78,6 +78,10 @@ async def draft(
         notes.write(NoticeEvent("the model's reply was cut off at its length limit"), ReasonCode.REPLY_CUT_OFF)
     if incoming.options and incoming.options.one_call:
         reply = replace(reply, calls=reply.calls[:1])
+    if len(reply.calls) > profile.calls:
+        # None of them will run; one too many is enough to tell, and nobody has to trace five hundred.
+        notes.write(NoticeEvent(f"the model wants {len(reply.calls)} calls at once"))
+        reply = replace(reply, calls=reply.calls[: profile.calls + 1])
     if incoming.form is not None or profile.passthrough:
         notes.write(DraftEvent(reply.text, prompt=prompt_id, calls=record_calls(reply.calls)))
         return Draft(reply.text.strip(), reply.calls)

@@ -203,6 +203,8 @@ def _beside(path: Path, name: Any) -> Path | None:
     """A policy is looked for in the fixture's own folder and below, like the tools."""
     if name is None:
         return None
+    if "\0" in str(name):
+        raise BadFixture("the name of the policy has a NUL byte in it")
     found = (path.parent / str(name)).resolve()
     if not found.is_relative_to(path.parent.resolve()):
         raise BadFixture(f"the policy {name} is outside the fixture's folder")

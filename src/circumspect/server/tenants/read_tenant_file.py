@@ -258,8 +258,8 @@ def _secret(section: SecretSection, folder: Path) -> str:
         if file.stat().st_size > LONGEST_SECRET:
             raise ConfigError(f"{file} is too long for a secret", fix="Name the right file.")
         value = file.read_text("utf-8").removesuffix("\n").removesuffix("\r")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "not UTF-8 text"
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text, or not the name of a file"
         raise ConfigError(f"the secret cannot be read from {file}: {reason}", fix="Check the path.") from None
     if not value:
         raise ConfigError(f"{file} is empty", fix="Put the secret into it.")
