@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import socket
 import sys
 import time
@@ -106,3 +107,11 @@ def trespass(data: bytes, facts: Mapping[str, Any]) -> dict[str, str]:
 
 def sleep(data: bytes, facts: Mapping[str, Any]) -> None:
     time.sleep(facts["seconds"])
+
+
+def burn(data: bytes, facts: Mapping[str, Any]) -> tuple[int, int]:
+    """Until when of its life the process may compute, and which it is."""
+    until = time.process_time() + facts["seconds"]
+    while time.process_time() < until:
+        pass
+    return resource.getrlimit(resource.RLIMIT_CPU)[0], os.getpid()
