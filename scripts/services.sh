@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL, Redis, Chromium, Ray and the chat clients for Node for the tests that need them, and say
+# Find or install PostgreSQL, Redis, HAProxy, Chromium, Ray and the chat clients for Node for the tests that need them, and say
 # what is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
@@ -32,6 +32,10 @@ find_postgres() {
 
 find_redis() {
     find_program redis-server /opt/homebrew/bin /usr/local/bin
+}
+
+find_haproxy() {
+    find_program haproxy /usr/sbin /opt/homebrew/bin /usr/local/bin
 }
 
 find_shell() {  # Chromium without its windows: half the work
@@ -67,6 +71,7 @@ install_ray() {  # into the virtual environment; not every Python has it
 missing() {  # BROWSER: the packages to install
     find_postgres >/dev/null || echo postgresql
     find_redis >/dev/null || echo redis-server
+    find_haproxy >/dev/null || echo haproxy
     # Hebrew needs a font that bare images lack.
     if [ "$1" = chromium-headless-shell ]; then
         find_shell >/dev/null || echo "$1" fonts-noto-core
@@ -109,6 +114,12 @@ report() {
         echo "Redis       $("$path" --version | sed -E 's/.*v=([0-9.]+).*/\1/')  $path"
     else
         echo "Redis       not found: tests that need it will be skipped"
+        missing=1
+    fi
+    if path=$(find_haproxy); then
+        echo "HAProxy     $("$path" -v | sed -nE '1s/.*version ([0-9.]+).*/\1/p')  $path"
+    else
+        echo "HAProxy     not found: tests behind a proxy will be skipped"
         missing=1
     fi
     if path=$(find_chromium); then
