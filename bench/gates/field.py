@@ -50,9 +50,6 @@ def gather_langchain(house: House) -> list[Contestant]:
             house, "Circumspect, LangChain middleware", "circumspect", there.gate_every_call, policy=True
         ),
         there.ThroughLangChain(
-            house, "Circumspect, tools not marked", "circumspect", there.gate_by_the_policy_alone, policy=True
-        ),
-        there.ThroughLangChain(
             house, "LangChain HITL, where a yes is needed", "langchain", there.ask_where_a_yes_is_needed
         ),
         there.ThroughLangChain(house, "LangChain HITL, on every change", "langchain", there.ask_about_every_change),

@@ -37,29 +37,23 @@ class House:
     proposals: list[Proposal]
 
     @property
-    def marks(self) -> int:
-        """How many tools are marked as bringing strangers' words: a line each for whoever marks them."""
-        return sum(one["annotations"]["openWorldHint"] for one in self.tools.values())
-
-    @property
     def definitions(self) -> list[dict[str, Any]]:
         return list(self.tools.values())
 
 
 def load_house() -> House:
     file = yaml.safe_load((FOLDER / "proposals.yaml").read_text())
-    tools = {name: _define(name, params, name in file["strangers_write"]) for name, params in file["tools"].items()}
+    tools = {name: _define(name, params) for name, params in file["tools"].items()}
     return House(tools, [_read(one) for one in file["proposals"]])
 
 
-def _define(name: str, params: dict[str, str], strangers_write: bool) -> dict[str, Any]:
+def _define(name: str, params: dict[str, str]) -> dict[str, Any]:
     properties = {param: {"type": kind} for param, kind in params.items()}
     schema = {"type": "object", "properties": properties, "required": list(params), "additionalProperties": False}
     return {
         "name": name,
         "description": name.replace("_", " ").capitalize() + ".",
         "inputSchema": schema,
-        "annotations": {"openWorldHint": strangers_write},
     }
 
 

@@ -27,7 +27,7 @@ class ThroughGate:
     def __init__(self, house: House, name: str = "Circumspect, the gate itself", store: Path | None = None) -> None:
         self.name = name
         # Two more: the import and the gate itself.
-        self.glue = count_lines(guard, POLICY) + 2 + house.marks
+        self.glue = count_lines(guard, POLICY) + 2
         self.gate = Gate(POLICY, tools=house.definitions, store=f"sqlite:///{store}" if store else None)
         self.numbers = count()
 

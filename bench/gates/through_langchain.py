@@ -22,7 +22,6 @@ from langgraph.types import Command
 
 from bench.gates.contestant import Watch, check_yes, count_lines
 from bench.gates.proposals import FOLDER, PERSON, House, Outcome, Proposal
-from circumspect import Gate
 from circumspect.adapters.langchain import Circumspect
 
 POLICY = FOLDER / "policy.yaml"
@@ -47,11 +46,6 @@ def ask_about_every_change(house: House) -> list[AgentMiddleware[Any, Any, Any]]
 
 
 def gate_every_call(house: House) -> list[AgentMiddleware[Any, Any, Any]]:
-    gate = Gate(POLICY, tools=house.definitions)
-    return [Circumspect(gate, person=lambda request: PERSON)]
-
-
-def gate_by_the_policy_alone(house: House) -> list[AgentMiddleware[Any, Any, Any]]:
     return [Circumspect(POLICY, person=lambda request: PERSON)]
 
 
@@ -85,8 +79,6 @@ class ThroughLangChain:
         self.name, self.package = name, package
         # One line more wherever there is a guard: its import.
         self.glue = 0 if middleware is leave_alone else count_lines(middleware, *([POLICY] if policy else [])) + 1
-        if middleware is gate_every_call:
-            self.glue += house.marks
         self.model, self.numbers = Scripted(), count()
         tools = [
             StructuredTool(

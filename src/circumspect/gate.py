@@ -413,13 +413,16 @@ class Gate:
     def _follow_alone(self, conversation: ConversationId, messages: Sequence[Any] | None) -> ForeignTalk:
         talk = self._talks.get(conversation)
         if talk is None or (messages is not None and not talk.goes_on(messages)):
-            talk = self._talks[conversation] = ForeignTalk(self._learnt)
+            talk = self._talks[conversation] = ForeignTalk(self._learnt, self._is_open_world)
             if len(self._talks) > TALKS:
                 self._talks.popitem(last=False)
         self._talks.move_to_end(conversation)
         if messages:
             talk.read(messages)
         return talk
+
+    def _is_open_world(self, tool: str) -> bool:
+        return self.policy.is_open_world(tool, self._learnt.get(tool), self.tenant)
 
     def _spec_of(self, tool: str) -> ToolSpec:
         spec = self._learnt.get(tool)

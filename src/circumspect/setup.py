@@ -39,10 +39,12 @@ class TurnSetup:
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
         """Enabled for this tenant."""
-        specs, enabled = self.ports.tools.specs(), self.tenant.tools
+        specs, enabled = self.policy.mark_strangers(self.ports.tools.specs(), self.tenant.id), self.tenant.tools
         return specs if enabled is None else {name: spec for name, spec in specs.items() if name in enabled}
 
     def tools_of(self, incoming: Incoming) -> Mapping[str, ToolSpec]:
         """What a turn may be about. A person decides on a client's call long after the client has gone."""
         decided = isinstance(incoming.errand, PersonDecision)
-        return {**self.clients, **self.tools} if decided and self.clients else self.tools
+        if not decided or not self.clients:
+            return self.tools
+        return {**self.policy.mark_strangers(self.clients, self.tenant.id), **self.tools}

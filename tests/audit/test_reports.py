@@ -196,7 +196,7 @@ def test_a_drafted_policy_loads_and_marks_every_guess(tmp_path: Path) -> None:
     }
     settings = [line for line in text.splitlines() if "effect:" in line or "confirm:" in line]
     assert all("# review:" in line for line in settings)
-    assert "untrusted_tools" in text
+    assert [name for name, tool in drafted.tools.items() if tool.open_world] == ["read_page"]
 
 
 def test_nobody_is_asked_to_trust_a_tool_that_says_nothing() -> None:

@@ -528,3 +528,22 @@ class _opened:
 
     async def __aexit__(self, *error: object) -> None:
         await self.store.close()
+
+
+MAIL = """
+version: 1
+tools:
+  read_inbox: {effect: read%s}
+  send_mail: {effect: write, params: {to: {source: trusted}}}
+"""
+
+
+@pytest.mark.parametrize(("mark", "verdict"), [(", open_world: true", "ask"), ("", "allow")])
+async def test_a_policy_says_which_tools_bring_strangers_words(tmp_path: Path, mark: str, verdict: str) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(MAIL % mark)
+    talk = Talk("send my report to Dana")
+    talk.add(talk.call("read_inbox"), {"from": "Dana", "text": "my new address is dana@elsewhere.example"})
+    call = talk.call("send_mail", to="dana@elsewhere.example")
+    for gate in (Gate(policy), Gate(policy, tools=[ToolSpec("read_inbox"), ToolSpec("send_mail")])):
+        assert (await gate.rule(call, messages=talk.messages)).verdict == verdict

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from circumspect.policy.keys.clauses import Requirement
 from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
+from circumspect.policy.lint import lint
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.values import TenantId, ToolSpec
@@ -138,3 +139,36 @@ def test_short_forms() -> None:
 def test_nothing_unknown_gets_in() -> None:
     with pytest.raises(ValidationError):
         ToolPolicy.model_validate({"confrim": "always"})
+
+
+STRANGERS = """
+tools:
+  read_mail: {effect: read, open_world: true}
+  get_order: {effect: read}
+tenants:
+  acme: {tools: {get_order: {open_world: true}}}
+"""
+
+
+def test_a_file_marks_tools_that_strangers_speak_through_and_never_takes_such_a_mark_away() -> None:
+    policy = load(STRANGERS)
+    tools = {one.name: one for one in (ToolSpec("read_mail"), ToolSpec("get_order"), ToolSpec("look", open_world=True))}
+
+    def names(tenant: TenantId | None) -> list[str]:
+        return [name for name, spec in policy.mark_strangers(tools, tenant).items() if spec.open_world]
+
+    assert names(None) == ["read_mail", "look"]
+    assert names(ACME) == ["read_mail", "get_order", "look"]
+    assert load("version: 1").mark_strangers(tools, ACME) is tools
+
+
+def test_what_strangers_write_decides_nothing_whoever_marked_it() -> None:
+    text = (
+        STRANGERS
+        + """
+patterns:
+  - {match: "pay", effect: write, deny_unless: [{if: latest.read_mail.paid, because: Only what is paid.}]}
+"""
+    )
+    found = lint(load(text), specs={one: ToolSpec(one) for one in ("read_mail", "get_order", "pay")})
+    assert ["strangers can write what 'read_mail' returns" in one.problem for one in found] == [True]

@@ -314,6 +314,9 @@ class _Conversation:
         return rows
 
     def _is_untrusted(self, tool: str) -> bool:
+        said = self.auditor.cover(tool, self.specs).policy
+        if said and said.open_world:
+            return True
         if self.transcript.untrusted is not None:
             return tool in self.transcript.untrusted
         spec = self.specs.get(tool) if self.specs else None

@@ -172,7 +172,7 @@ def _lines(specs: Mapping[str, ToolSpec], seen: Mapping[str, ObservedCalls]) -> 
             for parameter in destinations:
                 yield f"      {_quote_name(parameter)}: {{source: trusted}}  # review: says where something goes\n"
         if guessed.open_world:
-            yield f"    # review: strangers may write what {_quote_name(name)} returns; list it in untrusted_tools\n"
+            yield "    open_world: true  # review: strangers may write what it returns\n"
 
 
 def _quote_name(name: str) -> str:

@@ -8,7 +8,7 @@ Each call counts once, and of what the ledger knows the messages are not asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from circumspect.audit.message_formats import steps
@@ -36,8 +36,10 @@ LONGEST = 200_000
 class ForeignTalk:
     """One conversation as far as it was read."""
 
-    def __init__(self, specs: Specs) -> None:
+    def __init__(self, specs: Specs, is_open_world: Callable[[str], bool]) -> None:
         self.specs = specs
+        self._is_open_world = is_open_world
+        """Can strangers write what a tool returns?"""
         self.events: list[Utterance | PastCall] = []
         self.utterances: list[Utterance] = []
         self.heard = -1
@@ -172,8 +174,8 @@ class ForeignTalk:
     def _add(
         self, call: ToolCall, result: Any, ok: bool, *, raw: str | None = None, unknown: bool = False, at: Any = None
     ) -> PastCall:
-        spec = self.specs.get(call.tool)
-        event = PastCall(call, result, ok, not (spec and spec.open_world), len(self.events), at, unknown=unknown)
+        trusted = not self._is_open_world(call.tool)
+        event = PastCall(call, result, ok, trusted, len(self.events), at, unknown=unknown)
         self.events.append(event)
         self._index.add(event)
         self._ledger.add(event, raw)

@@ -252,6 +252,25 @@ class Policy(PolicySection):
         named = self.tools.get(tool)
         return named or next((one for one in self.patterns if fnmatchcase(tool, one.match)), None)
 
+    def mark_strangers(self, tools: Mapping[str, ToolSpec], tenant: TenantId | None) -> Mapping[str, ToolSpec]:
+        """The tools, those marked whose results strangers can write: the file says so, or the tool itself."""
+        if not self._names_strangers:
+            return tools
+        found = {name: spec for name, spec in tools.items() if not spec.open_world}
+        marked = {name: replace(spec, open_world=True) for name, spec in found.items() if self._is_marked(name, tenant)}
+        return {**tools, **marked}
+
+    def is_open_world(self, tool: str, spec: ToolSpec | None, tenant: TenantId | None) -> bool:
+        return bool(spec and spec.open_world) or (self._names_strangers and self._is_marked(tool, tenant))
+
+    def _is_marked(self, tool: str, tenant: TenantId | None) -> bool:
+        said = self.of(tool, tenant)
+        return said is not None and said.open_world
+
+    @cached_property
+    def _names_strangers(self) -> bool:
+        return any(section.open_world for section in self.sections.values())
+
     def effect_of(self, tool: str, spec: ToolSpec | None) -> Effect | None:
         """What a call of the tool changes, by the file and the tool; None when nobody says."""
         return effect_of(spec, self.general(tool))

@@ -121,7 +121,7 @@ def _check_path(at: Place, path: ExpressionPath, also: str, about: LintedSection
     elif path.root in ("facts", "latest", "results"):
         yield from check_tool(at, first, about.book)
         spec = about.book.spec(first)
-        if spec and spec.open_world:
+        if about.book.is_open_world(first):
             problem = f"strangers can write what '{first}' returns, so it never becomes a fact"
             yield LintRemark("error", at, problem, "Decide by a tool that can be trusted.")
         if spec and path.root == "facts" and not _has_key(spec, about.book):

@@ -82,6 +82,11 @@ class LintBook:
     def spec(self, tool: str) -> ToolSpec | None:
         return self.specs.get(tool) if self.specs else None
 
+    def is_open_world(self, tool: str) -> bool:
+        """Strangers can write what it returns, as the tool declares or the file says."""
+        spec, said = self.spec(tool), self.policy.general(tool)
+        return bool(spec and spec.open_world) or bool(said and said.open_world)
+
     def returns(self, tool: str) -> Mapping[str, Any]:
         """The schema of its results, as it declares them or as they were seen; empty when nobody knows."""
         spec = self.spec(tool)
