@@ -45,6 +45,11 @@ class PasskeyRefused(CircumspectError):
     status = 403
 
 
+class NoPasskeysHere(CircumspectError):
+    code = "no_passkeys_here"
+    status = 409
+
+
 @dataclass(frozen=True, slots=True)
 class RelyingParty:
     """Whom a passkey is for: a host, and the pages from which it may be used."""
@@ -62,6 +67,13 @@ def find_party(request: Request, public_url: str | None) -> RelyingParty | None:
     except ValueError:
         return RelyingParty(host, f"{parts.scheme}://{parts.netloc.lower()}") if host else None
     return None
+
+
+def require_party(request: Request, public_url: str | None) -> RelyingParty:
+    party = find_party(request, public_url)
+    if party is None:
+        raise NoPasskeysHere("An address of numbers has no passkeys.", fix="Open the server by its name.")
+    return party
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

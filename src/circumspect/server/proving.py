@@ -15,7 +15,7 @@ from fastapi import Request, Response
 from circumspect.errors import CircumspectError
 from circumspect.server.access import NotSignedIn, address_of, services_of
 from circumspect.server.credentials import hash_token
-from circumspect.server.passkeys import PasskeyRefused, find_party, read_signature
+from circumspect.server.passkeys import PasskeyRefused, read_signature, require_party
 from circumspect.server.second_factors import check_code, find_second_factors
 from circumspect.server.session_cookies import delete_own_cookie, read_own_cookie, set_own_cookie
 from circumspect.server.signin import check_password, read_origin
@@ -70,9 +70,7 @@ async def require_passkey(request: Request, answer: str, purpose: ChallengePurpo
     """Whose passkey it is. Raises `PasskeyRefused`."""
     services = services_of(request)
     await services.limiter.check(f"proof:{address_of(request)}", PROOFS_PER_MINUTE)
-    party = find_party(request, services.settings.public_url)
-    if party is None:
-        raise PasskeyRefused("There are no passkeys for an address of numbers.", fix="Open the server by its name.")
+    party = require_party(request, services.settings.public_url)
     return await read_signature(services.store, party, purpose, answer, services.clock.now().timestamp())
 
 

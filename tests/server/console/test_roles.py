@@ -17,6 +17,10 @@ OPEN = {
     ("GET", "/login/oidc"),
     ("GET", "/login/oidc/callback"),
     ("GET", "/login/oidc/out"),
+    ("GET", "/login/second"),
+    ("POST", "/login/second"),
+    ("POST", "/login/passkey"),
+    ("POST", "/login/passkey/ask"),
 }
 """For people who have not signed in."""
 FILLED = {

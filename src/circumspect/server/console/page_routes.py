@@ -19,7 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from circumspect.errors import CircumspectError
-from circumspect.server.access import NotSignedIn, from_here, require_sign_in
+from circumspect.server.access import NotFresh, NotSignedIn, SecondFactorRequired, from_here, require_sign_in
+from circumspect.server.console.held_forms import ask_for_proof
 from circumspect.server.console.rendering import page, wants_fragment
 from circumspect.server.console.visitors import Visitor, words_of
 from circumspect.server.problems import status_of
@@ -36,6 +37,10 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except NotSignedIn:
                 return await sign_in_first(request)
+            except SecondFactorRequired as error:
+                return await set_up_first(request, error)
+            except NotFresh:
+                return await ask_for_proof(request)
             except CircumspectError as error:
                 return await render_error(request, error)
             except RequestValidationError:
@@ -76,6 +81,13 @@ async def sign_in_first(request: Request) -> Response:
         return RedirectResponse("/login", 303)
     values: dict[str, Any] = {"login": "/login", "written": written, "shown": WRITTEN, "to": _here(request)}
     return page(request, None, "problem/signed_out.html", status=401, **values)
+
+
+async def set_up_first(request: Request, error: SecondFactorRequired) -> Response:
+    """To where the second factor is set up that the role needs. What a page fetches beside itself stays away."""
+    if request.headers.get("hx-request") == "true":
+        return Response(status_code=204)
+    return redirect_to("/account/second-factor") if request.method == "GET" else await render_error(request, error)
 
 
 def _login(path: str, query: str = "") -> str:

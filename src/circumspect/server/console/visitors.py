@@ -16,7 +16,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from circumspect.server.access import Operator, Principal, operator, services_of
+from circumspect.server.access import Operator, Principal, account_owner, operator, services_of
 from circumspect.server.console.i18n import COOKIE, Translator, pick_language
 from circumspect.server.console.read_pool import read
 from circumspect.server.stores import tenants
@@ -52,6 +52,17 @@ def visitor(*roles: OperatorRole) -> VisitorOf:
     return dependency
 
 
+def account_visitor() -> VisitorOf:
+    """Anybody who signed in, also who still lacks the second factor that their role needs."""
+    owner = account_owner()
+
+    async def dependency(request: Request) -> Visitor:
+        return Visitor(await owner(request), words_of(request))
+
+    dependency.roles = ()  # type: ignore[attr-defined]
+    return dependency
+
+
 def words_of(request: Request) -> Translator:
     return Translator(pick_language(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
 
@@ -65,4 +76,5 @@ async def tenants_of(request: Request, who: Visitor) -> dict[TenantId, str]:
 ReviewerVisitor = Annotated[Visitor, Depends(visitor("operator", "reviewer"))]
 OperatorVisitor = Annotated[Visitor, Depends(visitor("operator"))]
 AdminVisitor = Annotated[Visitor, Depends(visitor("admin"))]
+AccountVisitor = Annotated[Visitor, Depends(account_visitor())]
 AnyVisitor = Annotated[Visitor, Depends(visitor())]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import Response
 
 from circumspect.errors import CircumspectError
 from circumspect.server.access import NotPermitted, NotSignedIn, from_here, require_sign_in, services_of
 from circumspect.server.console import page_routes
 from circumspect.server.console.i18n import COOKIE, parse_language
-from circumspect.server.console.rendering import page
-from circumspect.server.console.visitors import Visitor, visitor, words_of
+from circumspect.server.console.rendering import link, page
+from circumspect.server.console.visitors import AccountVisitor, words_of
 from circumspect.server.problems import status_of
+from circumspect.server.proving import SecondFactorNeeded, begin_second_step
 from circumspect.server.routes.session import create_session, delete_session, takes_passwords
 from circumspect.server.schemas.session import Credentials
 
@@ -51,6 +52,9 @@ async def sign_in(
         if not name.strip() or not password:
             raise NotSignedIn("")
         await create_session(request, to, Credentials(name=name, password=password, cookie=True))
+    except SecondFactorNeeded as needed:
+        to = page_routes.redirect_to(link("/login/second", next=ours(next)))
+        await begin_second_step(request, to, needed.operator)
     except NotSignedIn:
         return sign_in_page(request, next, name=name, problem=words.t("signing-refused"), status=401)
     except CircumspectError as error:
@@ -70,7 +74,7 @@ def sign_in_page(
 
 
 @router.post("/logout")
-async def sign_out(request: Request, who: Annotated[Visitor, Depends(visitor())]) -> Response:
+async def sign_out(request: Request, who: AccountVisitor) -> Response:
     _, session = await require_sign_in(request)
     to = page_routes.redirect_to("/login?left=true" if session.method == "oidc" else "/login")
     await delete_session(request, to)

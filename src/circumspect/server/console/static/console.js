@@ -99,3 +99,6 @@ document.addEventListener("htmx:afterSwap", (event) => newest(event.target));
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
 });
+
+// What waited for a proof goes on by itself.
+document.querySelector("form[data-goes-on]")?.submit();

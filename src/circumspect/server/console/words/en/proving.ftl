@@ -1,0 +1,52 @@
+proving-title = Is it you?
+proving-why = What you are about to do cannot be taken back. Prove once more who you are; then it goes on as it was.
+proving-refused = That did not fit, was used before, or has to wait after several failures.
+proving-code = Code
+proving-code-hint = Of your app, or one of your recovery codes.
+proving-passkey = Use a passkey
+proving-passkey-failed = The passkey did not work. Nothing was done.
+proving-provider = Prove it where you sign in
+proving-go-on = Go on
+proving-done = Thank you.
+proving-done-elsewhere = Close this window and go on in the other one.
+proving-second-title = One more step
+proving-second-why = The password is right. Now prove that it is you,
+signing-passkey = Sign in with a passkey
+second-factor-title = Second factor
+second-factor-required = Your role needs more than a password. Set up an app or a passkey to go on.
+second-factor-on = Set up
+second-factor-app = App with codes
+second-factor-app-title = Set up an app
+second-factor-app-hint = An authenticator app on your phone shows a new code every half minute.
+second-factor-app-begin = Set up an app
+second-factor-app-remove = Remove the app
+second-factor-app-scan = Scan the picture with your app.
+second-factor-app-picture = A QR code with the secret for your app
+second-factor-app-type = Or type this into it:
+second-factor-app-code = The code that it shows
+second-factor-app-go = Set up
+second-factor-wrong-code = That is not the code that the app shows now. Check the clock of your phone.
+second-factor-done-app = The app is set up. Every other sign-in of yours has ended.
+second-factor-done-passkey = The passkey is there. Every other sign-in of yours has ended.
+second-factor-passkey = Passkey
+second-factor-passkeys = Passkeys
+second-factor-passkeys-hint = Your device or security key recognises you: no password and no code to type.
+second-factor-passkeys-unnamed = Passkeys need a host name. Open the server by its name instead of an address of numbers.
+second-factor-passkey-name = Name of the device
+second-factor-passkey-add = Add a passkey
+second-factor-passkey-remove = Remove
+second-factor-passkey-refused = The passkey was not accepted. Nothing was changed.
+second-factor-added = Added
+second-factor-codes = Recovery codes
+second-factor-codes-once = Each signs you in once when you have nothing else. Keep them now; they are not shown again.
+second-factor-codes-left =
+    { $number ->
+        [one] One is left.
+       *[other] { $number } are left.
+    }
+second-factor-codes-renew = Make new ones
+second-factor-copy = Copy
+second-factor-others = Somebody lost theirs
+second-factor-others-hint = Takes away their app, passkeys and recovery codes and signs them out. It is logged. Make sure that it is really them who ask.
+second-factor-whose = Operator
+second-factor-reset = Take away

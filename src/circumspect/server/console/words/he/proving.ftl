@@ -1,0 +1,52 @@
+proving-title = זה אתם?
+proving-why = מה שאתם עומדים לעשות אינו ניתן לביטול. הוכיחו שוב מי אתם, והפעולה תמשיך כפי שהייתה.
+proving-refused = זה לא התאים, כבר נוצל, או שיש להמתין אחרי כמה כישלונות.
+proving-code = קוד
+proving-code-hint = מהאפליקציה שלכם, או אחד מקודי השחזור.
+proving-passkey = שימוש במפתח גישה
+proving-passkey-failed = מפתח הגישה לא פעל. דבר לא נעשה.
+proving-provider = הוכחה במקום שבו אתם נכנסים
+proving-go-on = המשך
+proving-done = תודה.
+proving-done-elsewhere = סגרו את החלון הזה והמשיכו בחלון האחר.
+proving-second-title = עוד צעד אחד
+proving-second-why = הסיסמה נכונה. עכשיו הוכיחו שזה אתם,
+signing-passkey = כניסה עם מפתח גישה
+second-factor-title = גורם שני
+second-factor-required = התפקיד שלכם דורש יותר מסיסמה. הגדירו אפליקציה או מפתח גישה כדי להמשיך.
+second-factor-on = מוגדר
+second-factor-app = אפליקציה עם קודים
+second-factor-app-title = הגדרת אפליקציה
+second-factor-app-hint = אפליקציית אימות בטלפון מציגה קוד חדש בכל חצי דקה.
+second-factor-app-begin = הגדרת אפליקציה
+second-factor-app-remove = הסרת האפליקציה
+second-factor-app-scan = סרקו את התמונה באפליקציה.
+second-factor-app-picture = קוד QR עם הסוד לאפליקציה
+second-factor-app-type = או הקלידו בה:
+second-factor-app-code = הקוד שהיא מציגה
+second-factor-app-go = הגדרה
+second-factor-wrong-code = זה לא הקוד שהאפליקציה מציגה עכשיו. בדקו את השעון בטלפון.
+second-factor-done-app = האפליקציה הוגדרה. כל שאר הכניסות שלכם הסתיימו.
+second-factor-done-passkey = מפתח הגישה נוסף. כל שאר הכניסות שלכם הסתיימו.
+second-factor-passkey = מפתח גישה
+second-factor-passkeys = מפתחות גישה
+second-factor-passkeys-hint = המכשיר או מפתח האבטחה מזהה אתכם: בלי סיסמה ובלי להקליד קוד.
+second-factor-passkeys-unnamed = מפתחות גישה דורשים שם מארח. פתחו את השרת בשמו ולא בכתובת של מספרים.
+second-factor-passkey-name = שם המכשיר
+second-factor-passkey-add = הוספת מפתח גישה
+second-factor-passkey-remove = הסרה
+second-factor-passkey-refused = מפתח הגישה לא התקבל. דבר לא השתנה.
+second-factor-added = נוסף
+second-factor-codes = קודי שחזור
+second-factor-codes-once = כל אחד מכניס אתכם פעם אחת כשאין לכם דבר אחר. שמרו אותם עכשיו; הם לא יוצגו שוב.
+second-factor-codes-left =
+    { $number ->
+        [one] נשאר אחד.
+       *[other] נשארו { $number }.
+    }
+second-factor-codes-renew = יצירת חדשים
+second-factor-copy = העתקה
+second-factor-others = מישהו איבד את שלו
+second-factor-others-hint = מסיר את האפליקציה, מפתחות הגישה וקודי השחזור ומוציא מהמערכת. הדבר נרשם. ודאו שאלה באמת הם שמבקשים.
+second-factor-whose = מפעיל
+second-factor-reset = הסרה
