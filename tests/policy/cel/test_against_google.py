@@ -28,8 +28,9 @@ def is_decided_otherwise(source: str, ours: object, theirs: object) -> bool:
     if ours == ERROR:
         # int(true) works there when it runs, though the standard has none; clocks of the years 0 and 10000 do, too
         return theirs != REFUSED and ("int(" in source or ".get" in source)
-    # there, a part of a text cannot end where the text does
-    return theirs == ERROR and ".substring(" in source
+    if theirs == ERROR:  # there, a part of a text cannot end where the text does
+        return ".substring(" in source
+    return "0001-01-01" in source and ".format(" in source  # there, format() writes the year 1 with one digit
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
