@@ -46,7 +46,7 @@ _TABLES = frozenset(("properties", "patternProperties", "dependentSchemas", "dep
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _KEYWORDS = frozenset((*_REFERENCES, *_IN_PLACE, *_OF_PARTS, "$defs", "definitions"))
 _TOKEN = re.compile(
-    r"\\[pP]\{[^{}]*\}|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?[^:=!<>()]*[:=!<>]|\{(\d+)(,(\d*))?\}|.", re.DOTALL
+    r"\\[pP]\{[^{}]*\}|\\.|\[\^?\]?(?:[^\]\\]|\\.)*+(?:\]|\Z)|\(\?[^:=!<>()]*[:=!<>]|\{(\d+)(,(\d*))?\}|.", re.DOTALL
 )
 _BACK = re.compile(r"\\[1-9]|\\k<")
 _LOOKS_BACK = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\\k<")

@@ -7,6 +7,7 @@ three: a busy machine does not make one after the other three times as slow as t
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import time
@@ -184,7 +185,7 @@ class _Endless(Exception):
 
 
 def _measure(pattern: re.Pattern[str], work: Work, text: str) -> float:
-    """Seconds; more than `_PATIENCE` where it had to be broken off."""
+    """Seconds; without end where it had to be broken off."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise _Endless
@@ -196,7 +197,7 @@ def _measure(pattern: re.Pattern[str], work: Work, text: str) -> float:
         work(pattern, text)
         return time.perf_counter() - start
     except _Endless:
-        return _PATIENCE * 2
+        return math.inf
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
@@ -228,4 +229,4 @@ def _confirm(pattern: re.Pattern[str], work: Work, prefix: str, pump: str, endin
         length *= 2
     ratios = [after / before for (_, before), (_, after) in pairwise(found) if before > 0.005]
     steep = len(ratios) >= 2 and min(ratios[-3:]) > 2.7
-    return Growth(pump, prefix, ending, tuple(found[-4:])) if steep or found[-1][1] > _PATIENCE else None
+    return Growth(pump, prefix, ending, tuple(found[-4:])) if steep or found[-1][1] == math.inf else None

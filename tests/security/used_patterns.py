@@ -117,7 +117,9 @@ def _read_ways() -> Iterator[tuple[tuple[str, int], set[str]]]:
                 made[node.name] = node
         methods: dict[str, set[str]] = {name: set() for name in made}
         held = set()
-        everywhere = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr in _WAYS}
+        everywhere = {
+            one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr in _WAYS - {"split"}
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and (name := _name_held(node.value)) in methods:
                 methods[name] |= (

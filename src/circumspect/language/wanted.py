@@ -311,14 +311,14 @@ def _denied() -> re.Pattern[str]:
 def _denied_values() -> re.Pattern[str]:
     words = [*(one.lead for one in _spoken()), *(one.thing.get(name, ()) for one in _spoken() for name in one.thing)]
     between, denied = join_words(words), join_words(one.not_this for one in _spoken())
-    before = rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?:{_VALUE.pattern})"
-    after = rf"(?<!\w)(?:{_VALUE.pattern})\s+(?:{join_words(one.stays for one in _spoken())})(?!\w)"
+    before = rf"(?<![\w']){denied}\s+(?:{between}\s+){{0,3}}(?>{_VALUE.pattern})"
+    after = rf"(?<!\w)(?>{_VALUE.pattern})\s+(?:{join_words(one.stays for one in _spoken())})(?!\w)"
     return re.compile(f"{before}|{after}", re.IGNORECASE)
 
 
 @cache
 def _joins() -> re.Pattern[str]:
-    return re.compile(rf"[,;:]\s+|\s+-+\s+|(?<!\w){join_words(one.joins for one in _spoken())}(?!\w)\s*")
+    return re.compile(rf"[,;:]\s+|(?<!\s)\s+-+\s+|(?<!\w){join_words(one.joins for one in _spoken())}(?!\w)\s*")
 
 
 @cache
@@ -328,4 +328,6 @@ def _to() -> re.Pattern[str]:
 
 @cache
 def _tail() -> re.Pattern[str]:
-    return re.compile(rf"(?:[\s,.!]+(?:{join_words(one.after_address for one in _spoken())}))+[\s.!]*\Z", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![\s,.!])(?:[\s,.!]++(?:{join_words(one.after_address for one in _spoken())}))+[\s.!]*+\Z", re.IGNORECASE
+    )

@@ -21,7 +21,7 @@ from circumspect.policy.cel.values import (
 _MOMENT = re.compile(
     r"\s*(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)\s*", re.ASCII
 )  # RFC 3339
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|m|s|us|ns)", re.ASCII)
+_PART = re.compile(r"(\d++(?:\.\d*+)?|\.\d++)(h|ms|m|s|us|ns)", re.ASCII)
 _UNITS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 315_576_000_001 * SECOND
 """Ten thousand years."""

@@ -11,7 +11,8 @@ from circumspect.policy.cel.values import MAX_INT, CelError, check_int
 
 _WHOLE = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)[ \t\n\v\f\r]*", re.ASCII)
 _DECIMAL = re.compile(
-    r"[ \t\n\v\f\r]*([+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan))[ \t\n\v\f\r]*", re.ASCII | re.I
+    r"[ \t\n\v\f\r]*([+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d+)?|inf(?:inity)?|nan))[ \t\n\v\f\r]*",
+    re.ASCII | re.I,
 )
 _FIXED = 6
 """From this many digits before the point on, a decimal number is written with an exponent."""
