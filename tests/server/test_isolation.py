@@ -22,7 +22,7 @@ PUBLIC = {"get_healthz", "healthz", "readyz", "metrics", "create_session"}
 """Operations that ask for no key."""
 SHARED = {"list_plans"}
 """Not about a tenant at all: operators of any tenant may read them."""
-EVERYBODYS = {"get_model"}
+EVERYBODYS = {"get_model", "get_role_group", "change_role_group", "replace_role_group"}
 """The id names something that each tenant has of its own."""
 SECRETS = {"delete_session"}
 """Would end the very sign-in that the test knocks with."""
@@ -91,6 +91,8 @@ def ours(house: House) -> dict[str, str]:
         "prompt_id": words["id"],
         "notification_id": notification(house, OURS, talk),
         "session_id": house.operator("noa").get("/v1/sessions").json()["items"][0]["id"],
+        "user_id": client.post("/scim/v2/Users", json={"userName": f"{MARK}-operator"}).json()["id"],
+        "group_id": "reviewer",
     }
 
 
@@ -207,7 +209,7 @@ def test_after_all_that_everything_of_ours_is_as_it_was(house: House, ours: dict
     assert client.get(f"/v1/admin/tenants/{OURS}").json()["plan"] == "pro"
 
 
-@pytest.mark.parametrize("scope", ["chat", "read", "manage", "admin", "widget"])
+@pytest.mark.parametrize("scope", ["chat", "read", "manage", "admin", "provision", "widget"])
 @each
 def test_a_scope_opens_only_its_own_doors(
     house: House, ours: dict[str, str], scope: str, name: str, method: str, path: str, operation: dict[str, Any]
@@ -227,6 +229,8 @@ def test_a_scope_opens_only_its_own_doors(
                   "list_tenants", "get_tenant", "list_log", "list_keys", "export_person", "list_experiments",
                       "list_notifications",
                   "get_experiment", "list_prompts", "get_prompt", "diff_prompts", "list_uses"},
+        "provision": {"list_provisioned_users", "get_provisioned_user", "list_role_groups", "get_role_group",
+                      "get_provider_config", "list_resource_types", "list_resource_schemas"},
         "widget": set(),
     }  # fmt: skip
     known = set().union(*doors.values())

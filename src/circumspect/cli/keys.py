@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from circumspect.server.stores.access import KeyRow, KeyScope
 
-SCOPES = ("chat", "read", "manage", "admin", "widget")
+SCOPES = ("chat", "read", "manage", "admin", "provision", "widget")
 
 
 @click.group()
@@ -34,7 +34,8 @@ def keys() -> None:
     multiple=True,
     type=click.Choice(SCOPES),
     help="chat (talk; the default), read (the tenant's internals and usage), manage (escalations and approvals), "
-    "admin (configuration); or widget alone, for a key that stands in web pages. Can be given several times.",
+    "admin (configuration), provision (operators, for an identity provider); "
+    "or widget alone, for a key that stands in web pages. Can be given several times.",
 )
 @click.option("--expires", metavar="TIME", callback=read_span, help="Ends after so long: 90d, 24h. Without it, never.")
 @add_store_options

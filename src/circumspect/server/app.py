@@ -45,6 +45,7 @@ from circumspect.server.routes import (
     prompts,
     responses_api,
     rulings,
+    scim,
     session,
     sessions,
 )
@@ -68,6 +69,7 @@ ROUTERS = (
     experiments.router,
     prompts.router,
     keys.router,
+    scim.router,
     mcp.router,
     persons.router,
     outbox.router,

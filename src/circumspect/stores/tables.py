@@ -132,11 +132,12 @@ operators = sa.Table(
     _not_null("created_at", sa.Double),
     sa.Column("disabled_at", sa.Double),
     sa.Column("identity", sa.Text),
+    sa.Column("profile", JsonType),
     sa.UniqueConstraint("name"),
     sa.UniqueConstraint("identity"),
 )
 """`tenants` lists whom an operator may see; null is everyone. `identity` is who they are at a provider where they sign
-in; without a password (an empty one) that is the only way."""
+in; without a password (an empty one) that is the only way. `profile` is what such a provider said of them."""
 
 sign_in_attempts = sa.Table(
     "sign_in_attempts",

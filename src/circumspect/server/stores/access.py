@@ -21,7 +21,7 @@ from circumspect.stores.statements import run, sql
 from circumspect.stores.tables import api_keys, operators, secrets, sign_in_attempts, tenants
 from circumspect.values import Json, TenantId
 
-KeyScope = Literal["chat", "read", "manage", "admin", "widget"]
+KeyScope = Literal["chat", "read", "manage", "admin", "provision", "widget"]
 KeyState = Literal["valid", "expired", "revoked"]
 OperatorRole = Literal["operator", "reviewer", "admin"]
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)

@@ -162,6 +162,7 @@ CREATE TABLE operators (
     created_at DOUBLE PRECISION NOT NULL,
     disabled_at DOUBLE PRECISION,
     identity TEXT,
+    profile JSON,
     CONSTRAINT pk_operators PRIMARY KEY (id),
     CONSTRAINT uq_operators_identity UNIQUE (identity),
     CONSTRAINT uq_operators_name UNIQUE (name)
