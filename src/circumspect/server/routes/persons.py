@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 import sqlalchemy as sa
 from fastapi import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from circumspect.server.access import (
     AdminPrincipal,
@@ -19,14 +20,17 @@ from circumspect.server.responses import (
     TenantFilter,
     action,
     describe_route,
+    encode_json,
     one_tenant,
     resource,
     to_response,
 )
 from circumspect.server.schemas.persons import Forgotten, PersonExport
+from circumspect.server.services import Services
 from circumspect.server.stores import privacy
 from circumspect.stores import action_log
 from circumspect.stores.word_search import merge_words
+from circumspect.values import ConversationId, TenantId
 
 router = resource("persons")
 
@@ -40,13 +44,25 @@ async def export_person(
     services, name = services_of(request), one_tenant(who, tenant)
     change, new = action(services, who.name, "export_person"), services.ids.new("person")
 
-    def body(connection: sa.Connection) -> PersonExport:
-        found = privacy.export_person(connection, name, person)
-        known = action_log.give_pseudonym(connection, name, person, new) if found["conversations"] else ""
-        change.log(connection, name, known)
-        return PersonExport.model_validate(found)
+    def begin(connection: sa.Connection) -> Sequence[ConversationId]:
+        found = privacy.list_conversations_of(connection, name, person)
+        change.log(connection, name, action_log.give_pseudonym(connection, name, person, new) if found else "")
+        return found
 
-    return to_response(await services.store.tx(body), headers={"Cache-Control": "no-store"})
+    found = await services.store.tx(begin)
+    written = _write_export(services, name, person, found)
+    return StreamingResponse(written, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+async def _write_export(
+    services: Services, tenant: TenantId, person: str, found: Sequence[ConversationId]
+) -> AsyncIterator[bytes]:
+    """A transaction for each conversation: whoever has thousands keeps nobody else from writing."""
+    yield encode_json({"tenant": tenant, "person": person})[:-1] + b',"conversations":['
+    for number, conversation in enumerate(found):
+        whole = await services.store.tx(privacy.export_conversation, tenant, conversation)
+        yield (b"," if number else b"") + encode_json(whole)
+    yield b"]}"
 
 
 @router.delete("/v1/admin/persons/{person:path}", **describe_route(Forgotten, 404))

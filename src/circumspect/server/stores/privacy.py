@@ -87,13 +87,17 @@ def _of_person(tenant: TenantId, person: str) -> sa.Select[Any]:
     )
 
 
+def list_conversations_of(connection: sa.Connection, tenant: TenantId, person: str) -> Sequence[ConversationId]:
+    return [ConversationId(id_) for id_ in connection.execute(_of_person(tenant, person)).scalars()]
+
+
 def export_person(connection: sa.Connection, tenant: TenantId, person: str) -> Mapping[str, Any]:
     """Everything that is kept about a person, as it is kept."""
-    found = connection.execute(_of_person(tenant, person)).scalars().all()
+    found = list_conversations_of(connection, tenant, person)
     return {
         "tenant": tenant,
         "person": person,
-        "conversations": [_whole(connection, tenant, conversation) for conversation in found],
+        "conversations": [export_conversation(connection, tenant, conversation) for conversation in found],
     }
 
 
@@ -105,7 +109,7 @@ def delete_person(connection: sa.Connection, tenant: TenantId, person: str, limi
     return len(found)
 
 
-def _whole(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Mapping[str, Any]:
+def export_conversation(connection: sa.Connection, tenant: TenantId, conversation: ConversationId) -> Mapping[str, Any]:
     return {
         "id": conversation,
         "messages": _rows(connection, messages, tenant, conversation, "seq"),
