@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from circumspect.errors import PolicyError
 from circumspect.policy.keys.clauses import Requirement
 from circumspect.policy.keys.tool_policy import ToolPolicy, cap_of, effect_of
-from circumspect.policy.lint import lint
 from circumspect.policy.load import load
 from circumspect.policy.policy_file import Policy
 from circumspect.values import TenantId, ToolSpec
@@ -163,12 +163,6 @@ def test_a_file_marks_tools_that_strangers_speak_through_and_never_takes_such_a_
 
 
 def test_what_strangers_write_decides_nothing_whoever_marked_it() -> None:
-    text = (
-        STRANGERS
-        + """
-patterns:
-  - {match: "pay", effect: write, deny_unless: [{if: latest.read_mail.paid, because: Only what is paid.}]}
-"""
-    )
-    found = lint(load(text), specs={one: ToolSpec(one) for one in ("read_mail", "get_order", "pay")})
-    assert ["strangers can write what 'read_mail' returns" in one.problem for one in found] == [True]
+    pay = "  pay: {effect: write, deny_unless: [{if: latest.read_mail.paid, because: Only what is paid.}]}"
+    with pytest.raises(PolicyError, match="strangers can write what 'read_mail' returns"):
+        load(STRANGERS.replace("tenants:", f"{pay}\ntenants:"))
