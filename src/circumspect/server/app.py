@@ -18,6 +18,7 @@ from circumspect.server.config import Settings, load_settings
 from circumspect.server.host_names import KnownHosts
 from circumspect.server.loop_watch import FollowRequests, RequestsUnderWay, watch_loop
 from circumspect.server.metrics import Metrics
+from circumspect.server.path_prefix import PathPrefix, read_prefix, require_free_prefix
 from circumspect.server.request_limits import BodyLimit
 from circumspect.server.request_log import HeadAsGet, RequestLog
 from circumspect.server.response_headers import ResponseHeaders
@@ -88,6 +89,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        require_free_prefix(read_prefix(configured.public_url), (getattr(one, "path", "") for one in app.routes))
         telemetry.configure()
         async with (
             watch_loop(under_way, metrics.note_stall),
@@ -120,6 +122,9 @@ def create_app(settings: Settings | None = None, *, clock: Clock | None = None, 
     app.add_middleware(HeadAsGet)
     app.add_middleware(KnownHosts, public_url=configured.public_url, allowed=configured.allowed_hosts)
     app.add_middleware(ResponseHeaders, public_url=configured.public_url)
+    if prefix := read_prefix(configured.public_url):
+        app.add_middleware(PathPrefix, prefix=prefix)
+    app.servers = [{"url": configured.public_url.rstrip("/")}] if configured.public_url else []
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -134,7 +139,9 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     """The API's description, with what the framework does not know: how to sign in, and that every error is ours."""
     if app.openapi_schema:
         return app.openapi_schema
-    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    document = get_openapi(
+        title=app.title, version=app.version, summary=app.summary, routes=app.routes, servers=app.servers
+    )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SCHEMES
     for name in ("HTTPValidationError", "ValidationError"):

@@ -104,6 +104,13 @@ def _url(*schemes: str) -> AfterValidator:
     return AfterValidator(check_url)
 
 
+def _plain_path(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.query or parts.fragment or not re.fullmatch(r"(/(?!\.)[A-Za-z0-9._~-]+)*/?", parts.path):
+        raise ValueError("its path has plain names only, such as https://host/agent, and no query")
+    return url
+
+
 def _secret_url(*schemes: str) -> AfterValidator:
     check = _url(*schemes).func
 
@@ -173,8 +180,8 @@ class Settings(BaseSettings):
     """How many seconds an answer of a model is waited for, all tries included: 1 to 3600."""
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = None
     """Seals the tenants' secrets; several with commas, the newest first."""
-    public_url: Annotated[str, _url("https", "http")] | None = None
-    """Where people reach the server, for links and cookies."""
+    public_url: Annotated[str, _url("https", "http"), AfterValidator(_plain_path)] | None = None
+    """Where people reach the server, for links and cookies; it may have a path."""
     allowed_hosts: HostNames = ()
     """Names that the server answers to besides that of public_url; *.example.org is one level below it, * is any."""
     demo: bool = False

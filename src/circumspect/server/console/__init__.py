@@ -25,6 +25,7 @@ def install(app: FastAPI) -> None:
     from circumspect.server.console.page_routes import render_status
     from circumspect.server.console.pages import ROUTERS, VISITORS
     from circumspect.server.console.security import PageHeaders
+    from circumspect.server.path_prefix import put_outermost
     from circumspect.server.response_headers import is_page
 
     if hasattr(app.state, "live"):
@@ -34,6 +35,7 @@ def install(app: FastAPI) -> None:
         app.include_router(router)
     app.mount("/static", StaticFiles(packages=[("circumspect.server.console", "static")]), name="static")
     app.add_middleware(PageHeaders)
+    put_outermost(app)
     api = app.exception_handlers.get(HTTPException)
 
     async def not_there(request: Request, error: Exception) -> Response:

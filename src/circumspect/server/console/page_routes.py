@@ -23,6 +23,7 @@ from circumspect.server.access import NotFresh, NotSignedIn, SecondFactorRequire
 from circumspect.server.console.held_forms import ask_for_proof
 from circumspect.server.console.rendering import page, wants_fragment
 from circumspect.server.console.visitors import Visitor, words_of
+from circumspect.server.path_prefix import without_prefix
 from circumspect.server.problems import status_of
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,9 @@ async def sign_in_first(request: Request) -> Response:
         if changes:
             return page(request, None, "problem/_signed_out.html", status=401, login="/login")
         shown = urlsplit(request.headers.get("hx-current-url", ""))
-        return Response(status_code=401, headers={"HX-Redirect": _login(shown.path, shown.query)})
+        return Response(
+            status_code=401, headers={"HX-Redirect": _login(without_prefix(request, shown.path), shown.query)}
+        )
     if not changes:
         return RedirectResponse(_login(request.url.path, request.url.query), 303)
     written = await _read_form(request) if from_here(request) else []

@@ -24,6 +24,7 @@ from circumspect.server.console.figures import category
 from circumspect.server.console.i18n import NAMES, Translator
 from circumspect.server.console.navigation import entries
 from circumspect.server.console.visitors import Visitor, words_of
+from circumspect.server.path_prefix import add_prefix, prefix_of, without_prefix
 from circumspect.stores.codec import dumps
 
 _OVERRIDES = re.compile("[\u202a-\u202e]")
@@ -59,7 +60,7 @@ def render_template(request: Request, who: Visitor | None, template: str, /, **v
         "live": "",
         **values,
     }
-    return environment().get_template(template).render(context)
+    return add_prefix(environment().get_template(template).render(context), prefix_of(request))
 
 
 def _build_language_context(words: Translator) -> dict[str, Any]:
@@ -78,9 +79,8 @@ def _here(request: Request) -> str:
     url = request.url
     if request.method != "GET":
         came = urlsplit(request.headers.get("referer", ""))
-        url = (
-            url.replace(path=came.path or "/", query=came.query) if came.netloc == url.netloc else url.replace(path="/")
-        )
+        path = without_prefix(request, came.path or "/")
+        url = url.replace(path=path, query=came.query) if came.netloc == url.netloc else url.replace(path="/")
     return url.path + (f"?{url.query}" if url.query else "")
 
 

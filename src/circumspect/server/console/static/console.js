@@ -33,7 +33,7 @@ let source = null;
 function listen() {
   const topics = ("inbox " + (document.body.dataset.live || "")).trim();
   if (source || document.hidden || !document.querySelector("header.side")) return;
-  source = new EventSource("/live?topics=" + encodeURIComponent(topics));
+  source = new EventSource(document.body.dataset.base + "live?topics=" + encodeURIComponent(topics));
   source.onmessage = (event) => htmx.trigger(document.body, "live-" + event.data.split(":")[0]);
 }
 function stop() {

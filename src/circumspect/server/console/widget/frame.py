@@ -22,6 +22,7 @@ from circumspect.server.console.security import POLICY
 from circumspect.server.console.visitors import words_of
 from circumspect.server.console.widget.talk import COMMENT
 from circumspect.server.console.widget.visits import READS_PER_MINUTE, origins, publishable
+from circumspect.server.path_prefix import add_prefix, prefix_of
 from circumspect.server.stores import tenants
 from circumspect.stores.codec import dumps
 from circumspect.values import LANGUAGES
@@ -91,4 +92,4 @@ async def frame(
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",
     }
-    return Response(html, media_type="text/html", headers=headers)
+    return Response(add_prefix(html, prefix_of(request)), media_type="text/html", headers=headers)

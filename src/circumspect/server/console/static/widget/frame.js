@@ -121,7 +121,7 @@ class Problem extends Error {
 let user = ""; // the token of whoever is signed in on the page around, if it says so
 async function call(path, options = {}, signal = AbortSignal.timeout(20_000)) {
   const token = user || state.visitor;
-  const response = await fetch("/widget/conversations" + path, {
+  const response = await fetch(document.body.dataset.base + "widget/conversations" + path, {
     ...options,
     signal,
     credentials: "omit",

@@ -10,6 +10,7 @@
     return;
   }
   const host = new URL(script.src).origin;
+  const base = new URL(".", script.src).href; // the server may be below a path
   const asked = (script.dataset.lang || document.documentElement.lang || navigator.language || "en").slice(0, 2).toLowerCase();
   const language = asked === "iw" ? "he" : asked;
   const WORDS = {}; // by language, filled in by the server from the catalogues
@@ -72,7 +73,7 @@
       frame = document.createElement("iframe");
       frame.title = title;
       frame.className = "waits"; // until it says that it is ours: a browser's own page about what it refuses is for nobody
-      frame.src = `${host}/widget?lang=${encodeURIComponent(language)}&key=${encodeURIComponent(key)}`;
+      frame.src = `${base}widget?lang=${encodeURIComponent(language)}&key=${encodeURIComponent(key)}`;
       frame.addEventListener("load", () => {
         if (focus) frame.focus();
         tell(focus ? "opened" : "shown"); // after a reload of the page the chat is back, and takes nobody's focus
