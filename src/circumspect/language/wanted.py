@@ -329,5 +329,6 @@ def _to() -> re.Pattern[str]:
 @cache
 def _tail() -> re.Pattern[str]:
     return re.compile(
-        rf"(?<![\s,.!])(?:[\s,.!]++(?:{join_words(one.after_address for one in _spoken())}))+[\s.!]*+\Z", re.IGNORECASE
+        rf"(?<![\s,.!])(?:[\s,.!]++(?:{join_words(one.after_address for one in _spoken())})){{1,6}}[\s.!]*+\Z",
+        re.IGNORECASE,
     )

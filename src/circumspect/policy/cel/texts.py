@@ -175,7 +175,7 @@ def _render(value: Any) -> str:
     if kind is float:
         return _render_special(value) or f"{value:g}"
     if kind is CelMoment:
-        return re.sub(r"(\.\d*?)0+Z", r"\1Z", render_moment(value))
+        return re.sub(r"(\.\d{0,9}?)0{1,9}Z", r"\1Z", render_moment(value))
     if kind is CelDuration:
         return render_duration(value)
     if kind is list:

@@ -135,7 +135,7 @@ def strip_markdown(text: str) -> str:
 @lru_cache(maxsize=512)
 def shape_of(value: str) -> re.Pattern[str]:
     """Whatever is built like this id: `#W1234567`, `AB12C3`, `gift_card_77`."""
-    if re.fullmatch(r"((?:[a-z]+_)+)\w*\d\w*", value):
+    if re.fullmatch(r"(?=\w*\d)[a-z]+_\w*+", value):
         return re.compile(r"(?<![\w])(?:[a-z]+_)+\d{3,}(?!\w)")
     if "@" in value:
         return re.compile(r"(?<![\w.+\-])[\w.+\-]+@[\w\-]+\.[\w.\-]*\w")

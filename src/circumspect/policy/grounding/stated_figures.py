@@ -115,7 +115,7 @@ def _read_number(written: str) -> float:
 def _durations() -> re.Pattern[str]:
     units = join_words(lines for one in packs() for lines in one.values.unit.values())
     percent = join_words(one.values.percent for one in packs())
-    return re.compile(rf"\d+(?:\s?-\s?\d+)?[ -]?(?:{units}|{percent})")
+    return re.compile(rf"(?<!\d)\d++(?:\s?-\s?\d++)?[ -]?(?:{units}|{percent})")
 
 
 @cache

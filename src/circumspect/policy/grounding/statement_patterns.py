@@ -53,6 +53,11 @@ class StatementPatterns:
     that: re.Pattern[str] | None
 
 
+def _bound_words(pattern: str) -> str:
+    """No word is longer than this; what has no blanks in it at all would be tried from each of its letters."""
+    return pattern.replace(r"\S*", r"\S{0,40}").replace(r"\S+", r"\S{1,40}")
+
+
 @cache
 def _read_all() -> tuple[StatementPatterns, ...]:
     return tuple(map(_read_patterns, packs()))
@@ -122,7 +127,7 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
         one.code,
         one.script.letter,
         small=compile_words((one.about.plain_words,)),
-        signs=re.compile(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})"),
+        signs=re.compile(_bound_words(rf"(?:(?<!\w)|(?='))(?:{'|'.join(patterns)})")),
         names=tuple(names),
         attributive=re.compile(rf"(?<!\w){join_patterns(words.attributive)} $"),
         objects=re.compile(rf"(?<!\w)(?:{objects or '(?!)'})"),
@@ -139,9 +144,9 @@ def _read_patterns(one: LanguagePack) -> StatementPatterns:
         condition=re.compile(rf"(?<!\w){joined}{join_patterns(words.condition)}(?!\w)"),
         linking=re.compile(rf",(?= {join_patterns(words.linking)}(?!\w))"),
         clauses=re.compile(rf"{_STOPS}|(?<!\w)(?=(?:{'|'.join(begins)})(?!\w))"),
-        turns=re.compile(rf"\s*{join_patterns(words.turns)}(?!\w)"),
+        turns=re.compile(rf"\s{{0,8}}{join_patterns(words.turns)}(?!\w)"),
         joins=re.compile(join_patterns(words.joins)),
-        question=re.compile(rf"\W*{join_patterns(words.question)}(?!\w)"),
+        question=re.compile(rf"\W{{0,12}}{join_patterns(words.question)}(?!\w)"),
         tag=re.compile(rf"(?<!\w){join_patterns(words.tag)}\W*$"),
         secret=re.compile(rf"(?<!\w){glued}{join_patterns(words.secret)}(?!\w)"),
         asks=compile_words((words.asks,)),

@@ -291,7 +291,7 @@ def _names(value: Json, *, unnamed: str = "") -> tuple[str, ...]:
     if not value:
         return ()
     if isinstance(value, str):
-        value = [] if value.strip().lower() in _words().nothing else re.split(r"\s*[,;]\s*", value.strip())
+        value = [] if value.strip().lower() in _words().nothing else [one.strip() for one in re.split(r"[,;]", value)]
     elif isinstance(value, Mapping):
         value = list(value)
     elif value is True and unnamed:
