@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test test-adapters fuzz check wheel docs bench services lock clean
+.PHONY: help run quick test test-adapters fuzz check wheel docs bench services lock sbom clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -66,6 +66,9 @@ lock: $(STAMP)  ## pin everything anew
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --upgrade --all-extras --group dev --group bench \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file constraints.txt
+
+sbom: $(STAMP)  ## list the packages that the image brings, in CycloneDX's format
+	@$(BIN)/python -m scripts.sbom dist/sbom.cdx.json agent server business otel postgres redis
 
 clean:  ## remove the virtual environment and caches
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Find or install PostgreSQL, Redis, HAProxy, Chromium, Ray and the chat clients for Node for the tests that need them, and say
-# what is there.
+# Find or install PostgreSQL, Redis, HAProxy, promtool, Chromium, Ray and the chat clients for Node for the tests that need
+# them, and say what is there.
 # Nothing is started: each test run makes a server of its own in a temporary folder and removes it afterwards.
 set -euo pipefail
 
@@ -56,6 +56,21 @@ install_node_clients() {  # beside the virtual environment, so that `make clean`
     mkdir -p .venv/node
     # shellcheck disable=SC2086
     npm install --prefix .venv/node --no-save --no-package-lock --no-audit --no-fund --silent $NODE_CLIENTS || true
+}
+
+find_promtool() {
+    find_program promtool .venv/bin
+}
+
+install_promtool() {  # out of Debian's package, which would bring a Prometheus along that starts by itself
+    local folder
+    find_promtool >/dev/null && return
+    [ -d .venv/bin ] && command -v apt-get dpkg >/dev/null || return 0
+    folder=$(mktemp -d)
+    apt-cache show prometheus >/dev/null 2>&1 || apt-get update -qq || true
+    (cd "$folder" && apt-get download -qq prometheus >/dev/null 2>&1 && dpkg -x prometheus_*.deb .) &&
+        cp "$folder/usr/bin/promtool" .venv/bin/ || true
+    rm -rf "$folder"
 }
 
 find_ray() {
@@ -122,6 +137,12 @@ report() {
         echo "HAProxy     not found: tests behind a proxy will be skipped"
         missing=1
     fi
+    if path=$(find_promtool); then
+        echo "promtool    $("$path" --version 2>&1 | sed -nE '1s/.*version ([0-9.]+).*/\1/p')  $path"
+    else
+        echo "promtool    not found: tests of alerts and of the dashboard's queries will be skipped"
+        missing=1
+    fi
     if path=$(find_chromium); then
         echo "Chromium    $("$path" --version 2>/dev/null | grep -oE '[0-9.]+' | head -1)  $path"
     else
@@ -145,6 +166,7 @@ report() {
 
 cd "$(dirname "$0")/.."
 install_missing
+install_promtool
 install_node_clients
 install_ray
 report

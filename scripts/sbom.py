@@ -1,0 +1,85 @@
+"""The packages that an installation brings, as CycloneDX: `python -m scripts.sbom FILE EXTRA…`.
+
+What is listed is what is installed here and reachable from our own requirements and those extras; developers' tools
+are not. No time and no random number is in it, so that the same packages give the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+OURS = "circumspect"
+
+
+def find_packages(name: str, extras: Iterable[str]) -> dict[str, set[str]]:
+    """By the name of each package, those that it needs. Extras count only where they were asked for."""
+    found: dict[str, set[str]] = {}
+    seen: set[tuple[str, str]] = set()
+    waiting = [(name, extra) for extra in ("", *extras)]
+    while waiting:
+        package, extra = waiting.pop()
+        if (package, extra) in seen:
+            continue
+        seen.add((package, extra))
+        try:
+            wanted = [Requirement(text) for text in distribution(package).requires or ()]
+        except PackageNotFoundError:
+            continue  # for another system, or not installed here
+        needs = found.setdefault(package, set())
+        for one in wanted:
+            other = canonicalize_name(one.name)
+            if one.marker is None or one.marker.evaluate({"extra": extra}):
+                waiting += [(other, more) for more in ("", *one.extras)]
+                needs.add(other)
+    return {package: needs & found.keys() - {package} for package, needs in found.items()}
+
+
+def describe_package(about: Distribution) -> dict[str, object]:
+    name = canonicalize_name(about.metadata["Name"])
+    where = f"pkg:pypi/{name}@{about.version}"
+    told: dict[str, object] = {
+        "type": "library",
+        "bom-ref": where,
+        "name": name,
+        "version": about.version,
+        "purl": where,
+    }
+    if expression := about.metadata.get("License-Expression"):
+        told["licenses"] = [{"expression": expression}]
+    elif (text := about.metadata.get("License")) and "\n" not in text:
+        told["licenses"] = [{"license": {"name": text}}]
+    return told
+
+
+def describe_installation(extras: Iterable[str]) -> dict[str, object]:
+    packages = find_packages(OURS, extras)
+    told = {name: describe_package(distribution(name)) for name in sorted(packages)}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": told[OURS] | {"type": "application"}},
+        "components": [one for name, one in told.items() if name != OURS],
+        "dependencies": [
+            {"ref": told[name]["bom-ref"], "dependsOn": sorted(str(told[other]["bom-ref"]) for other in packages[name])}
+            for name in told
+        ],
+    }
+
+
+def main() -> None:
+    file, extras = Path(sys.argv[1]), sys.argv[2:]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(describe_installation(extras), indent=2) + "\n", "utf-8")
+    print(f"{file} names {len(find_packages(OURS, extras)) - 1} packages.")
+
+
+if __name__ == "__main__":
+    main()
