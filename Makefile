@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test test-adapters fuzz check wheel docs bench services lock sbom clean
+.PHONY: help run quick test test-adapters fuzz fuzz-api check wheel docs bench services lock sbom clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ test-adapters:  ## test the adapters for Claude Agent SDK, CrewAI, LlamaIndex an
 
 fuzz: $(STAMP)  ## run the property tests with new examples, more of them where a test does not say how many
 	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile fuzz
+
+fuzz-api: $(STAMP)  ## send the server whatever its description allows, and what lies beyond it: for the night (ONLY=operation)
+	@$(BIN)/python -m tests.security.fuzz_api $(addprefix --only ,$(ONLY))
 
 check: $(STAMP)  ## lint, types and import contracts
 	@$(BIN)/ruff check .
