@@ -154,7 +154,7 @@ class Gate:
         except UnreadableCall as unread:
             return self._send_back(unread, place, person)
         spec = self._spec_of(proposed.tool)
-        given = materialise(spec, proposed.arguments)[0]
+        given, mendings = materialise(spec, proposed.arguments)
         if given != proposed.arguments:
             proposed = replace(proposed, arguments=given)
         _check_messages(messages)
@@ -162,7 +162,7 @@ class Gate:
             talk = self._follow(place, messages)
             known = messages is not None or bool(talk.utterances)
             incoming = self._incoming(place, talk, person, account, claims, language, OutsideCall(proposed, True))
-            decision = await self._decide(incoming, proposed, talk, Decision.rule, known)
+            decision = await self._decide(incoming, proposed, talk, Decision.rule, known, mendings)
         return decision.ruling
 
     async def answer(
@@ -325,6 +325,7 @@ class Gate:
         talk: ForeignTalk,
         settle: Callable[[Decision], None],
         known: bool,
+        mendings: Sequence[str] | None = None,
     ) -> Decision:
         book = await self._open()
         self._spec_of(call.tool)
@@ -334,7 +335,7 @@ class Gate:
         def decide(standing: Standing) -> Decided:
             with self._guard:
                 talk.note(standing.ran)
-                decision = Decision(self._setup, incoming, call, talk, rules, standing)
+                decision = Decision(self._setup, incoming, call, talk, rules, standing, mendings)
                 settle(decision)
             made[:] = [decision]
             return decision.decided

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring as _quote
+
+_CONSTANTS = {True: "true", False: "false", None: "null"}
 
 
 def digest(value: object) -> str:
     """SHA-256 over canonical JSON (RFC 8785): key order does not matter, types and everything else do.
 
     RFC 8785 writes 1 and 1.0 alike and cannot write integers beyond 2**53; to a tool they are different values,
-    so numbers are tagged with their type first.
+    so numbers are tagged with their type.
     """
-    text = json.dumps(_tag_types(value), ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_write(value).encode()).hexdigest()
 
 
-def _tag_types(value: object) -> object:
-    if type(value) is str and value.isascii():  # nearly all of them
-        return value
+def _write(value: object) -> str:
     match value:
         case str():
-            return value if value.isascii() or _is_text(value) else {"\0str": ascii(value)}
+            return _quote(value) if value.isascii() or _is_text(value) else _tag("str", ascii(value))
         case bool() | None:
-            return value
+            return _CONSTANTS[value]
         case int() | float():
-            return {"\0" + type(value).__name__: repr(value)}
+            return _tag(type(value).__name__, repr(value))
         case dict() | Mapping():
-            tagged = {_escape_key(key): _tag_types(item) for key, item in value.items()}
-            if len(tagged) < 2:
-                return tagged
-            return dict(sorted(tagged.items(), key=_place_of_key))
+            items = [(_escape_key(key), _write(item)) for key, item in value.items()]
+            if len(items) > 1:
+                items.sort(key=_place_of_key)
+            return "{" + ",".join([f"{_quote(key)}:{item}" for key, item in items]) + "}"
         case list() | Sequence():
-            return [_tag_types(item) for item in value]
+            return "[" + ",".join([_write(item) for item in value]) + "]"
     raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _tag(kind: str, value: str) -> str:
+    return f'{{"\\u0000{kind}":{_quote(value)}}}'
 
 
 def _is_text(value: str) -> bool:
@@ -54,7 +57,7 @@ def _escape_key(key: object) -> str:
     return "\0" + key if key.startswith("\0") else key
 
 
-def _place_of_key(entry: tuple[str, object]) -> bytes:
+def _place_of_key(entry: tuple[str, str]) -> bytes:
     """RFC 8785 sorts keys as JavaScript does, by UTF-16."""
     return entry[0].encode("utf-16-be")
 

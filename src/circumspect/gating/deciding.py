@@ -91,8 +91,11 @@ class Decision:
         talk: ForeignTalk,
         rules: Sequence[Rule],
         standing: Standing,
+        mendings: Sequence[str] | None = None,
     ) -> None:
+        """`mendings`: the call has the arguments that would really run, and this was done to them."""
         self.setup, self.call, self.talk, self.rules, self.standing = setup, call, talk, rules, standing
+        self.mendings = mendings
         self.now = setup.clock.now()
         self.notes = Journal()
         told = find_new(standing.tail, talk.utterances) if talk.told is None else talk.told
@@ -287,7 +290,7 @@ class Decision:
     def _enforce(self, confirmed: Intent | None = None) -> tuple[Enforced, Facts]:
         facts = look_at(
             self.call, self.screened, None, self.setup.policy, self.talk.specs, "adaptive", self.now, self._history(),
-            confirmed=confirmed, done=self._find_done(),
+            confirmed=confirmed, done=self._find_done(), mendings=self.mendings,
         )  # fmt: skip
         enforced = enforce(facts, self.rules, self.setup.policy.hash, self.setup.profile)
         if self.setup.journals:
@@ -387,7 +390,9 @@ class Decision:
             usage=Usage("adaptive"),
             language=self.screened.language,
             entries=tuple(self.notes.entries),
-            calls=(replace(ruling.call, id=execution.id if execution else ""),) if ruling.allowed else (),
+            calls=(ToolCall(ruling.call.tool, ruling.call.arguments, execution.id if execution else ""),)
+            if ruling.allowed
+            else (),
         )
         closing = Closing(
             incoming=incoming,

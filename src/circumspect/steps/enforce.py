@@ -90,11 +90,15 @@ def look_at(
     *,
     confirmed: Intent | None = None,
     done: frozenset[str] = frozenset(),
+    mendings: Sequence[str] | None = None,
 ) -> Facts:
-    """Everything that is known about a proposed call, with the arguments that would really run."""
+    """Everything that is known about a proposed call, with the arguments that would really run. `mendings`: they are
+    those already, and this was done to them."""
     spec = tools.get(call.tool)
     said = policy.of(call.tool, screened.incoming.tenant)
-    arguments, mendings = materialise(spec, call.arguments) if spec else (call.arguments, ())
+    arguments = call.arguments
+    if spec and mendings is None:
+        arguments, mendings = materialise(spec, arguments)
     return Facts(
         call=replace(call, arguments=arguments) if arguments != call.arguments else call,
         spec=spec,
@@ -115,7 +119,7 @@ def look_at(
         claims=screened.incoming.claims,
         scene=screened.incoming.scene,
         tools=tools,
-        mendings=mendings,
+        mendings=tuple(mendings or ()),
     )
 
 
