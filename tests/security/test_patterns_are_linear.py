@@ -59,6 +59,7 @@ def test_a_pattern_that_cannot_is_left_alone(name: str) -> None:
     assert find_growth(re.compile(text), find_work({way})) is None, text
 
 
+@pytest.mark.slow
 def test_no_pattern_of_the_package_works_longer_than_its_text() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.security.test_patterns_are_linear"],
