@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.patience import ENDURANCE
+from tests.patience import ENDURANCE, PATIENCE
 from tests.security.pumping import Work, find_growth
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +60,7 @@ def test_a_pattern_that_cannot_is_left_alone(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3 * ENDURANCE + PATIENCE)
 def test_no_pattern_of_the_package_works_longer_than_its_text() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.security.test_patterns_are_linear"],
