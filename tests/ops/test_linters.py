@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import trustme
 import yaml
+from tests.docs.pages import blocks
 from tests.ops.containerfile import OPS, ROOT
 from tests.patience import PATIENCE
 
@@ -21,7 +23,7 @@ EXPOSURE = 2.0
 
 
 def run(program: str, *arguments: str | Path, folder: Path = ROOT) -> str:
-    path = shutil.which(program, path=f"{BESIDE_PYTHON}{os.pathsep}{os.environ.get('PATH', '')}")
+    path = shutil.which(program, path=os.pathsep.join([str(BESIDE_PYTHON), os.environ.get("PATH", ""), "/usr/sbin"]))
     if path is None:
         pytest.skip(f"{program} is not installed: run `make services`")
     done = subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=PATIENCE)
@@ -85,3 +87,24 @@ def test_promtool_reads_every_query_of_the_dashboard(tmp_path: Path):
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
     assert f"{len(rules)} rules found" in run("promtool", "check", "rules", file)
+
+
+def snippet(word: str) -> str:
+    (found,) = (one.text for one in blocks(ROOT / "docs" / "deploy.md") if one.kind == "text" and word in one.text)
+    return found
+
+
+def test_haproxy_takes_the_lines_of_the_page(tmp_path: Path):
+    certificate = tmp_path / "agent.pem"
+    trustme.CA().issue_cert("agent.example.org").private_key_and_cert_chain_pem.write_to_path(certificate)
+    times = "defaults\n    mode http\n    timeout connect 5s\n    timeout client 60s\n    timeout server 60s\n"
+    config = tmp_path / "haproxy.cfg"
+    config.write_text(times + snippet("backend").replace("/etc/haproxy/agent.pem", str(certificate)))
+    run("haproxy", "-c", "-f", config)
+
+
+def test_nginx_takes_the_lines_of_the_page(tmp_path: Path):
+    config = tmp_path / "nginx.conf"
+    inner = f"access_log off; server {{ listen 127.0.0.1:8; {snippet('proxy_pass')} }}"
+    config.write_text(f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ {inner} }}")
+    run("nginx", "-t", "-q", "-c", config, "-p", tmp_path)
