@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What most changes break first: pure code and whole conversations, no servers, no browsers, no processes.
 QUICK := tests/policy tests/language tests/conversations tests/spine tests/tools tests/docs/test_vocabulary.py
 
-.PHONY: help run quick test test-adapters fuzz fuzz-api check wheel docs bench services lock sbom clean
+.PHONY: help run quick test test-adapters fuzz fuzz-api check wheel docs bench services lock sbom try-image clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -72,6 +72,9 @@ lock: $(STAMP)  ## pin everything anew
 
 sbom: $(STAMP)  ## list the packages that the image brings, in CycloneDX's format
 	@$(BIN)/python -m scripts.sbom dist/sbom.cdx.json agent server business otel postgres redis
+
+try-image: $(STAMP)  ## do what the Containerfile says in a root of its own, and serve from it read-only (Linux, root)
+	@TRY_IMAGE=1 $(BIN)/python -m pytest tests/ops/test_image.py
 
 clean:  ## remove the virtual environment and caches
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
