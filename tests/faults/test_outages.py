@@ -190,6 +190,7 @@ def test_redis_killed_in_the_middle_changes_who_counts_and_nothing_else(
         "clock": "ok",
         "redis": "not used at the moment",
         "model": "offline",
+        "stopping": False,
         "turns_in_flight": 0,
     }
     statuses = {site.send(said[1], site.workers[-1]).status for _ in range(40)}

@@ -14,7 +14,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.security.fortress import Fortress
 
-HOST = b"Host: fortress\r\n"
+HOST = b"Host: localhost\r\n"
 SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: fortress\r\n\r\n"
 
 

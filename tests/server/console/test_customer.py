@@ -178,7 +178,7 @@ def test_the_cookie_holds_no_key_and_cannot_be_made_up(house: ConsoleHouse) -> N
 
 
 def test_revoking_the_key_ends_the_look(house: ConsoleHouse) -> None:
-    made = house.key("shop", "admin").post("/v1/admin/keys", json={"name": "short", "scopes": ["read"]}).json()
+    made = house.key("shop", "admin", "read").post("/v1/admin/keys", json={"name": "short", "scopes": ["read"]}).json()
     with house.visitor("") as client:
         client.post("/customer/login", data={"key": made["key"]}, headers=SAME)
         assert client.get("/customer").status_code == 200
