@@ -15,9 +15,11 @@ from circumspect.server import credentials
 from circumspect.server.access import (
     NotPermitted,
     NotSignedIn,
+    Operator,
     Principal,
     either,
     from_here,
+    operator,
     require_sign_in,
     services_of,
     session_token,
@@ -34,6 +36,8 @@ from circumspect.stores.codec import moment
 
 ATTEMPTS_PER_MINUTE = 20
 """From one address, for whatever names."""
+
+SignedIn = Annotated[Operator, Depends(operator())]
 
 router = resource("session")
 
@@ -81,7 +85,7 @@ async def get_session(
 
 
 @router.post("/v1/session/proof", **describe_route(None, 400, 401, 403, 429, status=204, security=OPERATOR))
-async def prove_again(request: Request, given: Proof) -> None:
+async def prove_again(request: Request, _who: SignedIn, given: Proof) -> None:
     """Prove once more who you are: with a code where you have a second factor, otherwise with the password. Approvals
     and dangerous changes ask for it when the last time is too long ago."""
     person, session = await require_sign_in(request)

@@ -43,7 +43,7 @@ async def end_sessions(request: Request, who: SignedIn, operator: WhoseQuery = N
     return EndedShown(ended=ended)
 
 
-@router.delete("/v1/sessions/{session_id}", **describe_route(status=204, security=OPERATOR))
+@router.delete("/v1/sessions/{session_id}", **describe_route(None, 404, status=204, security=OPERATOR))
 async def end_session(request: Request, who: SignedIn, session_id: IdPath, operator: WhoseQuery = None) -> None:
     """End one sign-in."""
     services = services_of(request)
