@@ -1,4 +1,4 @@
-"""`python -m bench [overhead|flat|cost|enforce|startup|all]`: measures, prints, and with --json also writes a file."""
+"""`python -m bench [NAME…|all]`: measures, prints, and with --json also writes a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.report import Section, facts, show, show_facts
 
-BENCHES = ("overhead", "flat", "cost", "enforce", "startup", "audit")
+BENCHES = ("overhead", "flat", "cost", "enforce", "startup", "audit", "wire")
 
 
 def main() -> None:

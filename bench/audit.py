@@ -29,7 +29,7 @@ from typing import Any
 
 from bench.report import Aim, Section, Table, duration, show
 
-WANTED = 5_000
+WANTED = 8_000
 POLICY = Path(__file__).parents[1] / "examples" / "policies" / "tau_airline.yaml"
 CITIES = ("SFO", "JFK", "SEA", "BOS", "DEN", "ATL", "PHX", "ORD")
 TOOLS = {

@@ -17,8 +17,9 @@ import sqlalchemy as sa
 
 from circumspect.stores.day_tables import turn_days
 from circumspect.stores.log_tables import operator_log
-from circumspect.stores.search_tables import turn_marks
+from circumspect.stores.search_tables import held_calls, turn_marks
 from circumspect.stores.tables import (
+    VISIBLE,
     conversations,
     escalations,
     intents,
@@ -33,6 +34,8 @@ from circumspect.values import ModelUsage
 YEAR = 365 * 86_400.0
 AT_ONCE = 2_000
 """Conversations in one transaction."""
+MANY = 10_000
+"""Conversations for which indexes are made afterwards."""
 OUTCOMES = (
     "answered",
     "answered",
@@ -47,16 +50,26 @@ OUTCOMES = (
 )
 RARE = 1000
 """One conversation of so many is handed to a person, and says a word that no other says."""
+PER_TURN = 5
+"""Messages and journal entries of a turn."""
 Row = tuple[Any, ...]
 
 _CALL = asdict(ModelUsage("model-a", 600, 120, 0, 0.001, 0.5))
-_TABLES = (conversations, turns, messages, turn_marks, intents, tool_executions, escalations, outbox, operator_log)
+_TABLES = (
+    conversations, turns, messages, turn_marks, held_calls, intents, tool_executions, escalations, outbox, operator_log,
+)  # fmt: skip
 
 
 def fill(url: str, tenant: str, number: int, *, now: float) -> None:
     """So many conversations of the tenant, the newest just before `now`."""
     # Not through a store, which breaks off what takes as long as this may.
     engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _hurry)
+    with engine.begin() as connection:
+        indexes = _drop_indexes(connection) if number >= MANY else []
+        triggers = _drop_triggers(connection) if number >= MANY else []
+        last = connection.execute(sa.select(sa.func.coalesce(sa.func.max(messages.c.id), 0))).scalar_one()
     for begin in range(0, number, AT_ONCE):
         rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
         for index in range(begin, min(begin + AT_ONCE, number)):
@@ -69,10 +82,49 @@ def fill(url: str, tenant: str, number: int, *, now: float) -> None:
                 _load(connection, table, rows[table.name])
     with engine.begin() as connection:
         _load(connection, turn_days, list(_days(tenant, number, now)))
+        if triggers:
+            connection.exec_driver_sql(_WORDS, (last,))
+        for made in (*triggers, *indexes):
+            connection.exec_driver_sql(made)
     if engine.dialect.name != "sqlite":  # which nobody does there, so its plans have to do without
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("ANALYZE")
     engine.dispose()
+
+
+_WORDS = f"""
+    INSERT INTO message_words (rowid, scope, content)
+    SELECT id, hex(tenant), content FROM messages WHERE id > ? AND {VISIBLE} ORDER BY id
+"""
+
+
+def _hurry(connection: Any, _record: object) -> None:
+    """Nobody needs these files after a power cut."""
+    for pragma in ("synchronous = OFF", "cache_size = -262144", "wal_autocheckpoint = 20000"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _drop_triggers(connection: sa.Connection) -> list[str]:
+    """Likewise: the index of words is quickest made of all messages in their order. Of SQLite alone."""
+    if connection.dialect.name != "sqlite":
+        return []
+    found = list(connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+    for name, _ in found:
+        connection.exec_driver_sql(f'DROP TRIGGER "{name}"')
+    return [made for _, made in found]
+
+
+def _drop_indexes(connection: sa.Connection) -> list[str]:
+    """The statements that make them again: sorting once is quicker than finding a place for each row."""
+    listed = (
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+        if connection.dialect.name == "sqlite"
+        else "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    )
+    found = [(name, made) for name, made in connection.exec_driver_sql(listed) if " UNIQUE " not in made]
+    for name, _ in found:
+        connection.exec_driver_sql(f'DROP INDEX "{name}"')
+    return [made for _, made in found]
 
 
 def _number(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -118,8 +170,10 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
     conversation, rare = conversation_id(index), index % RARE == 7
     own = {"tenant": tenant, "conversation": conversation}
     yield "conversations", {
-        "tenant": tenant, "id": conversation, "mode": "adaptive", "language": "en", "next_seq": 8, "lease_until": 0.0,
-        "calls": False, "created_at": at - 60, "updated_at": at, "person": person(index) if index % 3 else None,
+        "tenant": tenant, "id": conversation, "mode": "adaptive", "drawn": True, "language": "en",
+        "next_seq": 2 * PER_TURN,
+        "lease_until": 0.0, "calls": False, "created_at": at - 60, "updated_at": at,
+        "person": person(index) if index % 3 else None,
     }  # fmt: skip
     for half in (0, 1):
         turn, began = f"turn-{tenant}-{index:08d}-{half}", at - 60 + 60 * half
@@ -128,15 +182,21 @@ def _conversation(tenant: str, index: int, at: float) -> Iterator[tuple[str, dic
         yield "turns", {
             "id": turn, **own, "client_key": f"key-{index}-{half}", "status": "done", "outcome": outcome,
             "mode": "adaptive", "language": "en", "result": _result(turn, conversation, outcome, codes),
-            "first_seq": 4 * half, "started_at": began, "finished_at": began + 1,
+            "first_seq": PER_TURN * half, "started_at": began, "finished_at": began + 1,
         }  # fmt: skip
         for place, (role, kind, content, code, meta) in enumerate(_said(index, half, rare, codes[0], outcome)):
             yield "messages", {
-                **own, "seq": 4 * half + place, "turn": turn, "role": role, "kind": kind, "content": content,
+                **own, "seq": PER_TURN * half + place, "turn": turn, "role": role, "kind": kind, "content": content,
                 "reason_code": code, "meta": meta, "at": began + (place > 0),
             }  # fmt: skip
         for mark in _marks(index, codes, outcome):
             yield "turn_marks", {**own, "mark": mark, "turn": turn, "at": began + 1}
+        if outcome == "asked":
+            yield "held_calls", {
+                **own, "seq": PER_TURN * half + 1, "turn": turn, "at": began, "tool": "cancel_order", "arguments": "{}",
+                "hash": "", "verdict": "ask", "rule": "required_arguments_are_present", "policy": "",
+                "reason_code": "MISSING_PARAM", "fate": "refused" if rare else "waiting",
+            }  # fmt: skip
         if rare and half:
             yield from _escalation(own, turn, index, began + 1)
         if outcome == "acted":
@@ -157,6 +217,7 @@ def _said(
     yield "internal", kind, "what the model said, and how sure it was of it", None, '{"prompt": "adaptive@1"}'
     ruling = ("cancel_order: ask", code) if outcome == "asked" else ("cancel_order: allow", "SUCCESS")
     yield "internal", "policy", *ruling, '{"effect": "write"}'
+    yield "internal", "decision", "what was decided, and by which rule", code, '{"version": "policy@1"}'
     reply = json.dumps({"outcome": outcome, "reason_codes": [code]})
     yield "assistant", "message", f"Your order ORD-{index:08d} arrives on the day after tomorrow.", code, reply
 

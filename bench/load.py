@@ -101,7 +101,7 @@ def running(arguments: list[str], port: int, env: dict[str, str], cwd: Path) -> 
     log = (cwd / f"{port}.log").open("w")
     process = subprocess.Popen(arguments, env={**os.environ, **env}, cwd=cwd, stdout=log, stderr=log)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -147,13 +147,23 @@ class Served:
 
 
 @contextmanager
-def served(model_url: str, database: str, workers: int, cwd: Path) -> Iterator[Served]:
+def served(
+    model_url: str,
+    database: str,
+    workers: int,
+    cwd: Path,
+    *,
+    cores: str = "",
+    warm: bool = True,
+    tenant: str = TENANT,
+) -> Iterator[Served]:
+    """`cores`, such as "0,1", are all that the server may use."""
     env = {
         "CIRCUMSPECT_DATABASE": database,
         "CIRCUMSPECT_SECRET_KEY": secrets.token_urlsafe(32),
         "CIRCUMSPECT_RATE_PER_MINUTE": "100000000",
     }
-    (cwd / "tenant.yaml").write_text(TENANT.replace("URL", f"{model_url}/v1"))
+    (cwd / "tenant.yaml").write_text(tenant.replace("URL", f"{model_url}/v1"))
     ours = [sys.executable, "-m", "circumspect"]
     subprocess.run([*ours, "apply", "tenant.yaml"], env={**os.environ, **env}, cwd=cwd, check=True, capture_output=True)
     made = subprocess.run(
@@ -164,10 +174,12 @@ def served(model_url: str, database: str, workers: int, cwd: Path) -> Iterator[S
         capture_output=True,
     )
     port = free_port()
-    arguments = [*ours, "serve", "--port", str(port), "--workers", str(workers)]
+    pinned = ["taskset", "-c", cores] if cores else []
+    arguments = [*pinned, *ours, "serve", "--port", str(port), "--workers", str(workers)]
     with running(arguments, port, env, cwd) as process:
         server = Served(port, json.loads(made.stdout)["key"], process)
-        asyncio.run(_warm_up(server, workers))
+        if warm:
+            asyncio.run(_warm_up(server, workers))
         yield server
 
 
@@ -190,7 +202,7 @@ class Connection:
     async def post(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
         data = json.dumps(body).encode()
         head = (
-            f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {self.key}\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\nauthorization: Bearer {self.key}\r\n"
             f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
         )
         self.writer.write(head.encode() + data)
@@ -292,6 +304,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=8.0, help="how long throughput is measured")
     parser.add_argument("--database", help="postgresql:// URL instead of an SQLite file")
+    parser.add_argument("--server-cores", default="", help='all that the server may use, such as "0,1"')
     parser.add_argument("--internal", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.internal:
@@ -308,7 +321,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> None:
     print(f"{os.cpu_count()} cores · {where} · {options.workers} workers · load {os.getloadavg()[0]:.1f}")
     with (
         helper("model", options.model_seconds, folder) as (url, _),
-        served(url, database, options.workers, folder) as server,
+        served(url, database, options.workers, folder, cores=options.server_cores) as server,
     ):
         people, wait = options.people, options.model_seconds
         runs = [

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from itertools import cycle
 from pathlib import Path
 
-from bench.work import ANSWERED, APPROVED, ASKED, DONE, ORDER, PROPOSED, WISHED, Orders
+from bench.work import ANSWERS, APPROVED, ASKED, DONE, ORDER, PROPOSED, WISHED, Orders
 from circumspect import Agent, tool
 from circumspect.models.scripted import says
 from circumspect.values import ModelReply, ModelRequest, ModelUsage
 
 USAGE = ModelUsage("fake", 600, 120)
-ANSWER = ModelReply(says(ANSWERED), USAGE)
+ANSWERED = cycle(ModelReply(says(one), USAGE) for one in ANSWERS)
 PROPOSAL = ModelReply(says(PROPOSED, tool="cancel_order", params={"order_id": ORDER}, destructive=True), USAGE)
 OPINION = ModelReply(
     json.dumps({"decision": "PROCEED", "reasoning": "Asked for in so many words.", "message": ""}), USAGE
@@ -31,7 +32,7 @@ class Quick:
                 return OPINION
             case "phrase":
                 return PHRASED
-        return PROPOSAL if request.messages[-1].text == WISHED else ANSWER
+        return PROPOSAL if request.messages[-1].text == WISHED else next(ANSWERED)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelReply]:
         yield await self.complete(request)

@@ -1,11 +1,13 @@
-"""What the reviewer is worth on the sample set, and what a batch costs. Prints Markdown.
+"""What the reviewer is worth: without a model, with one, and beside a plain prompt of the same model. Prints Markdown.
 
-    python -m bench.review              quality of the heuristic controller, both halves of the cases
-    python -m bench.review --batch      10,000 evaluations, killed twice and resumed
-    python -m bench.review --model openai:gpt-4o
+    python -m bench.review                                        no model: our sample set
+    python -m bench.review --rules rules.json --no-samples        no model: somebody's rules (JSON or YAML)
+    python -m bench.review --address http://127.0.0.1:8084/v1 --model NAME \\
+        --rules rules.json --out results.jsonl --minutes 20
 
-The rules of the heuristic were written while looking at the cases with odd numbers; those with even numbers were kept
-of which only totals were seen before the last change. Figures are given for both.
+`plain` is what people build first: the policy, the facts and the criterion in one prompt, a form to fill in. A policy
+too long for one prompt is cut to the sections that a search by words finds. Every result is a line of `--out` as soon
+as it is there; Ctrl-C, or the end of `--minutes`, prints the tables of what was measured until then.
 """
 
 from __future__ import annotations
@@ -13,228 +15,247 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import signal
-import sqlite3
-import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import psutil
-
+from bench.review_sets import LabelledCriterion, read_rules, read_samples
+from circumspect.errors import ModelError
+from circumspect.forms import make_choice, make_form, make_text
 from circumspect.models import open_model
-from circumspect.review.case_files import Criteria, read_cases, read_criteria, read_documents
+from circumspect.ports import Model
+from circumspect.reasons import ReasonCode
 from circumspect.review.citations import cite
-from circumspect.review.reviewing import Reviewing, prepare, review
+from circumspect.review.controller import ReviewLimits
+from circumspect.review.reviewing import Prepared, Reviewing, prepare, review
 from circumspect.review.shelf import Shelf
-from circumspect.review.values import CriterionResult, ReviewCase
+from circumspect.review.values import STATUSES, Citation, CriterionResult
+from circumspect.values import ChatMessage, ModelRequest
 
-SAMPLES = Path(__file__).parents[1] / "examples" / "review"
-PROGRAM = "from circumspect import cli; cli.VERBS.setdefault('evaluate', ('evaluate:evaluate', '')); cli.main()"
+Arm = Literal["none", "ours", "plain"]
+ARMS: dict[Arm, str] = {"none": "no model", "ours": "ours with the model", "plain": "plain prompt of the model"}
+MOST_LETTERS = 16_000
+MANY_SECTIONS = 6
+PLAIN = (
+    "You check a case against a policy. Say whether the criterion is MET, NOT_MET or, when it cannot be decided from "
+    "the policy and the facts, UNCERTAIN. Give your reason in a sentence or two, and quote the deciding sentence of "
+    "the policy word for word."
+)
+FORM = make_form({"reason": make_text(1_000), "quote": make_text(1_000), "status": make_choice(STATUSES)})
 
 
 @dataclass(frozen=True)
 class Judged:
-    label: dict[str, Any]
-    result: CriterionResult
-    real: int
-    """Quotes that stand in the document at their offsets."""
-    telling: bool
-    """A quote overlaps a gold one."""
+    set: str
+    arm: Arm
+    name: str
+    truth: str
+    status: str
+    reason_code: str
+    rationale: str
+    quotes: tuple[str, ...]
+    invented: int
+    """Quotes that were shown and stand in no document."""
+    caught: int
+    """Quotes that the checks took away before anybody saw them."""
+    telling: bool | None
+    """A quote overlaps one that decides; None where the set does not say which do."""
+    tokens: int
+    seconds: float
 
     @property
     def right(self) -> bool:
-        return self.result.status == self.label["verdict"]
+        return self.status == self.truth
 
     @property
     def decided(self) -> bool:
-        return self.result.status != "UNCERTAIN"
+        return self.status != "UNCERTAIN"
 
 
-async def judged(reviewing: Reviewing) -> list[Judged]:
-    criteria, shelf = read_criteria(SAMPLES / "criteria.yaml"), Shelf(read_documents(SAMPLES / "policies"))
-    by_id, cases = {one.id: one for one in criteria.items}, {one.id: one for one in read_cases(SAMPLES / "cases")}
-    prepared = await prepare(shelf, reviewing)
-    found = []
-    for line in (SAMPLES / "labels.jsonl").read_text("utf-8").splitlines():
-        label = json.loads(line)
-        criterion = by_id[label["criterion"]]
-        document = criteria.document_of(criterion, shelf.names)
-        result = await review(cases[label["case"]], criterion, prepared, reviewing, document=document)
-        found.append(_judged(label, result, shelf))
-    return found
+# --- the arms -------------------------------------------------------------------------------------------------------
 
 
-def _judged(label: dict[str, Any], result: CriterionResult, shelf: Shelf) -> Judged:
-    real = sum(shelf.documents[one.document].text[one.start : one.end] == one.quote for one in result.citations)
-    gold = [cite(one["quote"], shelf.searchable, document=one["document"]) for one in label["gold"]]
-    telling = any(
-        one.document == other.document and one.start < other.end and other.start < one.end
-        for one in result.citations
-        for other in gold
-        if other
+class Reviewers:
+    """All arms with one model; an outline is made once for each shelf."""
+
+    def __init__(self, model: Model | None, seconds: float) -> None:
+        self._model, self._limits = model, ReviewLimits(seconds=seconds)
+        self._prepared: dict[int, asyncio.Task[Prepared]] = {}
+
+    async def judge(self, arm: Arm, set_: str, one: LabelledCriterion) -> Judged:
+        if arm == "plain":
+            assert self._model is not None
+            return await _ask_plainly(self._model, set_, one)
+        large = sum(1 for document in one.shelf.documents.values() for _ in document.sections()) > MANY_SECTIONS
+        reviewing = Reviewing(self._model if arm == "ours" else None, self._limits, summarise=large)
+        if arm == "none":
+            prepared = Prepared(one.shelf)
+        else:
+            if id(one.shelf) not in self._prepared:
+                self._prepared[id(one.shelf)] = asyncio.create_task(prepare(one.shelf, reviewing))
+            prepared = await self._prepared[id(one.shelf)]
+        return _judge(arm, set_, one, await review(one.case, one.criterion, prepared, reviewing))
+
+
+def _judge(arm: Arm, set_: str, one: LabelledCriterion, result: CriterionResult) -> Judged:
+    texts = one.shelf.documents
+    invented = sum(texts[each.document].text[each.start : each.end] != each.quote for each in result.citations)
+    caught = sum(step.reason == ReasonCode.CITATION_NOT_FOUND and step.kind == "notice" for step in result.trace)
+    return Judged(
+        set_, arm, one.name, one.truth, result.status, str(result.reason_code or ""), result.rationale,
+        tuple(each.quote for each in result.citations), invented, caught, _is_telling(one, result.citations),
+        result.tokens, result.seconds,
+    )  # fmt: skip
+
+
+async def _ask_plainly(model: Model, set_: str, one: LabelledCriterion) -> Judged:
+    began = time.perf_counter()
+    facts = {name: field.value for name, field in one.case.fields.items()}
+    asked = (
+        f"Policy:\n{_cut_policy(one.shelf, one.criterion.text)}\n\nFacts of the case:\n"
+        f"{json.dumps(facts, ensure_ascii=False)}\n\nCriterion: {one.criterion.text}"
     )
-    return Judged(label, result, real, telling)
+    request = ModelRequest(
+        "evaluate", "plain", PLAIN, (ChatMessage("user", asked),), schema=FORM, max_tokens=500, temperature=0.0
+    )
+    said: dict[str, Any] = {}
+    problem, tokens = "", 0
+    try:
+        reply = await model.complete(request)
+        tokens = reply.usage.input_tokens + reply.usage.output_tokens
+        said = json.loads(reply.text)
+    except (ModelError, ValueError) as error:
+        problem = type(error).__name__
+    status = said.get("status") if said.get("status") in STATUSES else "UNCERTAIN"
+    quote = str(said.get("quote") or "").strip()
+    found = cite(quote, one.shelf.searchable) if quote else None
+    return Judged(
+        set_, "plain", one.name, one.truth, str(status), problem, str(said.get("reason", "")),
+        (quote,) if quote else (), int(bool(quote) and found is None), 0,
+        _is_telling(one, (found,) if found else ()), tokens, time.perf_counter() - began,
+    )  # fmt: skip
 
 
-def quality(found: Sequence[Judged], name: str) -> str:
-    decided = [one for one in found if one.decided]
-    quotes = sum(len(one.result.citations) for one in found)
-    right = sum(one.right for one in decided)
-    decidable = sum(one.label["verdict"] != "UNCERTAIN" for one in found)
-    return (
-        f"| {name} | {len(found)} | {_share(sum(one.right for one in found), len(found))} "
-        f"| {len(decided)} of {decidable} | {_share(right, len(decided))} "
-        f"| {sum(one.real for one in found)} of {quotes} | {_share(sum(one.telling for one in found), len(found))} "
-        f"| {calibration(decided):.3f} |"
+def _cut_policy(shelf: Shelf, query: str) -> str:
+    whole = "\n\n".join(document.text for document in shelf.documents.values())
+    if len(whole) <= MOST_LETTERS:
+        return whole
+    found = [f"{' › '.join(hit.section.path)}\n{hit.text}" for hit in shelf.search(query, 12)]
+    return "\n\n".join(found)[:MOST_LETTERS]
+
+
+def _is_telling(one: LabelledCriterion, shown: Iterable[Citation]) -> bool | None:
+    if not one.gold:
+        return None
+    return any(
+        each.document == gold.document and each.start < gold.end and gold.start < each.end
+        for each in shown
+        for gold in one.gold
     )
 
 
-def calibration(decided: Sequence[Judged], bins: int = 10) -> float:
-    """Expected calibration error over the verdicts that are not UNCERTAIN: an abstention claims nothing."""
-    by_bin: dict[int, list[Judged]] = defaultdict(list)
-    for one in decided:
-        by_bin[min(bins - 1, int(one.result.confidence * bins))].append(one)
-    return sum(
-        len(group)
-        / len(decided)
-        * abs(_mean(one.right for one in group) - _mean(one.result.confidence for one in group))
-        for group in by_bin.values()
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+async def measure(
+    sets: dict[str, Sequence[LabelledCriterion]],
+    arms: Sequence[Arm],
+    model: Model | None,
+    found: list[Judged],
+    *,
+    out: Path | None = None,
+    parallel: int = 8,
+    seconds: float = 120.0,
+) -> None:
+    """Fills `found`, the arms side by side, so that what there is can be compared whenever it ends."""
+    reviewers = Reviewers(model, seconds)
+    waiting = iter([(name, one, arm) for name, items in sets.items() for one in items for arm in arms])
+    total, began = len(arms) * sum(map(len, sets.values())), time.monotonic()
+
+    async def work() -> None:
+        for name, one, arm in waiting:
+            judged = await reviewers.judge(arm, name, one)
+            found.append(judged)
+            if out:
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(judged), ensure_ascii=False) + "\n")
+            if len(found) % 20 == 0 or len(found) == total:
+                print(f"{len(found)} of {total} after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(parallel if model else 1):
+            group.create_task(work())
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def tables(found: Sequence[Judged]) -> Iterable[str]:
+    yield (
+        "| set | arm | criteria | right | decided | wrong verdicts | open | quotes shown | invented | caught "
+        "| quotes a deciding sentence | model failed | tokens | s each |"
     )
+    yield "|" + "---|" * 14
+    for name in dict.fromkeys(one.set for one in found):
+        for arm, title in ARMS.items():
+            if those := [one for one in found if one.set == name and one.arm == arm]:
+                yield f"| {name} | {title} | {_line(those)} |"
+    for one in found:
+        if one.arm != "plain" and one.decided and not one.right:
+            yield f"\n- wrong ({ARMS[one.arm]}): {one.set} {one.name}: {one.status} for {one.truth}; {one.rationale}"
 
 
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return sum(listed) / len(listed)
+def _line(those: Sequence[Judged]) -> str:
+    decided = [one for one in those if one.decided]
+    gold = [one.telling for one in those if one.telling is not None]
+    failed = sum("Model" in one.reason_code or one.reason_code == "MODEL_FAILED" for one in those)
+    cells = (
+        len(those), _share(sum(one.right for one in those), len(those)), len(decided),
+        sum(not one.right for one in decided), len(those) - len(decided), sum(len(one.quotes) for one in those),
+        sum(one.invented for one in those), sum(one.caught for one in those), _share(sum(gold), len(gold)), failed,
+        f"{sum(one.tokens for one in those):,}", f"{sum(one.seconds for one in those) / len(those):.2f}",
+    )  # fmt: skip
+    return " | ".join(map(str, cells))
 
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-async def show_quality(reviewing: Reviewing) -> None:
-    began = time.perf_counter()
-    found = await judged(reviewing)
-    seconds = time.perf_counter() - began
-    print(f"\n## Quality, controller {reviewing.controller}\n")
-    print("| cases | criteria | right | decided | right when decided | quotes that exist | has a gold quote | ECE |")
-    print("|---|---|---|---|---|---|---|---|")
-    odd = [one for one in found if int(one.label["case"][-2:]) % 2]
-    even = [one for one in found if not int(one.label["case"][-2:]) % 2]
-    for name, half in (("all", found), ("odd (seen)", odd), ("even", even)):
-        print(quality(half, name))
-    print("\n| trap | criteria | right | decided | wrong |")
-    print("|---|---|---|---|---|")
-    for trap in sorted({str(one.label["trap"]) for one in found}):
-        those = [one for one in found if str(one.label["trap"]) == trap]
-        decided = [one for one in those if one.decided]
-        wrong = sum(not one.right for one in decided)
-        right = _share(sum(one.right for one in those), len(those))
-        print(f"| {trap} | {len(those)} | {right} | {len(decided)} | {wrong} |")
-    for one in found:
-        if one.decided and not one.right:
-            said = f"{one.result.status} instead of {one.label['verdict']}"
-            print(f"\n- wrong: {one.label['case']} {one.label['criterion']}: {said}; {one.result.rationale}")
-    tokens, cost = sum(one.result.tokens for one in found), sum(one.result.cost_usd for one in found)
-    reasons = Counter(str(one.result.reason_code) for one in found)
-    print(f"\nReasons: {dict(reasons.most_common())}. Tokens {tokens:,}, ${cost:.4f}, {seconds:.1f} s with reading.")
-
-
-# --- batch ----------------------------------------------------------------------------------------------------------
-
-
-def write_cases(path: Path, wanted: int) -> tuple[int, int]:
-    """Copies of the sample cases, each with an id of its own, until there are so many evaluations and no more."""
-    criteria: Criteria = read_criteria(SAMPLES / "criteria.yaml")
-    cases: list[ReviewCase] = list(read_cases(SAMPLES / "cases"))
-    raw = [json.loads(file.read_text("utf-8")) for file in sorted((SAMPLES / "cases").glob("*.json"))]
-    names = tuple(file.name for file in (SAMPLES / "policies").iterdir())
-    made = total = 0
-    with path.open("w", encoding="utf-8") as out:
-        while total < wanted:
-            case, whole = cases[made % len(cases)], raw[made % len(cases)]
-            pairs = len(criteria.of(case, names))
-            if total + pairs > wanted:
-                # The other policies have 12 criteria, this one 14: what is left is filled by what fits.
-                made += 1
-                if wanted - total < 12:
-                    break
-                continue
-            out.write(json.dumps({**whole, "id": f"{whole['id']}-{made}"}) + "\n")
-            made, total = made + 1, total + pairs
-    return made, total
-
-
-def counted(path: Path) -> int:
-    try:
-        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            return int(database.execute("SELECT count(*) FROM review_results").fetchone()[0])
-        finally:
-            database.close()
-    except sqlite3.Error:
-        return 0
-
-
-def memory(pid: int) -> int:
-    try:
-        parent = psutil.Process(pid)
-        return sum(one.memory_info().rss for one in (parent, *parent.children(recursive=True)))
-    except psutil.Error:
-        return 0
-
-
-def show_batch(wanted: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        cases, out = Path(folder) / "cases.jsonl", Path(folder) / "results.db"
-        _, total = write_cases(cases, wanted)
-        command = [
-            sys.executable, "-c", PROGRAM, "evaluate", str(cases), str(SAMPLES / "policies"),
-            "--criteria", str(SAMPLES / "criteria.yaml"), "--controller", "heuristic", "--out", str(out), "--json",
-        ]  # fmt: skip
-        print(f"\n## Batch, {total:,} evaluations\n")
-        most, kills = 0, [total // 4, total // 2]
-        while True:
-            began = time.perf_counter()
-            process = subprocess.Popen(command, stdout=subprocess.PIPE)
-            while process.poll() is None and not (kills and counted(out) >= kills[0]):
-                most = max(most, memory(process.pid))
-                time.sleep(0.1)
-            if process.poll() is None:
-                os.kill(process.pid, signal.SIGKILL)
-                process.communicate()
-                print(f"- killed (SIGKILL) after {time.perf_counter() - began:.1f} s with {counted(out):,} results")
-                kills.pop(0)
-                continue
-            said, _ = process.communicate()
-            break
-        summary = json.loads(said.splitlines()[-1])["summary"]
-        database = sqlite3.connect(out)
-        pairs = database.execute("SELECT count(*), count(DISTINCT case_id || '/' || criterion) FROM review_results")
-        rows, distinct = pairs.fetchone()
-        database.close()
-        print(f"- resumed: {summary['made']:,} made in {summary['seconds']:.1f} s, {summary['rate']:.0f} a second")
-        print(f"- {rows:,} results, {distinct:,} distinct pairs, {total:,} wanted; exit code {process.returncode}")
-        print(f"- most memory of all processes together: {most / 1e6:.0f} MB; file {out.stat().st_size / 1e6:.1f} MB")
-        assert rows == distinct == total, (rows, distinct, total)
-
-
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="measure the react controller with this model")
-    parser.add_argument("--batch", action="store_true", help="only the batch")
-    parser.add_argument("--evaluations", type=int, default=10_000)
-    given = parser.parse_args()
-    if given.batch:
-        show_batch(given.evaluations)
-        return
-    asyncio.run(show_quality(Reviewing(open_model(given.model) if given.model else None)))
+    parser.add_argument("--model", help="a model such as openai:NAME@URL, or with --address its name there")
+    parser.add_argument("--address", help="the base URL of an OpenAI-compatible server")
+    parser.add_argument("--rules", type=Path, action="append", default=[], help="a set of rules; may be repeated")
+    parser.add_argument("--no-samples", action="store_true", help="only the rules")
+    parser.add_argument("--arms", default="none,ours,plain")
+    parser.add_argument("--out", type=Path, help="a JSONL file that each result is added to")
+    parser.add_argument("--minutes", type=float, help="stop after so long and print what there is")
+    parser.add_argument("--seconds", type=float, default=120.0, help="for one criterion of ours")
+    parser.add_argument("--parallel", type=int, default=8)
+    given = parser.parse_args(arguments)
+    named = f"openai:{given.model or 'default'}@{given.address}" if given.address else given.model
+    model = open_model(named) if named else None
+    arms = [arm for arm in ARMS if arm in given.arms.split(",") and (model or arm == "none")]
+    sets: dict[str, Sequence[LabelledCriterion]] = {path.stem: read_rules(path) for path in given.rules}
+    if not given.no_samples:
+        sets["samples"] = read_samples()
+    found: list[Judged] = []
+    limit = given.minutes * 60 if given.minutes else None
+
+    async def run() -> None:
+        async with asyncio.timeout(limit):
+            await measure(sets, arms, model, found, out=given.out, parallel=given.parallel, seconds=given.seconds)
+
+    try:
+        asyncio.run(run())
+    except (KeyboardInterrupt, TimeoutError):
+        print("Stopped early; these are the results so far.", file=sys.stderr)
+    print(f"\n## Reviews{f', {named}' if named else ''}\n")
+    print("\n".join(tables(found)))
 
 
 if __name__ == "__main__":

@@ -87,6 +87,10 @@ class Counted:
     scoped: Scoped
     queries: list[str] = field(default_factory=list)
 
+    @property
+    def remote(self) -> bool:
+        return self.scoped.remote
+
     async def find(self, query: str, page_url: str = "", allow_widening: bool = True) -> Hits:
         self.queries.append(query)
         return await self.scoped.find(query, page_url, allow_widening)

@@ -10,7 +10,10 @@ from typing import Protocol
 
 INSTRUCTIONS = "You are the support assistant of a small shop. Answer briefly. Cancel an order only when asked to."
 ASKED = "When do you open on Friday?"
-ANSWERED = "On Friday we open at nine in the morning and close at two in the afternoon."
+DAYS = ("Friday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Saturday")
+ANSWERS = tuple(f"On {day} we open at nine in the morning and close at two in the afternoon." for day in DAYS)
+"""Of the same length, more or less. Ours takes them in turn: it says so when it has said something before."""
+ANSWERED = ANSWERS[0]
 WISHED = "Please cancel order 12345."
 ORDER = "12345"
 PROPOSED = "I can cancel order 12345 for you."

@@ -175,7 +175,7 @@ def run(code: str) -> str:
 
 
 def test_importing_models_imports_no_provider() -> None:
-    heavy = "{'pydantic_ai', 'openai', 'anthropic', 'httpx2', 'genai_prices', 'tenacity', 'pydantic'}"
+    heavy = "{'pydantic_ai', 'openai', 'anthropic', 'httpx2', 'genai_prices', 'pydantic'}"
     assert run(f"import sys, circumspect.models; print(sorted({heavy} & set(sys.modules)))") == "[]"
 
 

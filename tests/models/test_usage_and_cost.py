@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 from tests.models.conftest import CANCEL, Open, asks
 from tests.models.provider_server import ProviderServer
 from tests.models.wire_formats import Answer
 
-from circumspect.models import open_model
-from circumspect.models.pricing import estimate_tokens, price, request_tokens
+from circumspect.models import ProviderSettings, open_model
+from circumspect.models.pricing import estimate_tokens, price, read_price, request_tokens
 from circumspect.models.providers import ProviderModel
 from circumspect.values import ModelUsage
 
@@ -51,6 +53,24 @@ async def test_ones_own_server_has_no_list_price_whatever_its_model_is_called(
     server: ProviderServer, opened: Open
 ) -> None:
     assert (await opened("openai", name="gpt-4o").complete(asks())).usage.cost_usd == 0.0
+
+
+@pytest.mark.parametrize("name", ["my-own-model", "openai:my-own-model@{at}"])
+async def test_ones_own_server_costs_what_one_says(server: ProviderServer, name: str) -> None:
+    server.plays(Answer("hi", usage=(1_000_000, 500_000)))
+    own = ProviderSettings(
+        api_key="k", prices=dict([read_price(f"{name.format(at=urlsplit(server.url).netloc)}=0.4/1.2")])
+    )
+    model = open_model(f"openai:my-own-model@{server.url}/v1", settings=own)
+    assert isinstance(model, ProviderModel)
+    assert (await model.complete(asks())).usage.cost_usd == pytest.approx(0.4 + 0.6)
+    await model.aclose()
+
+
+@pytest.mark.parametrize("wrong", ["qwen", "qwen=1", "=1/2", "qwen=a/b", "qwen=-1/2", "qwen=nan/1", "qwen=1/inf"])
+def test_a_price_that_is_none_is_refused_in_words(wrong: str) -> None:
+    with pytest.raises(ValueError, match="MODEL=IN/OUT"):
+        read_price(wrong)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

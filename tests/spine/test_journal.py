@@ -13,6 +13,7 @@ import circumspect.web.reasoning
 from circumspect.journal import (
     _EVENTS,
     AssessmentEvent,
+    ButtonAnswerEvent,
     CallRecord,
     ClientOutcomeEvent,
     ContextEvent,
@@ -98,6 +99,7 @@ RULING = RulingEvent(
 )
 EVENTS = [
     UserMessageEvent("hello", principal="colleague"),
+    ButtonAnswerEvent("Yes", principal="customer", button="int_1"),
     ImportedMessageEvent("hello"),
     ReplyEvent("Done.", outcome="acted", reason_codes=("ACTION_DONE",)),
     PersonReplyEvent("I am Dana.", operator="dana"),

@@ -18,7 +18,7 @@ from sqlalchemy.pool import Pool
 
 GROWING = frozenset({
     "conversations", "turns", "messages", "intents", "tool_executions", "escalations", "outbox", "operator_log",
-    "exposures", "shadows", "labels", "turn_marks",
+    "exposures", "shadows", "labels", "turn_marks", "held_calls",
 })  # fmt: skip
 """Tables that have a row, or many, for each conversation."""
 WAITING = (
@@ -91,9 +91,17 @@ def overhear() -> Iterator[list[Asked]]:
 
 @contextmanager
 def count_steps() -> Iterator[Steps]:
+    """Of every connection that is taken in this block. Not when it is made: the store sets a handler of its own then."""
     steps = Steps()
-    with _on_connect(steps.follow):
+
+    def taken(driver: Any, _record: object, _proxy: object) -> None:
+        steps.follow(driver)
+
+    sa.event.listen(Pool, "checkout", taken)
+    try:
         yield steps
+    finally:
+        sa.event.remove(Pool, "checkout", taken)
 
 
 def walk_tables(url: str, asked: Sequence[Asked]) -> Mapping[str, str]:

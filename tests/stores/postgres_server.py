@@ -34,7 +34,7 @@ def programs() -> Path:
 
 class Server:
     def __init__(self, folder: Path) -> None:
-        self._bin, self._folder = programs(), folder
+        self._bin, self.folder, self._address = programs(), folder, ""
         self._data = folder / "data"
         # PostgreSQL refuses to run as root.
         self._as = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
@@ -45,13 +45,19 @@ class Server:
                 raise NoPostgres("tests run as root and there is no user 'postgres' to run the server as") from None
             os.chown(folder, owner.pw_uid, owner.pw_gid)
 
+    def listen(self, address: str, network: str) -> None:
+        """On the network as well, from the next start on, for whoever is in it."""
+        self._address = address
+        with (self._data / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {network} trust\n")
+
     def url(self, database: str) -> str:
-        return f"postgresql://postgres@/{database}?host={self._folder}&port={PORT}"
+        return f"postgresql://postgres@/{database}?host={self.folder}&port={PORT}"
 
     def start(self) -> None:
         # fsync is for power cuts; what the tests kill are processes.
-        options = f"-k {self._folder} -p {PORT} -c listen_addresses= -c max_connections=200 -c fsync=off"
-        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self._folder / "log"), "-w", "start")
+        options = f"-k {self.folder} -p {PORT} -c listen_addresses={self._address} -c max_connections=200 -c fsync=off"
+        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), "-w", "start")
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop")
@@ -67,11 +73,11 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         # Not captured by pipe: the server inherits it, and would keep us waiting for its end.
-        log = self._folder / "commands"
+        log = self.folder / "commands"
         with log.open("w") as output:
             done = subprocess.run(
                 [*self._as, str(self._bin / program), *arguments],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self._folder, timeout=PATIENCE,
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.folder, timeout=PATIENCE,
             )  # fmt: skip
         if done.returncode:
             raise NoPostgres(f"{program} failed: {log.read_text()[-500:]}")

@@ -19,6 +19,7 @@ from circumspect.stores import SqlStore, bounds
 from circumspect.stores.schema import prepare
 
 SHORT = 0.3
+BOUNDS = ("lock_timeout", "statement_timeout")
 FOREVER = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
     "postgresql": "SELECT pg_sleep(3600)",
@@ -29,7 +30,7 @@ FOREVER = {
 async def bounded(url, monkeypatch):
     """A store whose database may take a moment and no more."""
     monkeypatch.setattr(bounds, "SECONDS", SHORT)
-    opened = await SqlStore.open(url)
+    opened = await SqlStore.open(url, lock_seconds=SHORT)
     yield opened
     await opened.close()
 
@@ -64,18 +65,51 @@ class Holder:
 
 async def test_a_lock_that_somebody_holds_is_an_error_soon(bounded, url):
     holder = Holder(url)
-    with pytest.raises(StoreError, match=r"was held by another process|did not answer within"):
+    with pytest.raises(StoreError, match=r"was held by another process|did not answer in time"):
         await asyncio.wait_for(whole_turn(bounded), PATIENCE)
     holder.let_go()
     await serves_again(bounded)
     assert len(await bounded.messages(TENANT, CONVERSATION)) == 2
 
 
+async def test_how_long_a_lock_is_waited_for_is_set(url):
+    """Not how long a statement may take: that stays as it is."""
+    store = await SqlStore.open(url, lock_seconds=SHORT)
+    try:
+        await whole_turn(store)
+        holder = Holder(url)
+        with pytest.raises(StoreError, match="was held by another process"):
+            await asyncio.wait_for(whole_turn(store), PATIENCE)
+        holder.let_go()
+        await serves_again(store)
+    finally:
+        await store.close()
+
+
+async def test_who_waits_longer_for_a_lock_gets_it(url):
+    store = await SqlStore.open(url, lock_seconds=PATIENCE)
+    try:
+        holder = Holder(url)
+        threading.Timer(bounds.SECONDS / 10, holder.let_go).start()
+        await whole_turn(store)
+        assert await store.tx(_read_patience) == PATIENCE
+    finally:
+        await store.close()
+
+
+def _read_patience(connection):
+    if connection.dialect.name == "sqlite":
+        return connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() / 1000
+    shown = {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in BOUNDS}
+    assert len(set(shown.values())) == 1, shown  # a statement may take as long as its lock
+    return 60.0 if shown["lock_timeout"] == "1min" else shown
+
+
 async def test_a_statement_that_does_not_end_is_ended(bounded):
     def run(connection):
         return connection.execute(sa.text(FOREVER[connection.dialect.name])).scalar()
 
-    with pytest.raises(StoreError, match="did not answer within"):
+    with pytest.raises(StoreError, match="did not answer in time"):
         await asyncio.wait_for(bounded.tx(run), PATIENCE)
     await serves_again(bounded)
 

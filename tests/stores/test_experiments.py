@@ -14,6 +14,7 @@ from circumspect.errors import StoreError, UnknownTenant
 from circumspect.prompts import load_default_prompt
 from circumspect.server.stores import privacy
 from circumspect.stores import experiments, prompts, shadows
+from circumspect.stores.arm_sums import sum_arms
 from circumspect.stores.experiment_tables import exposures, labels
 from circumspect.stores.experiments import ExperimentRow, ExperimentState, ExposureRow
 from circumspect.stores.people import ListCursor
@@ -97,7 +98,7 @@ async def test_turns_are_added_up_by_unit_before_anything_else(kept):
     ]
     assert await kept.tx(experiments.expose, rows) == 5
     assert await kept.tx(experiments.expose, rows) == 0, "a turn counts once"
-    sums = {(one.arm, one.period): one for one in await kept.tx(experiments.sums, TENANT, "e1")}
+    sums = {(one.arm, one.period): one for one in await kept.tx(sum_arms, TENANT, "e1")}
     new = sums["new", 0]
     assert (new.units, new.turns) == (2, 3)
     assert new.totals["failed"] == (2, 2.0, 2.0)
@@ -109,7 +110,7 @@ async def test_turns_are_added_up_by_unit_before_anything_else(kept):
     assert sums["control", 0].totals["acted"] == (1, 1.0, 1.0)
     assert new.totals["consistency"] == (1, 0.5, 0.25), "of those in which something was planned"
     assert new.totals["similarity"] == (0, 0.0, 0.0)
-    quiet = await kept.tx(experiments.sums, TENANT, "e1", quiet_since=6.0)
+    quiet = await kept.tx(sum_arms, TENANT, "e1", quiet_since=6.0)
     assert {(one.arm, one.period): one.units for one in quiet} == {("new", 0): 1, ("new", 1): 1, ("control", 0): 1}
 
 

@@ -6,7 +6,7 @@ A tamperer here owns the database: the triggers are switched off first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -203,9 +203,9 @@ async def test_checkpoints_of_an_older_key_still_count(log: SqlStore):
 # --- giving up what is old ------------------------------------------------------------------------------------------
 
 
-async def cut(store: SqlStore, before: float, id_: str = "cut-1") -> int:
+async def cut(store: SqlStore, before: float, id_: str = "cut-1", receivers: Collection[str] = ()) -> int:
     gone = 0
-    if await store.tx(log_keeping.cut_log, SIGNER, id_, 50.0, before):
+    if await store.tx(log_keeping.cut_log, SIGNER, id_, 50.0, before, receivers):
         while some := await store.tx(log_keeping.delete_cut):
             gone += some
     return gone
@@ -230,7 +230,13 @@ async def test_a_cut_that_was_broken_off_halfway_can_be_checked(log: SqlStore):
 
 async def test_rows_that_a_receiver_has_not_had_are_kept(log: SqlStore):
     await log.tx(lambda c: c.execute(sa.insert(log_exports).values(target="syslog", seq=2, leased_until=0)))
-    assert await cut(log, 6.0) == 2
+    assert await cut(log, 6.0, receivers=("syslog", "webhook")) == 0, "the webhook has had nothing"
+    assert await cut(log, 6.0, receivers=("syslog",)) == 2
+
+
+async def test_a_receiver_that_is_no_longer_one_holds_nothing_up(log: SqlStore):
+    await log.tx(lambda c: c.execute(sa.insert(log_exports).values(target="syslog", seq=2, leased_until=0)))
+    assert await cut(log, 6.0) == 5
 
 
 async def test_a_forged_cut_is_found(log: SqlStore):

@@ -9,6 +9,7 @@ from tests.stores.words import NOON
 
 from circumspect.clock import FixedClock
 from circumspect.errors import StoreError
+from circumspect.server import seen_tools as remembering
 from circumspect.server.seen_tools import REFRESH, SeenTools
 from circumspect.server.stores.seen_tools import LARGEST, MOST, find_seen_tool, list_seen_tools, put_seen_tools
 from circumspect.stores import SqlStore
@@ -81,3 +82,13 @@ async def test_a_store_that_is_down_loses_the_note_and_nothing_else(monkeypatch)
 async def test_names_that_a_client_makes_up_do_no_harm(store, names):
     await SeenTools(store, FixedClock(NOON)).note(SHOP, {name: tool(name) for name in names})
     assert all(len(name) < 200 for name in await seen(store))
+
+
+async def test_a_worker_remembers_so_many_tools_and_no_more(store, monkeypatch):
+    monkeypatch.setattr(remembering, "_REMEMBERED", 50)
+    seen_tools = SeenTools(store, FixedClock(NOON))
+    for request in range(10):
+        await seen_tools.note(SHOP, {name: tool(name) for name in (f"r{request}-{number}" for number in range(20))})
+    assert len(seen_tools._noted) == 50
+    assert (SHOP, "r9-19") in seen_tools._noted
+    assert (SHOP, "r0-0") not in seen_tools._noted

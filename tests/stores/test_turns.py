@@ -55,6 +55,28 @@ async def test_a_conversation_keeps_the_mode_it_began_with(store):
     assert claim.mode == "adaptive"
 
 
+async def test_a_conversation_keeps_the_first_mode_that_was_drawn_for_it(store):
+    modes = []
+    for mode, drawn in (("standard", False), ("adaptive", True), ("standard", True), ("standard", False)):
+        turn = incoming(at=later(60 * len(modes)))
+        claim = await opened(store, turn, mode=mode, drawn=drawn)
+        await store.close_turn(closing(turn, claim.token))
+        modes.append(claim.mode)
+    assert modes == ["standard", "adaptive", "adaptive", "adaptive"]
+    row = (await store.tx(lambda one: one.execute(sa.text("SELECT mode, drawn FROM conversations")))).one()
+    assert (row.mode, bool(row.drawn)) == ("adaptive", True)
+
+
+async def test_a_conversation_that_is_made_with_a_draw_keeps_it(store):
+    modes = []
+    for number, mode in enumerate(("standard", "adaptive")):
+        turn = incoming(at=later(60 * number))
+        claim = await opened(store, turn, mode=mode, drawn=True)
+        await store.close_turn(closing(turn, claim.token))
+        modes.append(claim.mode)
+    assert modes == ["standard", "standard"]
+
+
 async def test_a_turn_leaves_what_was_said_and_what_was_thought_in_order(store):
     turn = incoming("where is my order?")
     claim = await opened(store, turn)

@@ -18,9 +18,11 @@ from pydantic_ai.providers import infer_provider_class
 
 from circumspect.errors import ConfigError
 from circumspect.models.http_client import http_client
+from circumspect.models.lean_wire import AnthropicWire, OpenAIWire
 from circumspect.models.provider_errors import ModelIdentity
 from circumspect.models.provider_settings import ProviderSettings
 from circumspect.models.providers import Connection, ProviderModel
+from circumspect.models.pydantic_wire import PydanticWire
 from circumspect.models.spec import Spec, check_url
 from circumspect.models.traits import ModelTraits, find_traits
 
@@ -48,9 +50,9 @@ def connect(spec: Spec, settings: ProviderSettings) -> ProviderModel:
                 return _openai(spec, settings, facts, key)
             case "anthropic":
                 return _anthropic(spec, settings, facts, key)
-        return _other(spec, key)
+        return _other(spec, facts, key)
 
-    return ProviderModel(open_connection, named=named, facts=facts, settings=settings)
+    return ProviderModel(open_connection, named=named, settings=settings)
 
 
 def _key(spec: Spec, settings: ProviderSettings) -> tuple[str | None, str]:
@@ -90,7 +92,9 @@ def _openai(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str
         provider = OpenAICompatibleProvider("own-server", openai_client=client)
         abilities["openai_chat_supports_max_completion_tokens"] = False
     model = OpenAIChatModel(spec.model, provider=provider, profile=abilities)
-    return Connection(model, client.close, any_schema=True)
+    facts = facts.or_else(_read_traits(model.profile))
+    lean = OpenAIWire(model, key or _NO_KEY, facts, settings)
+    return Connection(facts, PydanticWire(model, client.close, facts, any_schema=True), lean)
 
 
 def _anthropic(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: str | None) -> Connection:
@@ -104,10 +108,13 @@ def _anthropic(spec: Spec, settings: ProviderSettings, facts: ModelTraits, key: 
     )
     abilities = ModelProfile(supports_json_schema_output=True) if facts.schema == "native" else None
     model = AnthropicModel(spec.model, provider=AnthropicProvider(anthropic_client=client), profile=abilities)
-    return Connection(model, client.close)
+    facts = facts.or_else(_read_traits(model.profile))
+    return Connection(
+        facts, PydanticWire(model, client.close, facts), AnthropicWire(model, key or _NO_KEY, facts, settings)
+    )
 
 
-def _other(spec: Spec, key: str | None) -> Connection:
+def _other(spec: Spec, facts: ModelTraits, key: str | None) -> Connection:
     given: dict[str, Any] = {"api_key": key, "base_url": spec.base_url}
     given = {name: value for name, value in given.items() if value is not None}
     try:
@@ -132,4 +139,13 @@ def _other(spec: Spec, key: str | None) -> Connection:
         async with model:
             pass
 
-    return Connection(model, close, single_try=False)
+    facts = facts.or_else(_read_traits(model.profile))
+    return Connection(facts, PydanticWire(model, close, facts, single_try=False))
+
+
+def _read_traits(abilities: ModelProfile) -> ModelTraits:
+    """What pydantic-ai knows about a model."""
+    return ModelTraits(
+        tools="native" if abilities.get("supports_tools", True) else "json_schema",
+        schema="native" if abilities.get("supports_json_schema_output", False) else "prompted",
+    )

@@ -12,10 +12,8 @@ from collections.abc import AsyncIterator
 import httpx2
 from pydantic_ai.models import create_async_httpx2_client
 
+from circumspect.models.lean_http import MOST_BYTES
 from circumspect.models.provider_settings import ProviderSettings
-
-MOST_BYTES = 20_000_000
-"""Of one answer. Far more than any model says, and far less than a server that never stops would make us keep."""
 
 
 def http_client(settings: ProviderSettings) -> tuple[httpx2.AsyncClient, httpx2.Timeout]:

@@ -3,12 +3,14 @@
 In: a request, a reply's text and what the provider counted. Out: `ModelUsage`.
 
 The one choice that may surprise: an unknown model costs 0.0. A price that is not known must not stop an answer, and a
-made-up one would be believed.
+made-up one would be believed. What one's own server costs can be said (`ModelPrice`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 from circumspect.errors import ModelError
 from circumspect.models.wire_text import compact
@@ -31,6 +33,9 @@ def request_tokens(request: ModelRequest) -> int:
 
 def price(*, provider: str, url: str | None, models: tuple[str, ...], usage: ModelUsage) -> float:
     """US dollars by list price; 0.0 for what is not listed. The first of `models` that is listed counts."""
+    listed = _find_listed(provider, url, models)
+    if listed is None:
+        return 0.0
     import genai_prices
 
     counted = genai_prices.Usage(
@@ -38,13 +43,51 @@ def price(*, provider: str, url: str | None, models: tuple[str, ...], usage: Mod
         output_tokens=usage.output_tokens,
         cache_read_tokens=min(usage.cached_tokens, usage.input_tokens) or None,
     )
+    model, where = listed
+    try:
+        return float(genai_prices.calc_price(counted, model, **where).total_price)
+    except (LookupError, ValueError):
+        return 0.0
+
+
+@lru_cache(maxsize=256)
+def _find_listed(provider: str, url: str | None, models: tuple[str, ...]) -> tuple[str, dict[str, Any]] | None:
+    """The name and place under which the list has the model."""
+    import genai_prices
+
+    places: list[dict[str, Any]] = [{"provider_api_url": url}] if url else []
     for model in dict.fromkeys(filter(None, models)):
-        for where in ({"provider_api_url": url}, {"provider_id": provider}):
+        for where in (*places, {"provider_id": provider}):
             try:
-                return float(genai_prices.calc_price(counted, model, **where).total_price)
+                genai_prices.calc_price(genai_prices.Usage(input_tokens=1), model, **where)
             except (LookupError, ValueError):
                 continue
-    return 0.0
+            return model, where
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """US dollars for a million tokens, where it is not the list price: of one's own server, or by contract."""
+
+    input: float
+    output: float
+
+    def price(self, usage: ModelUsage) -> float:
+        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
+
+
+def read_price(text: str) -> tuple[str, ModelPrice]:
+    """`NAME=IN/OUT`. Raises `ValueError` that says what is wrong with it."""
+    name, _, said = text.rpartition("=")
+    into, _, out = said.partition("/")
+    try:
+        price_ = ModelPrice(float(into), float(out))
+    except ValueError:
+        price_ = ModelPrice(-1, -1)
+    if not name.strip() or not all(0 <= one <= 1e6 for one in (price_.input, price_.output)):
+        raise ValueError(f"'{text}' is not MODEL=IN/OUT, in US dollars for a million tokens: qwen=0.2/0.6")
+    return name.strip(), price_
 
 
 @dataclass(slots=True)

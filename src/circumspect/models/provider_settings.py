@@ -6,10 +6,11 @@ because the person who waits for an answer does not care how many tries it took.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from circumspect.errors import ConfigError
+from circumspect.models.pricing import ModelPrice
 from circumspect.models.traits import UNKNOWN, ModelTraits
 
 
@@ -21,6 +22,8 @@ class ProviderSettings:
     """Default: the provider's own environment variable."""
     facts: ModelTraits = UNKNOWN
     """What you know better than our defaults."""
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    """What your own servers cost, by the model's name; it counts before the list price."""
     timeout: float = 60.0
     """Seconds for one call, from the first byte sent to the last one read, all tries and waits included."""
     try_timeout: float | None = None

@@ -1,6 +1,4 @@
-"""Our words to pydantic-ai's messages, and its responses back to ours. No network, no policy.
-
-Out: `messages` and `parameters` of a request. In: `read`, a response's text, calls and finish, or `ModelGarbled`.
+"""Our words to pydantic-ai's, its responses to a `WireAnswer`, and any wire's answer to a reply of ours. No network.
 
 The one choice that may surprise: a call is passed on only when it can be read exactly. Arguments that are not one JSON
 object, and any call in a reply that was cut off at its length limit, are refused rather than repaired: a repaired
@@ -9,8 +7,7 @@ argument is a value nobody said.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -23,15 +20,13 @@ from pydantic_ai.tools import ToolDefinition
 from circumspect.errors import ModelGarbled, ModelUnavailable
 from circumspect.forms.reading import read_form
 from circumspect.models.traits import ModelTraits
+from circumspect.models.turns import Called, Returned, TurnPart, copy_plain, list_turns
+from circumspect.models.wire import WireAnswer, WireCall, WireFinish
 from circumspect.models.wire_text import Unreadable, clean, clean_json, compact, read_object
-from circumspect.values import ChatMessage, JsonObject, ModelReply, ModelRequest, ToolCall, ToolSpec
+from circumspect.values import JsonObject, ModelReply, ModelRequest, ToolCall, ToolSpec
 
 Finish = Literal["stop", "length", "tool_calls", "filtered"]
-
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_EARLIER = "(The conversation began earlier.)"
-_GO_ON = "(Go on: answer my last message.)"
-"""Providers want a conversation to begin with the user; a shortened history may begin with a reply, or be empty."""
+_FINISHES: Mapping[str, WireFinish] = {"length": "length", "content_filter": "filtered", "error": "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +49,10 @@ def parameters(request: ModelRequest, facts: ModelTraits, *, any_schema: bool) -
     """
     output: dict[str, Any] = {}
     if request.schema is not None:
-        native = facts.schema == "native" and (any_schema or _is_closed(request.schema))
+        native = facts.schema == "native" and (any_schema or is_closed(request.schema))
         output = {
             "output_mode": "native" if native else "prompted",
-            "output_object": OutputObjectDefinition(json_schema=_mark_open(request.schema), name=request.purpose),
+            "output_object": OutputObjectDefinition(json_schema=mark_open(request.schema), name=request.purpose),
         }
     return ModelRequestParameters(
         function_tools=[_definition(tool) for tool in request.tools],
@@ -101,113 +96,33 @@ def options(request: ModelRequest) -> dict[str, Any]:
 
 
 def messages(request: ModelRequest) -> list[wire.ModelMessage]:
-    """The conversation. Every call has its result right behind it: providers refuse anything else.
-
-    A call that got no result is left out, a result without a call is told as a message of the user's side. A request
-    that offers no tools tells calls and results as text: some providers refuse tool parts where no tool is defined.
-    """
     found: list[wire.ModelMessage] = []
-    for exchange in _exchanges(request.messages if request.tools else _as_text(request.messages)):
-        said = exchange.said
-        if said.role == "assistant":
-            parts: list[wire.ModelResponsePart] = [wire.TextPart(clean(said.text))] if said.text.strip() else []
-            for id_, call, _ in exchange.answered:
-                parts.append(wire.ToolCallPart(call.tool, _plain(call.arguments), tool_call_id=id_))
-            _append(found, wire.ModelResponse, parts)
-        else:
-            _append(found, wire.ModelRequest, _to_user_parts(said))
-        for id_, call, result in exchange.answered:
-            answer = wire.ToolReturnPart(call.tool, clean(result.text), tool_call_id=id_)
-            _append(found, wire.ModelRequest, [answer])
-        for result in exchange.orphans:
-            _append(found, wire.ModelRequest, _to_user_parts(result))
-    if not found or isinstance(found[0], wire.ModelResponse):
-        found.insert(0, wire.ModelRequest([wire.UserPromptPart(_EARLIER)]))
-    if isinstance(found[-1], wire.ModelResponse):
-        # Left as the last one, some providers would take it for the beginning of the reply, and some refuse it.
-        found.append(wire.ModelRequest([wire.UserPromptPart(_GO_ON)]))
+    for turn in list_turns(request):
+        parts: list[Any] = [_part(one, turn.by_model) for one in turn.parts]
+        found.append(wire.ModelResponse(parts=parts) if turn.by_model else wire.ModelRequest(parts=parts))
     return found
 
 
-def _as_text(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
-    for said in messages:
-        if not said.calls:
-            yield said
-            continue
-        calls = "\n".join(f"[call of {call.tool}] {compact(_plain(call.arguments))}" for call in said.calls)
-        yield ChatMessage("assistant", f"{said.text}\n{calls}".strip())
-
-
-def _to_user_parts(said: ChatMessage) -> list[wire.UserPromptPart | wire.SystemPromptPart]:
-    if not said.text.strip():
-        return []
-    if said.role == "system":
-        return [wire.SystemPromptPart(clean(said.text))]
-    text = f"[result of {said.tool or 'a tool'}]\n{said.text}" if said.role == "tool" else said.text
-    return [wire.UserPromptPart(clean(text))]
-
-
-def _append(found: list[wire.ModelMessage], kind: type[wire.ModelMessage], parts: Sequence[Any]) -> None:
-    if not parts:
-        return
-    if found and isinstance(found[-1], kind):
-        found[-1].parts = [*found[-1].parts, *parts]
-    else:
-        found.append(kind(parts=list(parts)))
-
-
-@dataclass(slots=True)
-class _Exchange:
-    """A message and the tool results that follow it."""
-
-    said: ChatMessage
-    answered: list[tuple[str, ToolCall, ChatMessage]]
-    orphans: list[ChatMessage]
-
-
-def _exchanges(said: Iterable[ChatMessage]) -> Iterator[_Exchange]:
-    """Results are matched with the calls right before them. An id is kept when a provider would take it and it is the
-    first of its kind; else the call's position takes its place."""
-    used: set[str] = set()
-    waiting: list[tuple[str, ToolCall]] = []
-    current = _Exchange(ChatMessage("user", ""), [], [])
-    for index, message in enumerate(said):
-        if message.role == "tool":
-            match = next((pair for pair in waiting if _answers(message, pair[1])), None)
-            if match is None:
-                current.orphans.append(message)
-            else:
-                waiting.remove(match)
-                current.answered.append((*match, message))
-            continue
-        yield current
-        current, waiting = _Exchange(message, [], []), []
-        for position, call in enumerate(message.calls):
-            kept = _ID.fullmatch(call.id) and call.id not in used
-            id_ = call.id if kept else f"call_{index}_{position}"
-            used.add(id_)
-            waiting.append((id_, call))
-    yield current
-
-
-def _answers(result: ChatMessage, call: ToolCall) -> bool:
-    return result.call_id == call.id if result.call_id or call.id else result.tool == call.tool
+def _part(part: TurnPart, by_model: bool) -> Any:
+    match part:
+        case Called():
+            return wire.ToolCallPart(part.tool, part.arguments, tool_call_id=part.id)
+        case Returned():
+            return wire.ToolReturnPart(part.tool, part.text, tool_call_id=part.id)
+    if by_model:
+        return wire.TextPart(part.text)
+    return wire.SystemPromptPart(part.text) if part.system else wire.UserPromptPart(part.text)
 
 
 def _definition(tool: ToolSpec) -> ToolDefinition:
     """Never strict: a provider that enforces required arguments makes a model that was not told one invent it."""
-    schema = _plain(tool.parameters) or {"type": "object", "properties": {}}
+    schema = copy_plain(tool.parameters) or {"type": "object", "properties": {}}
     return ToolDefinition(
         name=tool.name, description=clean(tool.description), parameters_json_schema=schema, strict=False
     )
 
 
-def _plain(value: JsonObject) -> dict[str, Any]:
-    """A deep copy in plain dicts and lists, which is all that the SDKs can write and are free to change."""
-    return {clean(key): clean_json(item) for key, item in value.items()}
-
-
-def _is_closed(schema: Any) -> bool:
+def is_closed(schema: Any) -> bool:
     """Every object in it lists its properties and allows no others, and every type is one name."""
     match schema:
         case {"type": "object", **rest} if not rest.get("properties") or rest.get("additionalProperties"):
@@ -215,69 +130,77 @@ def _is_closed(schema: Any) -> bool:
         case {"type": Sequence() as kinds} if not isinstance(kinds, str):
             return False
         case Mapping():
-            return all(_is_closed(item) for item in schema.values())
+            return all(is_closed(item) for item in schema.values())
         case Sequence() if not isinstance(schema, str):
-            return all(_is_closed(item) for item in schema)
+            return all(is_closed(item) for item in schema)
     return True
 
 
-def _mark_open(schema: Any) -> Any:
+def mark_open(schema: Any) -> Any:
     """The schema with what is open by silence said to be open: pydantic-ai would close it for OpenAI."""
     match schema:
         case Mapping():
-            said = {clean(key): _mark_open(item) for key, item in schema.items()}
+            said = {clean(key): mark_open(item) for key, item in schema.items()}
             if said.get("type") == "object" and "properties" not in said:
                 said.setdefault("additionalProperties", True)
             return said
         case Sequence() if not isinstance(schema, str):
-            return [_mark_open(item) for item in schema]
+            return [mark_open(item) for item in schema]
     return clean_json(schema)
 
 
 # --- back -----------------------------------------------------------------------------------------------------------
 
 
-def read(response: wire.ModelResponse) -> Read:
-    """Text, calls and finish of a response. Raises `ModelGarbled` for a call that cannot be read exactly."""
-    finish = _finish(response)
-    text = clean("".join(part.content for part in response.parts if isinstance(part, wire.TextPart)))
-    asked = [part for part in response.parts if isinstance(part, wire.ToolCallPart)]
-    if finish == "filtered":
-        refusal = (response.provider_details or {}).get("refusal")
-        return Read(text or (clean(refusal) if isinstance(refusal, str) else ""), (), finish)
-    if asked and finish == "length":
-        raise ModelGarbled(
-            "The model's answer was cut off in the middle of a tool call.", fix="Allow more tokens for the answer."
-        )
-    calls = tuple(ToolCall(part.tool_name, _arguments(part), part.tool_call_id) for part in asked)
-    return Read(text, calls, "tool_calls" if calls else finish)
+def read_response(response: wire.ModelResponse, *, streamed: bool = False) -> WireAnswer:
+    """pydantic-ai's response. A stream that ended without saying why it ended did not end, it broke."""
+    details = response.provider_details or {}
+    refusal = details.get("refusal")
+    broke = streamed and response.finish_reason is None and not details.get("finish_reason")
+    counted = response.usage
+    return WireAnswer(
+        "".join(part.content for part in response.parts if isinstance(part, wire.TextPart)),
+        tuple(
+            WireCall(part.tool_name, part.args, part.tool_call_id)
+            for part in response.parts
+            if isinstance(part, wire.ToolCallPart)
+        ),
+        None if broke else _FINISHES.get(response.finish_reason or "", "stop"),
+        refusal if isinstance(refusal, str) else "",
+        counted.input_tokens,
+        counted.output_tokens,
+        counted.cache_read_tokens,
+        response.model_name or "",
+    )
 
 
-def _arguments(part: wire.ToolCallPart[Any]) -> JsonObject:
-    try:
-        if not part.args:
-            return {}
-        if isinstance(part.args, str):
-            return read_object(part.args)
-        return {clean(key): clean_json(item) for key, item in part.args.items()}
-    except Unreadable as why:
-        raise ModelGarbled(f"The arguments of a call to {clean(part.tool_name)!r} cannot be used: {why}.") from None
-
-
-def _finish(response: wire.ModelResponse) -> Finish:
-    match response.finish_reason:
-        case "length":
-            return "length"
-        case "content_filter":
-            return "filtered"
-        case "error":
+def read(answer: WireAnswer) -> Read:
+    """Text, calls and finish. Raises `ModelGarbled` for a call that cannot be read exactly."""
+    text = clean(answer.text)
+    match answer.finish:
+        case "filtered":
+            return Read(text or clean(answer.refusal), (), "filtered")
+        case "failed":
             raise ModelUnavailable("The provider gave up in the middle of its answer.")
-    return "stop"
+        case "length" if answer.calls:
+            raise ModelGarbled(
+                "The model's answer was cut off in the middle of a tool call.", fix="Allow more tokens for the answer."
+            )
+    calls = tuple(ToolCall(clean(one.tool), _arguments(one), one.id) for one in answer.calls)
+    return Read(text, calls, "tool_calls" if calls else "length" if answer.finish == "length" else "stop")
 
 
-def was_cut_off(response: wire.ModelResponse) -> bool:
-    """A stream that ended without saying why it ended did not end, it broke."""
-    return response.finish_reason is None and not (response.provider_details or {}).get("finish_reason")
+def _arguments(call: WireCall) -> JsonObject:
+    try:
+        if not call.arguments:
+            return {}
+        if isinstance(call.arguments, str):
+            return read_object(call.arguments)
+        if not isinstance(call.arguments, Mapping):
+            raise Unreadable("it is not a JSON object")
+        return {clean(key): clean_json(item) for key, item in call.arguments.items()}
+    except Unreadable as why:
+        raise ModelGarbled(f"The arguments of a call to {clean(call.tool)!r} cannot be used: {why}.") from None
 
 
 def check_reply(reply: ModelReply, request: ModelRequest) -> ModelReply:

@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from circumspect.values import Json
 
@@ -61,6 +62,13 @@ def read_object(text: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise Unreadable("it is not a JSON object")
     return {clean(key): clean_json(item) for key, item in value.items()}
+
+
+def require(value: Any, kind: type) -> Any:
+    """The value, if it is of that kind. Raises `TypeError`: an answer of another shape is garbled."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
+    return value
 
 
 def compact(value: Json) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from circumspect.aside import compute_aside, weigh_tools
 from circumspect.errors import ModelError
 from circumspect.forms.making import make_choice, make_form
 from circumspect.forms.reading import read_form
@@ -25,7 +26,10 @@ async def choose(
     screened: Screened, changing: Mapping[str, ToolSpec], business: str, notes: Journal, model: Model
 ) -> Wish | None:
     """None where there is nothing to choose from, where the model sees no wish, and where it fails."""
-    candidates = find_candidates(screened.incoming.text, changing) if screened.answer == "other" else ()
+    if screened.answer != "other":
+        return None
+    text = screened.incoming.text
+    candidates = await compute_aside(len(text) + weigh_tools(changing.values()), find_candidates, text, changing)
     if not candidates:
         return None
     request = _request(screened, candidates, changing, business)

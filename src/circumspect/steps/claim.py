@@ -25,15 +25,16 @@ _queues: WeakValueDictionary[tuple[int, str, str], asyncio.Lock] = WeakValueDict
 
 @asynccontextmanager
 async def claim(
-    incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids
+    incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids, *, drawn: bool = False
 ) -> AsyncIterator[Opened]:
+    """`drawn`: the mode is the draw of a share, which the conversation keeps."""
     key = (id(store), incoming.tenant, incoming.conversation)
     queue = _queues.get(key)
     if queue is None:
         queue = _queues[key] = asyncio.Lock()
     busy = queue.locked()
     async with queue:
-        opened = await _open(incoming, mode, history, store, clock, ids)
+        opened = await _open(incoming, mode, drawn, history, store, clock, ids)
         opened = replace(opened, waited=True) if busy else opened
         if opened.answered:
             yield opened
@@ -45,13 +46,15 @@ async def claim(
             renewal.stop()
 
 
-async def _open(incoming: Incoming, mode: Mode, history: int, store: Store, clock: Clock, ids: Ids) -> Opened:
+async def _open(
+    incoming: Incoming, mode: Mode, drawn: bool, history: int, store: Store, clock: Clock, ids: Ids
+) -> Opened:
     token, wait, waited = ids.new("lease"), 0.02, False
     give_up = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while True:
         try:
             opened = await store.open_turn(
-                incoming, mode=mode, history=history, token=token, lease_seconds=LEASE_SECONDS
+                incoming, mode=mode, history=history, token=token, lease_seconds=LEASE_SECONDS, drawn=drawn
             )
             return replace(opened, waited=True) if waited else opened
         except ConversationBusy:

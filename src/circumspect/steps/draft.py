@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from circumspect.aside import compute_aside
 from circumspect.errors import ModelGarbled, ModelRefused
 from circumspect.forms.loose_json import printable
 from circumspect.journal import AssessmentEvent, DraftEvent, Journal, NoticeEvent, record_calls
@@ -18,6 +19,7 @@ from circumspect.policy.parsing.plain_words import read_plain_words
 from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
+from circumspect.schema_bounds import DEEPEST, MOST_ARGUMENTS, are_too_large
 from circumspect.values import (
     Assessment,
     Draft,
@@ -82,11 +84,13 @@ async def draft(
         # None of them will run; one too many is enough to tell, and nobody has to trace five hundred.
         notes.write(NoticeEvent(f"the model wants {len(reply.calls)} calls at once"))
         reply = replace(reply, calls=reply.calls[: profile.calls + 1])
+    for call in reply.calls:
+        _check_arguments(call)
     if incoming.form is not None or profile.passthrough:
         notes.write(DraftEvent(reply.text, prompt=prompt_id, calls=record_calls(reply.calls)))
         return Draft(reply.text.strip(), reply.calls)
     if profile.mode == "standard":
-        visible, assessment = assessments.read(reply.text)
+        visible, assessment = await compute_aside(len(reply.text), assessments.read, reply.text)
         # A server that takes tools may still leave a call among the words, in tags.
         said = _extract_calls(assessment) if ReasonCode.ASSESSMENT_MISSING in assessment.reasons else ()
         calls = reply.calls or said
@@ -96,7 +100,7 @@ async def draft(
     # the tool alone decides whether a second opinion pays.
     native = any(spec.client for spec in gathered.listed)
     unassessed = replace(assessments.MISSING, confidence=profile.critique_below) if native else assessments.MISSING
-    drafted = _parse_assessed_reply(reply, words.id, notes, unassessed)
+    drafted = await _parse_assessed_reply(reply, words.id, notes, unassessed)
     stops = incoming.options.stop if incoming.options else ()
     return replace(drafted, reply=_stop_before(stops, drafted.reply)) if stops else drafted
 
@@ -135,8 +139,17 @@ def _check_length(length: int) -> None:
         )
 
 
-def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal, unassessed: Assessment) -> Draft:
-    visible, assessment = assessments.read(reply.text)
+def _check_arguments(call: ToolCall) -> None:
+    if are_too_large(call.arguments):
+        raise ModelGarbled(
+            f"The model's arguments are nested deeper than {DEEPEST} levels, or have more than "
+            f"{MOST_ARGUMENTS:,} parts.",
+            fix="Try again, or another model.",
+        )
+
+
+async def _parse_assessed_reply(reply: ModelReply, prompt_id: str, notes: Journal, unassessed: Assessment) -> Draft:
+    visible, assessment = await compute_aside(len(reply.text), assessments.read, reply.text)
     if reply.calls and visible == printable(reply.text.strip()):
         assessment = unassessed
     if assessment.reasons:

@@ -14,9 +14,10 @@ from typing import assert_never
 from circumspect import wording
 from circumspect.errors import ConversationBusy, StoreError
 from circumspect.journal import PersonReplyEvent, find_events
+from circumspect.knowledge.answer_support import list_cited
 from circumspect.language import catalogue
 from circumspect.language.detection import is_in_another
-from circumspect.language.doubts import admits_doubt, asks_more
+from circumspect.language.doubts import admits_doubt, apologises, asks_more, says_not_known
 from circumspect.language.folding import fold
 from circumspect.language.written_values import find_word
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
@@ -43,6 +44,7 @@ from circumspect.values import (
     JsonObject,
     Language,
     Mode,
+    OutsideCall,
     PersonDecision,
     Profile,
     Reply,
@@ -103,6 +105,10 @@ def reject_message(desk: ReplyContext, reason: ReasonCode) -> Reply:
     if reason is ReasonCode.MESSAGE_EMPTY:
         return Reply("asked", desk.say("message-empty"))
     return Reply("blocked", desk.say("message-too-long", limit=desk.profile.message_limit))
+
+
+def report_quota(desk: ReplyContext) -> Reply:
+    return Reply("blocked", desk.say("quota-reached"))
 
 
 def answer(drafted: Draft, denied: Enforced | None, ran: Sequence[Execution], desk: ReplyContext) -> Reply:
@@ -290,6 +296,15 @@ def without_circles(reply: Reply, desk: ReplyContext) -> Reply:
     return escalate(desk, ReasonCode.SAID_AGAIN, desk.screened.incoming.text)
 
 
+def is_apology_loop(reply: Reply, desk: ReplyContext) -> bool:
+    """This reply and those before it, in a row, are sorry or do not know, in whatever words."""
+    before, most = _heard(desk), desk.profile.apologies
+    if reply.intent or reply.escalation or most < 1 or len(before) < most - 1:
+        return False
+    row = (*before[len(before) - most + 1 :], reply.text)
+    return all(apologises(said) or says_not_known(said) for said in row)
+
+
 def hand_to_client(ended: Sequence[Execution], words: str) -> Reply:
     """The client is to run these; our id of each is how its result finds the way back."""
     calls = tuple(replace(one.call, id=one.id) for one in ended)
@@ -310,8 +325,44 @@ def unanswerable(found: RetrievalResult, desk: ReplyContext) -> Reply:
     if found.verdict == "clarify":
         return Reply("asked", found.question)
     reason = found.reason or ReasonCode.UNSURE_OF_ANSWER
+    if reason is ReasonCode.UNSURE_OF_ANSWER:
+        return with_suggestion(say_not_known(desk), found)
     reply = escalate(desk, reason, desk.screened.incoming.text)
     return replace(reply, escalation=Escalation(reason, desk.screened.incoming.text, found.summary))
+
+
+def say_not_known(desk: ReplyContext) -> Reply:
+    """There is nothing that an answer could rest on: the user hears so, and a person gets the question."""
+    escalation = Escalation(ReasonCode.UNSURE_OF_ANSWER, desk.screened.incoming.text)
+    return Reply("escalated", desk.say("not-known"), escalation=escalation)
+
+
+def with_suggestion(reply: Reply, found: RetrievalResult | None) -> Reply:
+    """Whoever takes over finds an answer to start from; it is theirs to send or not."""
+    handed = reply.escalation
+    if handed is None or handed.suggestion or found is None:
+        return reply
+    return replace(reply, escalation=replace(handed, suggestion=found.suggestion))
+
+
+def is_unknown(reply: Reply, found: RetrievalResult | None, desk: ReplyContext) -> bool:
+    """What was looked up holds no answer, and the model says so itself."""
+    if found is None or found.saved or reply.outcome != "answered" or reply.sources:
+        return False
+    return says_not_known(reply.text)
+
+
+def has_saved_search(reply: Reply, found: RetrievalResult | None) -> bool:
+    """It was decided that nothing needs to be looked up, and the turn got on without it."""
+    return found is not None and found.saved and reply.outcome in ("answered", "acted", "asked")
+
+
+def with_sources(reply: Reply, found: RetrievalResult | None) -> Reply:
+    """With the passages that its numbers stand for."""
+    if found is None or reply.outcome != "answered":
+        return reply
+    cited = list_cited(reply.text)
+    return replace(reply, sources=tuple(one.to_source() for one in found.sources if one.number in cited))
 
 
 def withhold_reply(ran: Sequence[Execution], desk: ReplyContext) -> Reply:
@@ -384,15 +435,20 @@ def not_verified(ended: Execution, desk: ReplyContext) -> Reply:
 
 
 def correct_claim(
-    claimed: UntrueSentence, before: Sequence[Execution], ran: Sequence[Execution], desk: ReplyContext
+    claimed: UntrueSentence,
+    before: Sequence[Execution],
+    ran: Sequence[Execution],
+    desk: ReplyContext,
+    *,
+    looked_up: bool = False,
 ) -> Reply:
     """The model insists on something that is not so; the user hears what became of everything that was tried, in
-    earlier turns (`before`) and in this one."""
+    earlier turns (`before`) and in this one. Who only asked (`looked_up`) hears that we do not know."""
     changed = _changes((*before, *ran))
     if claimed.reason == "language" and not _changes(ran):
         return answer_ourselves(desk)
-    if claimed.reason == "source" and not _changes(ran):
-        return escalate(desk, ReasonCode.UNSURE_OF_ANSWER, desk.screened.incoming.text)
+    if looked_up or (claimed.reason == "source" and not _changes(ran)):
+        return say_not_known(desk)
     if not changed:
         return Reply("asked", desk.say("claim-replaced"))
     text = " ".join(dict.fromkeys(report_execution(one, "", desk).text for one in changed[-5:]))
@@ -403,12 +459,24 @@ def correct_claim(
 def report_failure(desk: ReplyContext, key: str, ran: Sequence[Execution] = ()) -> Reply:
     """The model, the store or we failed. If something was changed before that, or may have been by an attempt at this
     turn that was broken off, the user hears of it."""
-    incoming, open_ones = desk.screened.incoming, desk.screened.opened.unsettled
-    if changed := _changes(ran) or [one for one in open_ones if one.turn == incoming.turn]:
+    if changed := _find_changed(desk, ran):
         return report_execution(changed[-1], "", desk)
     wanted = desk.profile.escalate_failures and key == "failed-model"
     escalation = Escalation(ReasonCode.MODEL_FAILED, desk.screened.incoming.text) if wanted else None
-    return Reply("failed", desk.say(key), escalation=escalation)
+    return Reply("failed", desk.say("failed-handed-over" if wanted else key), escalation=escalation)
+
+
+def hand_over_failure(desk: ReplyContext, reason: ReasonCode, ran: Sequence[Execution]) -> Reply:
+    """The same where a person answers for whatever the agent cannot."""
+    if changed := _find_changed(desk, ran):
+        return report_execution(changed[-1], "", desk)
+    escalation = Escalation(reason, desk.screened.incoming.text)
+    return Reply("escalated", desk.say("failed-handed-over"), escalation=escalation)
+
+
+def _find_changed(desk: ReplyContext, ran: Sequence[Execution]) -> list[Execution]:
+    turn = desk.screened.incoming.turn
+    return _changes(ran) or [one for one in desk.screened.opened.unsettled if one.turn == turn]
 
 
 def without_store(incoming: Incoming, language: Language, mode: Mode, problem: StoreError) -> TurnResult:
@@ -468,7 +536,7 @@ def _intent(enforced: Enforced, question: str, kind: str, desk: ReplyContext) ->
         proposed_by=before.proposed_by if before else (incoming.principal,),
         edited_by=(*(before.edited_by if before else ()), *_name_editor(incoming)),
         keys_approve=bool(said and said.keys_approve),
-        facts=enforced.established if kind == "approval" else (),
+        facts=enforced.established() if kind == "approval" else (),
     )
 
 
@@ -500,11 +568,12 @@ def _question(ask: Ask, enforced: Enforced, desk: ReplyContext) -> str:
     wrong = {name: problem for name, problem in ask.invalid.items() if _is_users(name, problem, given, desk)}
     if wrong:
         return desk.say("ask-invalid", problems="; ".join(_doubt(*one, given, desk) for one in wrong.items()))
-    known = enforced.spec.properties.keys() if enforced.spec else frozenset[str]()
+    known = enforced.spec.properties.keys() if enforced.spec and enforced.spec.properties else given.keys()
     missing = [name for name in dict.fromkeys((*ask.missing, *ask.invalid)) if name.partition(".")[0] in known]
     if not missing:
-        return desk.say("ask-missing-unnamed")
-    if len(missing) == 1 and (question := wording.ask_for(missing[0], desk.language)):
+        return desk.say("ask-missing-more", action=desk.title(enforced.call.tool))
+    at_gate = isinstance(desk.screened.incoming.errand, OutsideCall)  # nobody has heard there what it is about
+    if len(missing) == 1 and not at_gate and (question := wording.ask_for(missing[0], desk.language)):
         kind, _, choices = ask.invalid.get(missing[0], "").partition(":")
         return desk.say("choose-one", question=question, choices=_list_choices(choices)) if kind == "enum" else question
     fields = ", ".join(wording.label(name, desk.language) for name in missing)

@@ -7,15 +7,17 @@ that makes an `Enforced`. `rule_on` collects the facts: it is the one function h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
+from circumspect.aside import compute_aside, weigh_tools, weigh_value
 from circumspect.journal import FindingRecord, Journal, RulingEvent
 from circumspect.policy.arguments import materialise
 from circumspect.policy.established import find_established
 from circumspect.policy.facts import Facts
 from circumspect.policy.judge import Rule, judge
 from circumspect.policy.keys.tool_policy import cap_of, effect_of
+from circumspect.policy.likeness import likeness
 from circumspect.policy.policy_file import Policy
 from circumspect.policy.rules import HARD_STOPS
 from circumspect.reasons import ReasonCode
@@ -62,7 +64,7 @@ async def rule_on(
         call = setup.guide.resolve(call, scene)
     policy = setup.policy.of(call.tool, screened.incoming.tenant)
     session = recall_from_turn(screened, tools, notes)
-    done = frozenset(one.call.hash for one in (*earlier, *notes.ran) if one.state == "succeeded")
+    done = frozenset(likeness(one.call) for one in (*earlier, *notes.ran) if one.state == "succeeded")
     whole = scene is not None or needs_more(policy, tools)
     while True:
         if whole:
@@ -71,7 +73,8 @@ async def rule_on(
             call, screened, drafted, setup.policy, tools, profile.mode, setup.ports.clock.now(), session,
             confirmed=confirmed, done=done,
         )  # fmt: skip
-        enforced = enforce(facts, setup.rules, setup.policy.hash, profile)
+        letters = session.letters + weigh_tools(tools.values()) + weigh_value(call.arguments)
+        enforced = await compute_aside(letters, enforce, facts, setup.rules, setup.policy.hash, profile)
         if whole or ReasonCode.UNGROUNDED_PARAM not in enforced.reasons:
             write_down(enforced, facts, notes)
             return enforced, facts
@@ -100,7 +103,7 @@ def look_at(
     if spec and mendings is None:
         arguments, mendings = materialise(spec, arguments)
     return Facts(
-        call=replace(call, arguments=arguments) if arguments != call.arguments else call,
+        call=ToolCall(call.tool, arguments, call.id) if arguments != call.arguments else call,
         spec=spec,
         policy=said,
         effect=effect_of(spec, said),
@@ -140,7 +143,7 @@ def enforce(facts: Facts, rules: Sequence[Rule], policy_version: str, profile: P
         intent=facts.confirmed,
         critique=not (facts.assessment and facts.assessment.by_user)
         and _pays(verdict, effect, confidence, facts.confirmed, profile),
-        established=find_established(facts) if isinstance(verdict, Confirm) or facts.confirmed else (),
+        established=partial(find_established, facts),
     )
 
 

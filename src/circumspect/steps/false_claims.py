@@ -8,17 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from circumspect.aside import compute_aside
 from circumspect.journal import Journal, NoticeEvent
+from circumspect.knowledge.answer_support import AtHand, find_unsupported
 from circumspect.language.detection import is_in_another
+from circumspect.language.doubts import admits_doubt, says_not_known
 from circumspect.policy.grounding.answer_sources import find_unsourced
-from circumspect.policy.grounding.statements import denies_deed
+from circumspect.policy.grounding.statements import denies_deed, read_statements
 from circumspect.policy.grounding.untrue import UntrueSentence, find_untrue
+from circumspect.policy.understanding.understood import RetrievalResult
 from circumspect.ports import SceneGuide, Store
 from circumspect.reasons import ReasonCode
 from circumspect.recall import recall, recall_from_turn
 from circumspect.values import Gathered, PastCall, Screened, ToolCall, ToolSpec
 
 _SOURCE = re.compile(r"source \[(\d+)\]")
+_NO_GROUND = frozenset(("correction", "tools", "context", "sources", "wishes"))
+"""Blocks that tell the model what to do and not what is so."""
 
 
 async def find_false_claim(
@@ -30,12 +36,14 @@ async def find_false_claim(
     store: Store,
     guide: SceneGuide | None,
     handed: Collection[ToolCall] = (),
+    found: RetrievalResult | None = None,
 ) -> UntrueSentence | None:
     """The store is asked only when what this turn holds does not bear the reply out. `handed` are the calls that go to
-    the client with it."""
+    the client with it; `found` is what the answer was looked up in, where it is held to that."""
     scene, intent = screened.incoming.scene, screened.opened.intent
     known = _read_known(gathered, screened)
-    if not scene and is_in_another(reply, screened.language, _read_shown(known, gathered, notes)):
+    shown = _read_shown(known, gathered, notes)
+    if not scene and await compute_aside(len(shown), is_in_another, reply, screened.language, shown):
         notes.write(NoticeEvent(reply[:200]), ReasonCode.WRONG_LANGUAGE)
         return UntrueSentence(reply[:200], "language")
     pending = (intent.call, *handed) if intent else handed
@@ -44,14 +52,21 @@ async def find_false_claim(
         if guide and scene:
             claims = guide.find_unsupported_claims(reply, screened.language, ran, tools, scene)
             return [UntrueSentence(one, "not_done") for one in claims]
-        found = find_untrue(reply, screened.language, ran, tools, pending, known, screened.incoming.text)
-        return found or [UntrueSentence(one, "source") for one in _find_unsourced(reply, gathered, known, ran)]
+        unsourced = _find_unsourced(reply, gathered, known, ran)
+        if found and gathered and not handed:
+            unsourced = _find_unfounded(reply, gathered, screened, ran, notes, found)
+        without_source = [UntrueSentence(one, "source") for one in unsourced]
+        if without_source and found and not found.saved:
+            return without_source
+        untrue = find_untrue(reply, screened.language, ran, tools, pending, known, screened.incoming.text)
+        return untrue or without_source
 
     at_hand = () if scene else recall_from_turn(screened, tools, notes).past_calls
-    if not find(at_hand) and (scene or not denies_deed(reply, screened.language)):
+    letters = len(shown) + len(reply)
+    if not await compute_aside(letters, find, at_hand) and (scene or not denies_deed(reply, screened.language)):
         return None
     history = await recall(screened, "", None, tools, notes, store)
-    claims = find(history.past_calls)
+    claims = await compute_aside(letters, find, history.past_calls)
     if claims:
         notes.write(NoticeEvent(claims[0].sentence), ReasonCode.UNSUPPORTED_CLAIM)
     return claims[0] if claims else None
@@ -65,6 +80,43 @@ def _find_unsourced(reply: str, gathered: Gathered | None, known: str, ran: Coll
     told = (one.text for one in gathered.messages)
     results = (str(one.result) for one in ran)
     return find_unsourced(reply, numbers, "\n".join((known, *told, *results)) if numbers else None)
+
+
+def _find_unfounded(
+    reply: str,
+    gathered: Gathered,
+    screened: Screened,
+    ran: Collection[PastCall],
+    notes: Journal,
+    found: RetrievalResult,
+) -> Sequence[str]:
+    """What neither the passages nor anything else that code knows bears out. Notes that the model made for itself are
+    no ground, and what a tool did not return is not made up for: such an answer has to say so."""
+    failed = {one.call.tool for one in notes.ran if one.state == "failed" and one.effect == "read"}
+    failed -= {one.call.tool for one in notes.ran if one.state == "succeeded"}
+    if failed and not (admits_doubt(reply) or _says_what_failed(reply, screened)):
+        return (reply[:200],)
+    spoken = [one for one in screened.opened.history if one.role != "internal"]
+    blocks = [one.text for one in gathered.blocks if one.key not in _NO_GROUND and not _SOURCE.fullmatch(one.key)]
+    answered = [one.content for one in spoken if one.role == "assistant"]
+    results = [str(one.result) for one in ran if one.ok]
+    return find_unsupported(
+        reply,
+        AtHand(
+            {one.number: "\n\n".join((one.title, *one.path, one.text)) for one in found.sources},
+            known="\n".join((*blocks, *answered, *results)),
+            said="\n".join(one.content for one in spoken if one.role == "user"),
+            asked=screened.incoming.text,
+            meant="\n".join(found.queries),
+            looked_up=not found.saved
+            and not says_not_known(reply)
+            and all(one.state != "succeeded" for one in notes.ran),
+        ),
+    )
+
+
+def _says_what_failed(reply: str, screened: Screened) -> bool:
+    return any(one.kind in ("not_done", "bad_news", "negated") for one in read_statements(reply, screened.language))
 
 
 def _read_shown(known: str, gathered: Gathered | None, notes: Journal) -> str:

@@ -6,7 +6,7 @@ question is settled: none is forgotten because another came first. Nothing here 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from circumspect.journal import RulingEvent, find_events
 from circumspect.ports import Store
@@ -16,15 +16,21 @@ _REACH = 60
 """So many entries before a question belong to the turn that asked it, at most."""
 
 
-async def find_held_back(settled: Intent, screened: Screened, ran: Sequence[Execution], store: Store) -> list[ToolCall]:
-    """In the order in which the draft proposed them, each once."""
+async def find_held_back(
+    settled: Intent, screened: Screened, store: Store, list_ran: Callable[[], Awaitable[Sequence[Execution]]]
+) -> list[ToolCall]:
+    """In the order in which the draft proposed them, each once. What ran is asked for only where there is one."""
     here, first = screened.incoming, settled.question_seq - _REACH
     entries = await store.messages(here.tenant, here.conversation, internal=True, after=first, limit=2 * _REACH)
     asked_in = next((one.turn for one in entries if one.seq == settled.question_seq), None)
     rulings = find_events((one for one in entries if one.turn == asked_in and one.role == "internal"), RulingEvent)
-    proposed = [ToolCall(one.tool, one.arguments) for one in rulings if one.verdict == "confirm"]
-    done = {settled.hash, *(one.call.hash for one in ran)}
-    return [call for call in {one.hash: one for one in proposed}.values() if call.hash not in done]
+    confirmed = (ToolCall(one.tool, one.arguments) for one in rulings if one.verdict == "confirm")
+    proposed = {call.hash: call for call in confirmed if call.hash != settled.hash}
+    if not proposed:
+        return []
+    tools = {call.tool for call in proposed.values()}
+    done = {one.call.hash for one in await list_ran() if one.call.tool in tools}
+    return [call for call in proposed.values() if call.hash not in done]
 
 
 def propose_again(call: ToolCall) -> Draft:

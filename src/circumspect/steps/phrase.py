@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from circumspect.aside import compute_aside
 from circumspect.errors import ModelError
 from circumspect.journal import Journal, ModelCallEvent, RemarkEvent
 from circumspect.language.pack import pack
@@ -11,6 +12,9 @@ from circumspect.ports import Model
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
 from circumspect.values import ChatMessage, Execution, ModelRequest, Screened, ToolCall
+
+LONGEST = 20_000
+"""Characters. A model that needs more to say what happened has lost the thread."""
 
 
 async def phrase(ended: Execution, told: str, screened: Screened, business: str, notes: Journal, model: Model) -> str:
@@ -38,4 +42,7 @@ async def phrase(ended: Execution, told: str, screened: Screened, business: str,
         return ""
     notes.add_usage(reply.usage)
     notes.write(ModelCallEvent(reply.text, prompt=words.id))
-    return read_plain_words(assessments.read(reply.text)[0])
+    if len(reply.text) > LONGEST:
+        return ""
+    said, _ = await compute_aside(len(reply.text), assessments.read, reply.text)
+    return read_plain_words(said)

@@ -7,19 +7,27 @@ has to be sent again. A worker whose conversation was taken over says nothing at
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from circumspect.errors import LeaseLost, StoreError
 from circumspect.journal import Journal, NoticeEvent
 from circumspect.ports import Clock, Closing, Store
 from circumspect.reasons import ReasonCode
 from circumspect.running import call_under_way
-from circumspect.values import Abandoned, Mode, Reply, Screened, TurnResult
+from circumspect.values import Abandoned, JsonObject, Mode, Plan, Reply, Screened, TurnResult
 
 log = logging.getLogger("circumspect.turn")
+
+LET_GO_SECONDS = 1.0
+
+
+class KeepWishes(Protocol):
+    def __call__(self, next_seq: int, *, speaks: bool) -> JsonObject | None: ...
 
 
 async def record(
@@ -27,12 +35,14 @@ async def record(
     fail: Callable[[], Reply],
     screened: Screened,
     mode: Mode,
-    multiplier: float,
+    plan: Plan,
     notes: Journal,
     store: Store,
     clock: Clock,
+    keep: KeepWishes | None = None,
 ) -> TurnResult:
-    """`fail` makes the reply for when what this one promises could not be written down. Raises `LeaseLost`."""
+    """`fail` makes the reply for when what this one promises could not be written down; `keep` says what the next turn
+    is to know of the user's wishes. Raises `LeaseLost`."""
     incoming, opened, abandoned = screened.incoming, screened.opened, isinstance(screened.incoming.errand, Abandoned)
     if reply.escalation:
         notes.reasons.update({reply.escalation.reason: None, ReasonCode.ESCALATED_TO_HUMAN: None})
@@ -50,8 +60,12 @@ async def record(
         silent=abandoned and (opened.overtaken or bool(opened.paused_by)),
         executions=tuple(ran for ran in notes.ran if ran.effect == "read"),
         unwritten=tuple(notes.unwritten),
-        multiplier=multiplier,
+        multiplier=plan.multiplier,
+        message_price=plan.message_price,
     )
+    if keep and not closing.interrupted and not closing.silent:
+        next_seq = opened.next_seq + len(closing.entries) + closing.speaks
+        closing = replace(closing, wishes=keep(next_seq, speaks=closing.speaks))
     try:
         await store.close_turn(closing)
     except LeaseLost:
@@ -62,6 +76,7 @@ async def record(
             # Whoever finds the call open may make it after all, so nothing that could be said of it now would last.
             raise call_under_way() from problem
         notes.write(NoticeEvent("not recorded"), ReasonCode.STORE_FAILED)
+        await _let_go(screened, store)
         if not await _is_asked_all_the_same(reply, screened, store):
             promises = reply.intent or reply.escalation or reply.dropped
             said = fail() if promises else reply
@@ -81,6 +96,14 @@ async def record(
         },
     )
     return result
+
+
+async def _let_go(screened: Screened, store: Store) -> None:
+    """Or the next message would wait until the lease has run out. A store that does not answer is not waited for: the
+    user is."""
+    with suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(LET_GO_SECONDS):
+            await store.give_back(screened.incoming, screened.opened.token)
 
 
 async def _is_asked_all_the_same(reply: Reply, screened: Screened, store: Store) -> bool:
@@ -105,4 +128,5 @@ def _result(reply: Reply, screened: Screened, mode: Mode, notes: Journal) -> Tur
         language=screened.language,
         entries=tuple(notes.entries),
         calls=reply.calls,
+        sources=reply.sources,
     )

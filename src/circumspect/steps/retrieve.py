@@ -3,7 +3,8 @@
 Looks up what was decided, and nothing else; then says how sure that makes us and whether the turn may go on. Searches
 go over the tenant's documents and the texts of the business itself. One more round where the confidence is middling;
 contradicting sources and a confidence that is low go to a person; a search that fails costs confidence, or the turn
-where the question is critical.
+where the question is critical. Passages that are about something else are no ground for an answer, however sure the
+rest makes us: then nobody knows, and a person gets the question.
 
 The one choice that may surprise: between the bands the user is asked only if the analysis has a question for them. A
 question for its own sake ("could you tell me more?") helps nobody, so the answer is given, with its sources.
@@ -16,7 +17,10 @@ from dataclasses import dataclass, replace
 
 from circumspect.errors import CircumspectError
 from circumspect.journal import Journal, NoticeEvent
-from circumspect.knowledge.conflicts import Conflict, find_conflicts
+from circumspect.knowledge.asked_conflicts import find_asked_conflicts
+from circumspect.knowledge.conflicts import Conflict
+from circumspect.knowledge.suggested_answer import suggest_answer
+from circumspect.knowledge.terms import query_terms, terms
 from circumspect.knowledge.tree import TextSpan
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.confidence import (
@@ -35,11 +39,12 @@ from circumspect.policy.understanding.understood import CitedPassage, RetrievalR
 from circumspect.ports import CandidatePassage, PassageSearch
 from circumspect.prompts import prompt
 from circumspect.reasons import ReasonCode
-from circumspect.values import Block, Business, Execution, ToolSpec, is_known_person
+from circumspect.values import Block, Business, Execution, Screened, ToolSpec, is_known_person
 
 MOST_QUERIES = 5
-_CLOSE = 0.5
-"""A passage with less than this share of the best one's score contradicts nothing: it is about something else."""
+_CLOSE = 0.3
+"""A passage with less than this share of the best one's score contradicts nothing: it is about something else. One that
+says it in other words has half of it or less."""
 
 
 async def search_documents(searches: Sequence[PassageSearch], tenant: str, query: str, language: str | None) -> str:
@@ -52,6 +57,17 @@ async def search_documents(searches: Sequence[PassageSearch], tenant: str, query
             continue
     best = sorted(found, key=lambda passage: -passage.score)[:3]
     return "\n\n".join(f"{one.title} › {one.section}: {' '.join(one.text.split())}" for one in best)
+
+
+async def speak_of_it(screened: Screened, settings: Understanding, searches: Sequence[PassageSearch]) -> bool:
+    """Do the documents have something on the user's own words? A search that fails finds nothing."""
+    text, found = screened.incoming.text, list[CandidatePassage]()
+    for one in searches:
+        try:
+            found += await one.search(screened.incoming.tenant, text, settings.passages, screened.language)
+        except CircumspectError:
+            continue
+    return any(_is_about((text,), one, settings) for one in _merge_passages((), found, settings.passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +116,7 @@ async def retrieve(
             return _judge_after_failure(case, problem, notes, rounds)
         rounds += 1
         # A second round where it may help: not where the first settled it, one way or the other.
-        if understood.decision is None or _conflicts(sources) or not _may_gain(case, sources):
+        if understood.decision is None or _conflicts(case, sources) or not _may_gain(case, sources):
             break
     found = _judge_sources(case, sources, notes, rounds=rounds, needed=True)
     return replace(found, blocks=_blocks(sources, business)) if found.verdict == "answer" else found
@@ -168,8 +184,7 @@ def _quotation(text: str) -> str:
 def _may_gain(case: _Case, sources: Sequence[CitedPassage]) -> bool:
     """We are not sure enough, and better sources could change that."""
     confidence = _confidence(case, sources, needed=True)
-    quality = next(factor.value for factor in confidence.factors if factor.name == "source_quality")
-    return quality < 1.0 and case.settings.bands.of(confidence.value) != "high"
+    return confidence.read("source_quality") < 1.0 and case.settings.bands.of(confidence.value) != "high"
 
 
 # --- judging --------------------------------------------------------------------------------------------------------
@@ -192,7 +207,7 @@ def _confidence(case: _Case, sources: Sequence[CitedPassage], *, needed: bool, p
         query_complexity(text, screened.language),
         context_completeness(context),
         tool_success_rate(case.executions),
-        conflict=bool(_conflicts(sources)),
+        conflict=bool(_conflicts(case, sources)),
         penalty=penalty,
     )
 
@@ -201,13 +216,17 @@ def _judge_sources(
     case: _Case, sources: tuple[CitedPassage, ...], notes: Journal, *, rounds: int, needed: bool, penalty: float = 1.0
 ) -> RetrievalResult:
     """The verdict, and everything behind it in the journal."""
-    understood, conflicts = case.understood, _conflicts(sources)
+    understood, conflicts = case.understood, _conflicts(case, sources)
     for conflict in conflicts:
         notes.write(_conflict_event(conflict), ReasonCode.SOURCES_CONFLICT)
-    found = RetrievalResult("answer", None, sources, searches=rounds, saved=not needed and penalty == 1.0)
+    saved = not needed and penalty == 1.0
+    found = RetrievalResult("answer", None, sources, queries=understood.queries, searches=rounds, saved=saved)
     if understood.decision:
         found = replace(found, confidence=_confidence(case, sources, needed=needed, penalty=penalty))
-    found = _apply_bands(found, case, conflicts)
+    found = _apply_bands(found, case, conflicts, needed=needed)
+    if sources and not conflicts:
+        passages = [(one.number, _describe_source(one), one.text) for one in sources]
+        found = replace(found, suggestion=suggest_answer(understood.screened.incoming.text, passages))
     if found.verdict == "escalate":
         found = replace(found, summary=_summary(understood, conflicts, sources))
     told = found.confidence.explain() if found.confidence else f"{len(sources)} passages"
@@ -224,7 +243,9 @@ def _judge_sources(
     return found
 
 
-def _apply_bands(found: RetrievalResult, case: _Case, conflicts: Sequence[Conflict]) -> RetrievalResult:
+def _apply_bands(
+    found: RetrievalResult, case: _Case, conflicts: Sequence[Conflict], *, needed: bool
+) -> RetrievalResult:
     if conflicts:
         return replace(found, verdict="escalate", reason=ReasonCode.SOURCES_CONFLICT)
     understood, confidence = case.understood, found.confidence
@@ -235,7 +256,23 @@ def _apply_bands(found: RetrievalResult, case: _Case, conflicts: Sequence[Confli
         case "medium" if analysis and analysis.clarification_question:
             question = synthetic.response("clarify", analysis, language, case.business.name)
             return replace(found, verdict="clarify", reason=ReasonCode.CLARIFICATION_NEEDED, question=question)
+    if needed and understood.is_looked_up and not any(_is_about_it(case, one) for one in found.sources):
+        return replace(found, verdict="escalate", reason=ReasonCode.UNSURE_OF_ANSWER)
     return found
+
+
+def _is_about_it(case: _Case, source: CitedPassage) -> bool:
+    return _is_about((case.understood.screened.incoming.text, *case.understood.queries), source, case.settings)
+
+
+def _is_about(asked: Sequence[str], source: CitedPassage, settings: Understanding) -> bool:
+    """Search thinks well of it, or it has half of the words that were asked for: among few texts no word is rare, and
+    scores are low."""
+    quality, _ = source_quality([source], needed=True, authority=settings.authority)
+    if quality >= settings.least_source:
+        return True
+    there = frozenset(terms(" ".join((source.title, *source.path, source.text))))
+    return any(2 * len(there.intersection(one)) >= len(one) for one in map(query_terms, asked) if one)
 
 
 def _judge_after_failure(case: _Case, problem: CircumspectError, notes: Journal, rounds: int) -> RetrievalResult:
@@ -249,13 +286,15 @@ def _judge_after_failure(case: _Case, problem: CircumspectError, notes: Journal,
     return replace(found, blocks=(told,)) if found.verdict == "answer" else found
 
 
-def _conflicts(sources: Sequence[CitedPassage]) -> list[Conflict]:
+def _conflicts(case: _Case, sources: Sequence[CitedPassage]) -> list[Conflict]:
+    """Among the passages that are about what was asked, nearly as much as the best of them."""
     best = max((one.score for one in sources), default=0.0)
-    return find_conflicts(_Quoted(one) for one in sources if one.score >= _CLOSE * best)
+    about = [_Quoted(one) for one in sources if one.score >= _CLOSE * best and _is_about_it(case, one)]
+    return find_asked_conflicts(case.understood.screened.incoming.text, about)
 
 
 class _Quoted:
-    """A source as `find_conflicts` reads it."""
+    """A source as `find_asked_conflicts` reads it."""
 
     def __init__(self, source: CitedPassage) -> None:
         self.document, self.section, self.path, self.text = source.document, source.section, source.path, source.text

@@ -14,16 +14,28 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from circumspect.aside import compute_aside
 from circumspect.errors import ModelGarbled
 from circumspect.forms.reading import FilledForm, read_form
 from circumspect.guardian.port import Guardian, GuardianUnavailable, Screening
 from circumspect.journal import Journal, ModelCallEvent, NoticeEvent, RemarkEvent, find_events
+from circumspect.knowledge.answer_support import has_unknown_figure
+from circumspect.knowledge.answer_terms import asks_nothing_new
+from circumspect.language.detection import is_in_another
 from circumspect.language.pack import pack
+from circumspect.language.wanted import is_question
 from circumspect.policy.understanding import analysis as analyses
 from circumspect.policy.understanding import decision as decisions
 from circumspect.policy.understanding import synthetic
 from circumspect.policy.understanding.analysis import NAME, Analysis, Routed, fields_of, form, read_analysis, route
-from circumspect.policy.understanding.decision import NextStepDecision, by_code, properties, read_decision
+from circumspect.policy.understanding.decision import (
+    NextStepDecision,
+    by_code,
+    is_left_to_itself,
+    look_up_instead,
+    properties,
+    read_decision,
+)
 from circumspect.policy.understanding.journal_events import AnalysisMessageEvent, RetrievalEvent, ScreeningEvent
 from circumspect.policy.understanding.small_talk import small_talk
 from circumspect.policy.understanding.topics import list_demands, topics
@@ -64,9 +76,10 @@ async def understand(
     model: Model,
     guardian: Guardian | None,
     earlier: Sequence[str] = (),
+    speaks: Callable[[], Awaitable[bool]] | None = None,
 ) -> Understood:
     """`recognise` finds out what is known about the customer, and is asked only where the model is to decide; `earlier`
-    are titles of documents that answers were made from."""
+    are titles of documents that answers were made from; `speaks` looks whether documents speak of the message."""
     text, language = screened.incoming.text, screened.language
     screening = await _screening(text, screened, settings, notes, guardian)
     if screening is None:
@@ -93,12 +106,53 @@ async def understand(
     analysis = read_analysis(filled)
     if analysis is None:
         notes.write(RemarkEvent("the analysis cannot be read", "understanding"), ReasonCode.ANALYSIS_UNREADABLE)
+    else:
+        analysis = await _drop_unspeakable(analysis, request, screened, notes)
     routed = route(analysis, counted, screening.spam, settings.routing)
     decision = None
     if settings.decide:
         question = analysis.clarification_question if analysis else ""
         decision = read_decision(filled, tools.keys(), text, question)
+        asks_back = _asks_back(screened, routed, decision, question)
+        if speaks and not earlier and (asks_back or is_left_to_itself(decision, text)) and await speaks():
+            notes.write(RemarkEvent(f"looked up all the same, not {decision.way}", "understanding"))
+            decision = look_up_instead(decision)
+            routed = Routed("normal", overridden=True) if routed.action == "clarify" else routed
+        elif asks_back and not earlier:
+            notes.write(RemarkEvent("the question back asks for nothing", "understanding"))
+            decision = by_code("ESCALATE", FOR_A_PERSON, "Nobody knows the answer.", ReasonCode.UNSURE_OF_ANSWER)
     return _finish_understanding(_with(understood, routed, analysis, decision), business, notes, settings)
+
+
+async def _drop_unspeakable(analysis: Analysis, request: ModelRequest, screened: Screened, notes: Journal) -> Analysis:
+    """Without what the user would hear of it and must not: figures that nobody named, and another language."""
+    known = "\n".join((*(block.text for block in request.blocks), *(said.text for said in request.messages)))
+    said = {"user_intent": analysis.user_intent, "clarification_question": analysis.clarification_question}
+
+    def list_unspeakable() -> list[str]:
+        return [
+            field
+            for field, text in said.items()
+            if text and (has_unknown_figure(text, known) or is_in_another(text, screened.language, known))
+        ]
+
+    dropped = await compute_aside(len(known), list_unspeakable)
+    if not dropped:
+        return analysis
+    notes.write(RemarkEvent(f"not for the user: {', '.join(dropped)}", "understanding"))
+    intent, question = ("" if field in dropped else text for field, text in said.items())
+    return replace(analysis, user_intent=intent, clarification_question=question)
+
+
+def _asks_back(screened: Screened, routed: Routed, decision: NextStepDecision, question: str) -> bool:
+    """A question would be answered by one that asks for nothing: it gives the user's own words back, or speaks another
+    language. Nobody has an answer to that; documents may."""
+    text, asked = screened.incoming.text, decision.question or question
+    if decision.way != "CLARIFY" and (routed.action != "clarify" or decision.way != "RETRIEVE"):
+        return False
+    if not asked or not is_question(text):
+        return False
+    return asks_nothing_new(asked, text) or is_in_another(asked, screened.language, text)
 
 
 async def _fill_in_form(request: ModelRequest, notes: Journal, model: Model) -> FilledForm:

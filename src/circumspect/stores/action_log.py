@@ -92,19 +92,43 @@ def is_logged(connection: sa.Connection, id_: str) -> bool:
     return connection.execute(sa.select(operator_log.c.id).where(operator_log.c.id == id_)).first() is not None
 
 
+@dataclass(frozen=True, slots=True)
+class LogFilter:
+    """Which rows are wanted; what is None does not matter."""
+
+    operator: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    result: ActionResult | None = None
+    since: float | None = None
+    until: float | None = None
+    """Rows of this very moment are not among them."""
+
+
+EVERYTHING = LogFilter()
+
+
 def list_actions(
     connection: sa.Connection,
     *,
     allowed: Collection[TenantId] | None = None,
     subject: str | None = None,
+    wanted: LogFilter = EVERYTHING,
     before: tuple[float, str] | None = None,
     limit: int = 100,
 ) -> Sequence[LogRow]:
     """The newest first, of these tenants or of all, with `subject` only what was done with that; `before` is the time
     and id of the last one seen. End users are named, as long as they are known."""
-    query = sa.select(operator_log)
+    log, query = operator_log.c, sa.select(operator_log)
     if subject is not None:
-        query = query.where(operator_log.c.subject == subject)
+        wanted = replace(wanted, subject=subject)
+    for name in ("operator", "action", "subject", "result"):
+        if (value := getattr(wanted, name)) is not None:
+            query = query.where(log[name] == value)
+    if wanted.since is not None:
+        query = query.where(log.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(log.at < wanted.until)
     after = None if before is None else ListCursor(*before)
     rows = connection.execute(newest_first(query, operator_log, "at", allowed, after, limit)).all()
     found = [read_row(LogRow, row, detail=row.detail or {}) for row in rows]

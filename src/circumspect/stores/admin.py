@@ -1,25 +1,25 @@
 """What people ask of the store: plans, tenants, usage, escalations, conversations and what was said in them.
 
-Plain functions on a connection, off the path of a turn. A plan's mode and multiplier belong to the plan: a tenant
-refers to it by name, and changing a plan changes every tenant that has it.
+Plain functions on a connection, off the path of a turn. What a plan says belongs to the plan: a tenant refers to it by
+name, and changing a plan changes every tenant that has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from circumspect.stores import codec
 from circumspect.stores.codec import check_identifiers, clean, dumps
-from circumspect.stores.statements import Rows, SqlValues, run, sql
+from circumspect.stores.rehearsals import is_real
+from circumspect.stores.statements import Rows, Sql, SqlValues, run, sql
 from circumspect.stores.tables import (
     VISIBLE,
     conversations,
     intents,
-    messages,
     plans,
     tenants,
     tool_executions,
@@ -44,7 +44,8 @@ from circumspect.values import (
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What a tenant used of one model in one mode in one month. `billed` is the cost times the plan's multiplier."""
+    """What a tenant used of one model in one mode in one month. `billed` is the cost times the plan's multiplier,
+    and the plan's price for each message that was not a failure of ours."""
 
     tenant: TenantId
     period: str
@@ -64,12 +65,16 @@ class UsageRow:
 # --- plans and tenants ----------------------------------------------------------------------------------------------
 
 _PUT_PLAN = sql("""
-    INSERT INTO plans (name, mode, multiplier) VALUES (:name, :mode, :multiplier)
-    ON CONFLICT (name) DO UPDATE SET mode = excluded.mode, multiplier = excluded.multiplier
+    INSERT INTO plans (name, mode, multiplier, quota, message_price)
+    VALUES (:name, :mode, :multiplier, :quota, :message_price)
+    ON CONFLICT (name) DO UPDATE SET
+        mode = excluded.mode, multiplier = excluded.multiplier,
+        quota = excluded.quota, message_price = excluded.message_price
 """)
 
 _ADD_PLAN = sql("""
-    INSERT INTO plans (name, mode, multiplier) VALUES (:name, :mode, :multiplier) ON CONFLICT (name) DO NOTHING
+    INSERT INTO plans (name, mode, multiplier, quota, message_price)
+    VALUES (:name, :mode, :multiplier, :quota, :message_price) ON CONFLICT (name) DO NOTHING
 """)
 
 _PUT_TENANT = sql("""
@@ -83,22 +88,23 @@ _PUT_TOOL = sql("""
     ON CONFLICT (tenant, name) DO UPDATE SET version = excluded.version, spec = excluded.spec
 """)
 
-_TENANTS = sa.select(tenants, plans.c.mode, plans.c.multiplier).join(plans)
+TENANTS = sa.select(tenants, plans.c.mode, plans.c.multiplier, plans.c.quota, plans.c.message_price).join(plans)
+"""Rows that `codec.tenant` reads."""
 
 
 def put_plan(connection: sa.Connection, plan: Plan) -> None:
     check_identifiers(plan.name)
-    run(connection, _PUT_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
+    run(connection, _PUT_PLAN, asdict(plan))
 
 
 def get_plan(connection: sa.Connection, name: str) -> Plan | None:
     row: Any = connection.execute(sa.select(plans).where(plans.c.name == name)).one_or_none()
-    return None if row is None else Plan(row.name, row.mode, row.multiplier)
+    return None if row is None else Plan(*row)
 
 
 def get_plans(connection: sa.Connection) -> Sequence[Plan]:
     rows: Sequence[Any] = connection.execute(sa.select(plans).order_by(plans.c.name)).all()
-    return [Plan(row.name, row.mode, row.multiplier) for row in rows]
+    return [Plan(*row) for row in rows]
 
 
 def register(connection: sa.Connection, tenant: Tenant) -> None:
@@ -110,14 +116,13 @@ def register(connection: sa.Connection, tenant: Tenant) -> None:
 
 def put_tenant(connection: sa.Connection, tenant: Tenant) -> None:
     check_identifiers(tenant.id, tenant.plan.name)
-    plan = tenant.plan
-    run(connection, _ADD_PLAN, {"name": plan.name, "mode": plan.mode, "multiplier": plan.multiplier})
+    run(connection, _ADD_PLAN, asdict(tenant.plan))
     run(
         connection,
         _PUT_TENANT,
         {
             "id": tenant.id,
-            "plan": plan.name,
+            "plan": tenant.plan.name,
             "name": clean(tenant.business.name),
             "language": tenant.language,
             "config": dumps(codec.tenant_document(tenant)),
@@ -138,12 +143,12 @@ def get_tools(connection: sa.Connection, tenant: TenantId) -> Mapping[str, ToolS
 
 
 def get_tenant(connection: sa.Connection, tenant: TenantId) -> Tenant | None:
-    row = connection.execute(_TENANTS.where(tenants.c.id == tenant)).one_or_none()
+    row = connection.execute(TENANTS.where(tenants.c.id == tenant)).one_or_none()
     return None if row is None else codec.tenant(row)
 
 
 def get_tenants(connection: sa.Connection) -> Sequence[Tenant]:
-    return [codec.tenant(row) for row in connection.execute(_TENANTS.order_by(tenants.c.id))]
+    return [codec.tenant(row) for row in connection.execute(TENANTS.order_by(tenants.c.id))]
 
 
 # --- what happened --------------------------------------------------------------------------------------------------
@@ -164,6 +169,18 @@ def result_of(connection: sa.Connection, turn: TurnId, tenant: TenantId | None) 
     return None if row is None else codec.result(row.result)
 
 
+def _read_messages(condition: str) -> Sql:
+    # Only our own words are put into the statement, never a caller's data.
+    return sql(f"""
+        SELECT {codec.MESSAGE_COLUMNS} FROM messages
+        WHERE tenant = :tenant AND conversation = :conversation AND seq > :after {condition}
+        ORDER BY seq LIMIT :limit
+    """)  # noqa: S608
+
+
+_MESSAGES, _VISIBLE_MESSAGES = _read_messages(""), _read_messages(f"AND {VISIBLE}")
+
+
 def get_messages(
     connection: sa.Connection,
     tenant: TenantId,
@@ -172,15 +189,9 @@ def get_messages(
     after: int,
     limit: int,
 ) -> Sequence[Message]:
-    query = (
-        sa.select(messages)
-        .where(messages.c.tenant == tenant, messages.c.conversation == conversation, messages.c.seq > after)
-        .order_by(messages.c.seq)
-        .limit(limit)
-    )
-    if not internal:
-        query = query.where(sa.text(VISIBLE))
-    return [codec.message(row) for row in connection.execute(query)]
+    where: SqlValues = {"tenant": tenant, "conversation": conversation, "after": after, "limit": limit}
+    rows = run(connection, _MESSAGES if internal else _VISIBLE_MESSAGES, where).fetchall()
+    return [codec.message_of(row) for row in rows]
 
 
 _EXECUTIONS = Rows(tool_executions, "WHERE tenant = :tenant AND conversation = :conversation ORDER BY started_at, id")
@@ -191,6 +202,13 @@ def get_executions(connection: sa.Connection, tenant: TenantId, conversation: Co
     return [codec.execution(row) for row in _EXECUTIONS.read(connection, where)]
 
 
+def get_past(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, after: int, limit: int
+) -> tuple[Sequence[Message], Sequence[Execution]]:
+    said = get_messages(connection, tenant, conversation, False, after, limit)
+    return said, get_executions(connection, tenant, conversation)
+
+
 def get_recent_executions(
     connection: sa.Connection, tenant: TenantId, tools: Collection[str], since: float, person: str | None = None
 ) -> Sequence[Execution]:
@@ -198,6 +216,7 @@ def get_recent_executions(
     query = (
         sa.select(tool_executions)
         .where(columns.tenant == tenant, columns.tool.in_(sorted(tools)), columns.started_at >= since)
+        .where(is_real(tool_executions))  # what was only rehearsed is no reason to hold a call
         .order_by(columns.started_at, columns.id)
     )
     if person is not None:

@@ -22,6 +22,7 @@ import orjson
 from circumspect.errors import StoreError
 from circumspect.reasons import ReasonCode
 from circumspect.values import (
+    AnswerSource,
     Business,
     EstablishedFact,
     Execution,
@@ -142,6 +143,25 @@ def read_row(kind: type[T], row: Any, **others: object) -> T:
 # `Any` here is a row of the database: SQLAlchemy does not type what it returns.
 
 
+MESSAGE_COLUMNS = "seq, turn, role, kind, content, at, reason_code, CAST(meta AS TEXT)"
+"""What `message_of` reads, in that order."""
+
+
+def message_of(row: Any) -> Message:
+    """The same as `message`, of a row as the driver has it."""
+    seq, turn, role, kind, content, at, code, meta = row
+    return Message(
+        seq,
+        turn,
+        role,
+        kind,
+        content,
+        datetime.fromtimestamp(at, UTC),
+        None if code is None else reason(code),
+        loads_object(meta) if meta else {},
+    )
+
+
 def message(row: Any) -> Message:
     return Message(
         seq=row.seq,
@@ -205,6 +225,7 @@ def execution(row: Any) -> Execution:
 
 _INTENT = tuple(field.name for field in fields(Intent))
 _MODEL_USAGE = tuple(field.name for field in fields(ModelUsage))
+_SOURCE = ("number", "document", "title", "section", "page", "quote", "score")
 
 
 def call_document(call: ToolCall) -> dict[str, Json]:
@@ -223,6 +244,7 @@ def result_document(result: TurnResult) -> dict[str, Json]:
         "usage": _usage_document(result.usage),
         "language": result.language,
         "calls": [call_document(call) for call in result.calls],
+        "sources": [{name: getattr(one, name) for name in _SOURCE} for one in result.sources],
     }
 
 
@@ -267,6 +289,7 @@ def result(document: Any) -> TurnResult:
         ),
         language=document["language"],
         calls=tuple(ToolCall(**call) for call in document.get("calls", ())),
+        sources=tuple(AnswerSource(**one) for one in document.get("sources", ())),
     )
 
 
@@ -319,7 +342,7 @@ def tenant(row: Any) -> Tenant:
     return Tenant(
         id=row.id,
         business=Business(**{**business, "faqs": tuple(Faq(**faq) for faq in business["faqs"])}),
-        plan=Plan(row.plan, row.mode, row.multiplier),
+        plan=Plan(row.plan, row.mode, row.multiplier, row.quota, row.message_price),
         language=row.language,
         tools=None if config["tools"] is None else frozenset(config["tools"]),
         adaptive_share=config["adaptive_share"],

@@ -7,16 +7,15 @@ proportion.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from circumspect.reasons import ReasonCode
-from circumspect.stores.day_tables import reason_days
+from circumspect.stores.day_tables import escalation_days, reason_days
 from circumspect.stores.statements import SqlValues, insert, run, sql
-from circumspect.values import JsonObject, TenantId, TurnOutcome, Usage
+from circumspect.values import TenantId, TurnOutcome, Usage
 
 _SUMS = (
     "turns", "criticised", "fetched", "rounds", "calls", "tokens", "cost",
@@ -31,8 +30,27 @@ _ADD = sql(f"""
 """)  # noqa: S608
 
 _ADD_NUMBER = """
-    ON CONFLICT (tenant, day, held, reason_code) DO UPDATE SET number = reason_days.number + excluded.number
+    ON CONFLICT (tenant, day, reason_code) DO UPDATE SET number = reason_days.number + excluded.number
 """
+
+
+_ADD_ESCALATION = sql("""
+    INSERT INTO escalation_days (tenant, day, number) VALUES (:tenant, :day, :number)
+    ON CONFLICT (tenant, day) DO UPDATE SET number = escalation_days.number + excluded.number
+""")
+
+
+def count_escalation(connection: sa.Connection, tenant: TenantId, at: datetime, times: int = 1) -> None:
+    """One more that people have to see to. Whoever writes one calls this, so that all figures are of the same."""
+    run(connection, _ADD_ESCALATION, {"tenant": tenant, "day": f"{at.astimezone(UTC):%Y-%m-%d}", "number": times})
+
+
+def sum_escalations(connection: sa.Connection, seen: Collection[str] | None, first: str, last: str = "9") -> int:
+    """Of these tenants, or of all, from the first day (YYYY-MM-DD) to the last: what every page shows."""
+    days = escalation_days.c
+    whose = sa.true() if seen is None else days.tenant.in_(sorted(seen))
+    found = sa.select(sa.func.sum(days.number)).where(whose, days.day >= first, days.day <= last)
+    return int(connection.execute(found).scalar() or 0)
 
 
 def count_turn(
@@ -42,19 +60,14 @@ def count_turn(
     outcome: TurnOutcome,
     usage: Usage,
     reasons: Collection[ReasonCode],
-    held: Sequence[ReasonCode],
     times: int = 1,
 ) -> None:
-    """`held` has the reason of every call that was held. With `times=-1` it is as if the turn had not been."""
+    """With `times=-1` it is as if the turn had not been."""
     day: SqlValues = {"tenant": tenant, "day": f"{began.astimezone(UTC):%Y-%m-%d}"}
     sums = {name: times * value for name, value in _sum_up(usage).items()}
     run(connection, _ADD, {**day, "mode": usage.mode, "outcome": outcome, **sums})
-    counted = Counter([(False, str(code)) for code in set(reasons)] + [(True, str(code)) for code in held])
     # In one order, so that no two turns wait for each other.
-    rows: list[SqlValues] = [
-        {"held": was_held, "reason_code": code, "number": times * number}
-        for (was_held, code), number in sorted(counted.items())
-    ]
+    rows: list[SqlValues] = [{"reason_code": code, "number": times} for code in sorted(map(str, set(reasons)))]
     insert(connection, reason_days, *rows, common=day, otherwise=_ADD_NUMBER)
 
 
@@ -69,13 +82,3 @@ def _sum_up(usage: Usage) -> dict[str, float]:
     values = (1, int(usage.critiques > 0), int(usage.context_rounds > 0), usage.context_rounds, calls, tokens, cost)
     standard = (fuller, tokens * share, cost * share, cost * fuller / tokens if tokens else 0.0)
     return dict(zip(_SUMS, (*values, *standard), strict=True))
-
-
-def is_held(kind: str, content: str, reason: ReasonCode, meta: JsonObject) -> bool:
-    """Was it a ruling that did not let a state-changing call through?"""
-    return (
-        kind == "policy"
-        and reason.category != "success"
-        and not content.endswith(": allow")
-        and meta.get("effect") not in (None, "read")
-    )

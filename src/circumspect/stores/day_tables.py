@@ -39,9 +39,30 @@ reason_days = sa.Table(
     metadata,
     sa.Column("tenant", sa.Text, primary_key=True),
     sa.Column("day", sa.Text, primary_key=True),
-    sa.Column("held", sa.Boolean, primary_key=True),
     sa.Column("reason_code", sa.Text, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Index("ix_reason_days_day", "day"),
 )
-"""In how many turns a reason code was; with `held`, how many state-changing calls were held for it."""
+"""In how many turns a reason code was."""
+
+escalation_days = sa.Table(
+    "escalation_days",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Index("ix_escalation_days_day", "day"),
+)
+"""How many escalations there were: everything that was ever in the inbox of people, whoever put it there."""
+
+held_days = sa.Table(
+    "held_days",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("reason_code", sa.Text, primary_key=True),
+    sa.Column("fate", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Index("ix_held_days_day", "day"),
+)
+"""How many state-changing calls were held, by why and by what became of them since; the day is that of the hold."""

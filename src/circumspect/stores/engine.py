@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from circumspect.errors import ConfigError, StoreError
+from circumspect.errors import ConfigError, StoreError, StoreNotLasting
 from circumspect.private_files import close_to_others, database_files, make_database_file, make_folder
 from circumspect.stores import bounds
 from circumspect.stores.codec import dumps, loads
@@ -44,14 +44,25 @@ class Transactions(Protocol):
 class Database:
     """An engine, the threads that may use it, and a name for it that is safe to show."""
 
-    def __init__(self, engine: sa.Engine, threads: int, name: str, files: LastingFiles | None = None) -> None:
+    def __init__(
+        self,
+        engine: sa.Engine,
+        threads: int,
+        name: str,
+        files: LastingFiles | None = None,
+        lock_seconds: float = bounds.LOCK_SECONDS,
+        begin: Callable[[sa.Connection], None] | None = None,
+    ) -> None:
+        """`begin` begins a transaction of the one connection that an SQLite database has."""
         self.engine = engine
         self.name = name
         self.files = files
+        self._lock_seconds = lock_seconds
         self.threads = Threads(threads)
         self._single = threads == 1
         self._kept: sa.Connection | None = None
         self._is_held = False
+        self._begin = begin or _begin_immediate
 
     def transaction(self, body: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `body(connection, ...)` returns, committed; rolled back when it raises. In one of the threads only."""
@@ -77,16 +88,27 @@ class Database:
         **kwargs: P.kwargs,
     ) -> T:
         """Who waited for the lock in vain has waited for all: until it is had again, others are soon told."""
+        driver: Any = connection.connection.driver_connection
         try:
-            with connection.begin():
+            # Begun and ended by the driver, since SQLAlchemy takes longer over it than SQLite over a turn's statements.
+            # It joins in (`_begin_immediate`) where a body runs statements of its kind.
+            self._begin(connection)
+            try:
                 if self._is_held:
-                    self._wait_for_lock(connection, bounds.SECONDS)
+                    self._wait_for_lock(connection, self._lock_seconds)
                     self._is_held = False
-                return body(connection, *args, **kwargs)
+                result = body(connection, *args, **kwargs)
+                _end(connection, driver.commit)
+            except BaseException:
+                _end(connection, driver.rollback)
+                raise
+            return result
         except (sa.exc.OperationalError, sqlite3.OperationalError) as error:
             if not self._is_held and "locked" in str(error):
-                self._wait_for_lock(connection, HELD_SECONDS)
+                self._wait_for_lock(connection, min(HELD_SECONDS, self._lock_seconds))
                 self._is_held = True
+            if self.files and _FULL in str(error):
+                self.files.note_full()
             raise
 
     def _wait_for_lock(self, connection: sa.Connection, seconds: float) -> None:
@@ -115,7 +137,7 @@ class Database:
                 raise ours from error
             raise
         finally:
-            bounds.wait_for_lock(driver, bounds.SECONDS)
+            bounds.wait_for_lock(driver, self._lock_seconds)
 
     def close_files_to_others(self) -> None:
         """What was made when files were not private yet. A database that is no file has nothing to close."""
@@ -129,14 +151,16 @@ class Database:
             self._kept.close()
             self._kept = None
         self.engine.dispose()
+        if self.files:
+            self.files.close()
 
 
-def connect(url: str, min_free_bytes: int = MIN_FREE_BYTES) -> Database:
+def connect(url: str, min_free_bytes: int = MIN_FREE_BYTES, lock_seconds: float = bounds.LOCK_SECONDS) -> Database:
     """Nothing is opened yet; the first transaction does that."""
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed, min_free_bytes)
-    return _postgres(parsed)
+        return _sqlite(parsed, min_free_bytes, lock_seconds)
+    return _postgres(parsed, lock_seconds)
 
 
 def parse_url(url: str) -> sa.URL:
@@ -151,6 +175,8 @@ def parse_url(url: str) -> sa.URL:
         raise ConfigError("The database URL has more than one '@' before the host.", fix=_URL_HELP)
     scheme = parsed.drivername.partition("+")[0]
     if scheme == "sqlite":
+        if parsed.host:
+            raise ConfigError("The URL of a SQLite database needs three slashes before its path.", fix=_URL_HELP)
         return parsed.set(drivername="sqlite")
     if scheme in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
@@ -163,7 +189,7 @@ _URL_HELP = (
 )
 
 
-def _sqlite(url: sa.URL, min_free_bytes: int) -> Database:
+def _sqlite(url: sa.URL, min_free_bytes: int, lock_seconds: float) -> Database:
     if sqlite3.sqlite_version_info < SQLITE_NEEDED:
         raise StoreError(
             f"This Python has SQLite {sqlite3.sqlite_version}, and 3.35 or newer is needed.",
@@ -188,11 +214,16 @@ def _sqlite(url: sa.URL, min_free_bytes: int) -> Database:
         json_deserializer=loads,
         hide_parameters=True,
     )
-    bounds.bound_sqlite(engine)
+    start_time = bounds.bound_sqlite(engine, lock_seconds)
+
+    def begin(connection: sa.Connection) -> None:
+        start_time(connection)
+        _begin_immediate(connection)
+
     sa.event.listen(engine, "connect", _prepare_sqlite)
     sa.event.listen(engine, "begin", _begin_immediate)
     files = None if memory or path.startswith("file:") else LastingFiles(Path(path), min_free_bytes)
-    return Database(engine, 1, "in memory" if memory else path, files)
+    return Database(engine, 1, "in memory" if memory else path, files, lock_seconds, begin)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -221,10 +252,20 @@ def _keep_log_of_changes(connection: sqlite3.Connection) -> None:
 
 def _begin_immediate(connection: sa.Connection) -> None:
     driver: Any = connection.connection.driver_connection
-    driver.execute("BEGIN IMMEDIATE")
+    if not driver.in_transaction:
+        driver.execute("BEGIN IMMEDIATE")
 
 
-def _postgres(url: sa.URL) -> Database:
+def _end(connection: sa.Connection, end: Callable[[], None]) -> None:
+    """By the driver; and SQLAlchemy, where it had joined in, is told that it is over."""
+    try:
+        end()
+    finally:
+        if connection.in_transaction():
+            connection.rollback()
+
+
+def _postgres(url: sa.URL, lock_seconds: float) -> Database:
     name = f"{url.database or ''} on {url.host or url.query.get('host') or 'this machine'}"
     try:
         engine = sa.create_engine(
@@ -244,7 +285,7 @@ def _postgres(url: sa.URL) -> Database:
         raise ConfigError(
             "The PostgreSQL driver is not installed.", fix="pip install 'circumspect[postgres]'"
         ) from error
-    bounds.bound_postgres(engine)
+    bounds.bound_postgres(engine, lock_seconds)
     return Database(engine, POSTGRES_THREADS, name)
 
 
@@ -273,7 +314,8 @@ def _explain_driver_error(error: BaseException, name: str) -> StoreError:
     if isinstance(error, sqlite3.Error):
         for sign, (what, fix) in _SQLITE.items():
             if sign in problem:
-                return StoreError(f"The database {name} {what}.", fix=fix)
+                kind = StoreNotLasting if sign == _FULL else StoreError
+                return kind(f"The database {name} {what}.", fix=fix)
     else:
         # psycopg has no SQLSTATE for what went wrong while connecting.
         state = getattr(error, "sqlstate", None) or ("3D" if problem.endswith("does not exist") else "08")
@@ -283,6 +325,8 @@ def _explain_driver_error(error: BaseException, name: str) -> StoreError:
     return StoreError(f"The database {name} refused: {problem}.", fix="Try again; if it stays, report it.")
 
 
+_FULL = "full"
+_UNLOCK = "End what holds it, and try again. A server waits for CIRCUMSPECT_LOCK_SECONDS."
 _REACH = "Check that the server runs, and the host, port, user and password in the database URL."
 _POSTGRES = {
     "08": ("cannot be reached", _REACH),
@@ -292,19 +336,17 @@ _POSTGRES = {
     "42501": ("does not permit this", "Grant the user CREATE on the schema, and read and write on its tables."),
     "25006": ("is read-only", "Connect to the primary server."),
     "53": ("has no room for this", "Free disk space, or allow more connections."),
-    "57014": (f"did not answer within {bounds.SECONDS:g} seconds", "Try again when it has less to do, or fewer locks."),
+    "55P03": ("was held by another process for too long", _UNLOCK),
+    "57014": ("did not answer in time", "Try again when it has less to do, or fewer locks."),
     "57": ("is shutting down or starting up", "Try again in a moment."),
 }
 _SQLITE = {
     "readonly": ("is read-only", "Make the file and its folder writable, or choose another path."),
     "not a database": ("is not a SQLite database", "Choose another path, or move the file away."),
     "unable to open": ("cannot be opened", "Check that the path is a file in a folder that you may write to."),
-    "full": ("has no room left on its disk", "Free some space; nothing was written halfway."),
-    "locked": (
-        f"was held by another process for {bounds.SECONDS:g} seconds",
-        "End the process that holds it, and try again.",
-    ),
-    "interrupted": (f"did not answer within {bounds.SECONDS:g} seconds", "Try again when it has less to do."),
+    _FULL: ("has no room left on its disk", "Free some space; nothing was written halfway."),
+    "locked": ("was held by another process for too long", _UNLOCK),
+    "interrupted": ("did not answer in time", "Try again when it has less to do."),
     "malformed": ("is damaged", "Restore a backup, or recover it with `sqlite3 FILE .recover`."),
     "disk I/O": ("cannot be read or written on its disk", "Check the disk; use a local one, not a network share."),
 }

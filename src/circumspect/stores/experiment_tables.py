@@ -70,6 +70,7 @@ exposures = sa.Table(
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("consistency", sa.Double),
     sa.Column("similarity", sa.Double),
+    sa.Column("citations", sa.Double),
     sa.ForeignKeyConstraint(
         ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
@@ -86,7 +87,7 @@ shadows = sa.Table(
     sa.Column("tenant", sa.Text, primary_key=True),
     sa.Column("experiment", sa.Text, primary_key=True),
     sa.Column("turn", sa.Text, primary_key=True),
-    sa.Column("conversation", sa.Text, nullable=False),
+    sa.Column("conversation", sa.Text),
     sa.Column("same", sa.Boolean, nullable=False),
     sa.Column("differences", JsonType, nullable=False),
     sa.Column("live", JsonType, nullable=False),
@@ -96,15 +97,18 @@ shadows = sa.Table(
     sa.Column("tokens", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Double, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
+    sa.Column("case_id", sa.Text),
     sa.ForeignKeyConstraint(
         ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
+    sa.Index("ix_shadows_tenant_case_id", "tenant", "case_id"),
     sa.Index("ix_shadows_tenant_experiment_at", "tenant", "experiment", "at"),
     sa.Index("ix_shadows_at_turn", "at", "turn"),
     sa.Index("ix_shadows_tenant_at_turn", "tenant", "at", "turn"),
     sa.Index("ix_shadows_tenant_conversation_at", "tenant", "conversation", "at"),
 )
-"""What a second configuration would have done with a turn, beside what was done. Nothing of it happened."""
+"""What a second configuration would have done with a turn, or said of a case, beside what was done. Nothing of it
+happened. `turn` is the evaluation where there is a `case_id`."""
 
 prompt_versions = sa.Table(
     "prompt_versions",
@@ -138,6 +142,7 @@ labels = sa.Table(
     sa.Column("at", sa.Double, nullable=False),
     sa.Index("ix_labels_tenant_conversation", "tenant", "conversation"),
     sa.Index("ix_labels_tenant_kind_at", "tenant", "kind", "at"),
+    sa.Index("ix_labels_kind_at", "kind", "at"),
 )
 """What a person said or did about a decision, and how things turned out. No reference to the conversation: outcomes may
 be brought in from elsewhere."""

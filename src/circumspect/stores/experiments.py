@@ -1,13 +1,12 @@
 """Experiments and what came of their turns. Plain functions on a connection; each call of one is one transaction.
 
-The store keeps arms, shares and plan as documents: `lab.trials.experiments` knows what is in them. What a turn came to
-is added up by conversation (or case) before anything is compared, because the turns of one conversation are not
-independent of each other.
+The store keeps arms, shares and plan as documents: `lab.trials.experiments` knows what is in them. What turns came to
+is added up by `arm_sums`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ import sqlalchemy as sa
 
 from circumspect.errors import StoreError, UnknownTenant
 from circumspect.stores.codec import check_identifiers, clean, dumps
-from circumspect.stores.experiment_tables import experiments, exposures
+from circumspect.stores.experiment_tables import experiments
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
 from circumspect.stores.statements import SqlValues, run, sql
 from circumspect.stores.tables import conversations, tenants
@@ -74,17 +73,8 @@ class ExposureRow:
     """How far the answer keeps to its plan, by words; None where nothing was planned."""
     similarity: float | None = None
     """The same by meaning; None also where nothing can tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArmSums:
-    """The units of one arm in one period. By metric: how many have a value, its sum, the sum of its squares."""
-
-    arm: str
-    period: int
-    units: int
-    turns: int
-    totals: dict[str, tuple[int, float, float]]
+    citations: float | None = None
+    """Of the quotes that a review claimed, the share that stands in the documents; None where nothing was quoted."""
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------
@@ -171,9 +161,11 @@ def _values(row: ExperimentRow) -> dict[str, Any]:
 _AT_ONCE = 200
 _EXPOSE = sql("""
     INSERT INTO exposures (tenant, experiment, turn, conversation, case_id, arm, period, fell_back, outcome, denied,
-                           corrected, cost_usd, tokens, seconds, calls, prompts, consistency, similarity, at)
+                           corrected, cost_usd, tokens, seconds, calls, prompts, consistency, similarity,
+                           citations, at)
     VALUES (:tenant, :experiment, :turn, :conversation, :case_id, :arm, :period, :fell_back, :outcome, :denied,
-            :corrected, :cost_usd, :tokens, :seconds, :calls, :prompts, :consistency, :similarity, :at)
+            :corrected, :cost_usd, :tokens, :seconds, :calls, :prompts, :consistency, :similarity,
+            :citations, :at)
     ON CONFLICT (tenant, experiment, turn) DO NOTHING
 """)
 
@@ -198,59 +190,4 @@ def _there(connection: sa.Connection, rows: Sequence[ExposureRow]) -> set[tuple[
         key = sa.tuple_(conversations.c.tenant, conversations.c.id)
         query = sa.select(conversations.c.tenant, conversations.c.id).where(key.in_(wanted[first : first + _AT_ONCE]))
         found |= {(row.tenant, row.id) for row in connection.execute(query)}
-    return found
-
-
-def sums(
-    connection: sa.Connection,
-    tenant: TenantId,
-    id_: str,
-    *,
-    quiet_since: float | None = None,
-    only: Collection[str] | None = None,
-) -> Sequence[ArmSums]:
-    """By arm and period, over conversations or cases. With `quiet_since`, only those that said nothing since then; with
-    `only`, no other metrics than these, which is quicker."""
-    row = exposures.c
-
-    def ever(condition: Any) -> Any:
-        return sa.func.max(sa.case((condition, 1.0), else_=0.0))
-
-    wrong = sa.or_(row.denied, row.corrected)
-    measures = {
-        **{name: ever(row.outcome == name) for name in ("answered", "asked", "acted", "escalated", "blocked")},
-        "failed": ever(sa.or_(row.outcome == "failed", row.fell_back)),
-        "denied": ever(row.denied),
-        "corrected": ever(row.corrected),
-        "wrong": ever(wrong),
-        "cost": sa.func.sum(row.cost_usd),
-        "tokens": sa.func.sum(row.tokens * 1.0),
-        "seconds": sa.func.avg(row.seconds),
-        "calls": sa.func.sum(row.calls * 1.0),
-        "turns": sa.func.count() * 1.0,
-        "consistency": sa.func.avg(row.consistency),
-        "similarity": sa.func.avg(row.similarity),
-    }
-    measures = {name: value for name, value in measures.items() if only is None or name in only or name == "turns"}
-    unit = sa.func.coalesce(row.conversation, row.case_id)
-    units = (
-        sa.select(row.arm, row.period, unit, *(value.label(name) for name, value in measures.items()))
-        .where(row.tenant == tenant, row.experiment == id_)
-        .group_by(row.arm, row.period, unit)
-    )
-    if quiet_since is not None:
-        units = units.having(sa.func.max(row.at) <= quiet_since)
-    each = units.subquery()
-    added: list[Any] = []
-    for name in measures:
-        value = sa.cast(each.c[name], sa.Double)
-        added += [sa.func.count(value), sa.func.sum(value), sa.func.sum(value * value)]
-    query = sa.select(each.c.arm, each.c.period, sa.func.count(), *added).group_by(each.c.arm, each.c.period)
-    found = []
-    for arm, period, count, *values in connection.execute(query.order_by(each.c.arm, each.c.period)):
-        totals = {
-            name: (number, float(total or 0), float(squares or 0))
-            for name, number, total, squares in zip(measures, values[::3], values[1::3], values[2::3], strict=True)
-        }
-        found.append(ArmSums(arm, period, count, int(totals["turns"][1]), totals))
     return found

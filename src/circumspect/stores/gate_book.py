@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.gating.book import (
+    HEARD,
     TAIL,
     Decide,
     Reach,
@@ -24,7 +25,7 @@ from circumspect.gating.book import (
     used_before,
 )
 from circumspect.journal import ImportedMessageEvent
-from circumspect.ports import Clock, Ids
+from circumspect.ports import Ids
 from circumspect.stores import admin, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
 from circumspect.stores.ledger import begin_call, execution_row, finish_call
@@ -58,6 +59,11 @@ _INTENT = Rows(intents, "WHERE tenant = :tenant AND id = :id")
 _SPOKE = sql("""
     SELECT max(seq) FROM messages WHERE tenant = :tenant AND conversation = :conversation AND role = 'user'
 """)
+_HEARD = sql(f"""
+    SELECT seq, content FROM messages
+    WHERE tenant = :tenant AND conversation = :conversation AND role = 'user' AND seq > :since
+    ORDER BY seq DESC LIMIT {HEARD}
+""")  # noqa: S608
 _TAIL = sql(f"""
     SELECT role, content FROM messages
     WHERE tenant = :tenant AND conversation = :conversation AND role IN ('user', 'assistant')
@@ -80,8 +86,8 @@ _TOLD = sql("UPDATE tool_executions SET reported = TRUE WHERE id = :id AND state
 
 
 class SqlBook:
-    def __init__(self, store: SqlStore, clock: Clock, ids: Ids) -> None:
-        self._store, self._clock, self._ids = store, clock, ids
+    def __init__(self, store: SqlStore, ids: Ids) -> None:
+        self._store, self._ids = store, ids
 
     async def enter(
         self, incoming: Incoming, call_hash: str, decide: Decide, reach: Reach | None, *, tail: bool
@@ -91,7 +97,7 @@ class SqlBook:
     async def take(
         self, tenant: TenantId, execution: ExecutionId | None, intent: IntentId | None, token: str, seconds: float
     ) -> Taken | None:
-        return await self._store.tx(_take, tenant, execution, intent, token, seconds, self._clock)
+        return await self._store.tx(_take, tenant, execution, intent, token, seconds)
 
     async def end(self, ended: Execution) -> bool:
         return await self._store.tx(_end, ended)
@@ -119,6 +125,9 @@ def _enter(
     where: dict[str, Any] = {"tenant": incoming.tenant, "conversation": incoming.conversation}
     questions = [codec.intent(row) for row in _ASKED.read(connection, {**where, "hash": call_hash})]
     spoke = run(connection, _SPOKE, where).fetchone()[0] if questions else None
+    asked = [*questions, *((opened.intent,) if opened.intent else ())]
+    since = min((one.question_seq for one in asked), default=0)
+    heard = run(connection, _HEARD, {**where, "since": since}).fetchall() if asked else ()
     words = reversed(run(connection, _TAIL, where).fetchall()) if tail else ()
     decided = decide(
         Standing(
@@ -127,6 +136,7 @@ def _enter(
             _find_elsewhere(connection, incoming, reach) if reach else (),
             questions,
             -1 if spoke is None else spoke,
+            [(int(seq), str(text)) for seq, text in heard],
             tuple((str(role), str(text)) for role, text in words),
         )
     )
@@ -176,7 +186,6 @@ def _take(
     intent: IntentId | None,
     token: str,
     seconds: float,
-    clock: Clock,
 ) -> Taken | None:
     row: Any = connection.execute(_named(tenant, execution, intent)).one_or_none()
     if row is None:
@@ -190,14 +199,13 @@ def _take(
         values: SqlValues = {
             "id": found.id, "token": token, "until": until, "state": found.state, "before": found.token,
         }  # fmt: skip
-        if not run(connection, _TAKE, values).rowcount:
-            return Taken(found, False)
+        if not run(connection, _TAKE, values).rowcount:  # somebody was quicker: what it is now is what counts
+            return _take(connection, tenant, execution, intent, token, seconds)
         run(connection, _LOOK, {"tenant": found.tenant, "conversation": found.conversation})
         return Taken(_with(found, token, until), True)
-    if left:
-        finish_call(connection, left)
-        return Taken(left, False)
-    return Taken(found, False)
+    if left and not finish_call(connection, left):
+        return _take(connection, tenant, execution, intent, token, seconds)
+    return Taken(left or found, False)
 
 
 def _with(found: Execution, token: str, until: float) -> Execution:

@@ -21,8 +21,9 @@ from circumspect.ports import OutboxItem
 from circumspect.reasons import ReasonCode
 from circumspect.stores import codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
+from circumspect.stores.day_counts import count_escalation
 from circumspect.stores.lasting_files import require_room
-from circumspect.stores.statements import SqlValues, insert, run, sql
+from circumspect.stores.statements import SqlValues, insert, roll_back, run, sql
 from circumspect.stores.tables import RUNNING, WAITING, escalations, intents, operators, outbox, tool_executions
 from circumspect.values import ClientResult, ConversationId, Escalation, Execution, IntentId, TenantId, TurnId
 
@@ -74,7 +75,7 @@ def begin_call(connection: sa.Connection, execution: Execution, token: str, by: 
             {**where, "intent": execution.intent, "hash": execution.call.hash, "now": epoch(execution.started_at)},
         ).fetchone()
         if consumed is None:
-            connection.rollback()
+            roll_back(connection)
             return False
         if consumed[0] == "approval":
             _check_approver(connection, execution.intent, by)
@@ -200,6 +201,7 @@ def escalate(
         "suggestion": clean(escalation.suggestion) or None,
     }
     insert(connection, escalations, row)
+    count_escalation(connection, tenant, at)
     notify(connection, id_, "escalation", row, tenant, conversation)
 
 

@@ -6,11 +6,14 @@ and what its hash was, so that the chain can be checked from there on. What a re
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 
 from circumspect.stores import action_log
 from circumspect.stores.log_chain import CHECKPOINT, LogHead, Signer, write_signature
-from circumspect.stores.log_tables import CUT, log_exports, operator_log
+from circumspect.stores.log_exporting import read_sent
+from circumspect.stores.log_tables import CUT, operator_log
 
 BY = "circumspect"
 AT_ONCE = 1000
@@ -27,10 +30,13 @@ def write_checkpoint(connection: sa.Connection, signer: Signer, id_: str, at: fl
     return True
 
 
-def cut_log(connection: sa.Connection, signer: Signer, id_: str, at: float, before: float) -> bool:
-    """Gives up the rows that were written before that time, from the first one on. `delete_cut` takes them away."""
+def cut_log(
+    connection: sa.Connection, signer: Signer, id_: str, at: float, before: float, receivers: Collection[str] = ()
+) -> bool:
+    """Gives up the rows that were written before that time and that all receivers have had, from the first one on.
+    `delete_cut` takes them away."""
     action_log.wait_for_turn(connection)
-    log, sent = operator_log.c, connection.execute(sa.select(sa.func.min(log_exports.c.seq))).scalar()
+    log, sent = operator_log.c, min(read_sent(connection, receivers).values(), default=None)
     kept = connection.execute(sa.select(sa.func.min(log.seq)).where(log.at >= before)).scalar()
     old = sa.select(log.seq, log.hash).where(log.at < before)
     for limit in (kept and kept - 1, sent):

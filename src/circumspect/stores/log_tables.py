@@ -31,6 +31,8 @@ operator_log = sa.Table(
     sa.Column("hash", sa.Text, nullable=False),
     sa.UniqueConstraint("seq"),
     sa.Index("ix_operator_log_at_id", "at", "id"),
+    sa.Index("ix_operator_log_operator_at_id", "operator", "at", "id"),
+    sa.Index("ix_operator_log_action_at_id", "action", "at", "id"),
     sa.Index("ix_operator_log_subject_tenant_at_id", "subject", "tenant", "at", "id"),
     sa.Index("ix_operator_log_tenant_at_id", "tenant", "at", "id"),
     sa.Index(

@@ -48,7 +48,16 @@ def list_notifications(
     query = sa.select(outbox)
     if state is not None:
         query = query.where(sa.text(f"state = '{state}'"))  # word for word as the indexes have it
-    return [_read(row) for row in connection.execute(newest_first(query, outbox, "created_at", tenants, after, limit))]
+    rows = connection.execute(newest_first(query, outbox, "created_at", tenants, after, limit))
+    return [read_notification(row) for row in rows]
+
+
+def get_notification(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> NotificationRow:
+    query = sa.select(outbox).where(outbox.c.id == id_, belongs_to(outbox, tenants))
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise NotThere("There is no such notification.", fix="List them and use an id from there.")
+    return read_notification(row)
 
 
 def redrive(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> NotificationRow:
@@ -56,7 +65,7 @@ def redrive(connection: sa.Connection, tenants: VisibleTenants, id_: str) -> Not
     row = connection.execute(_again(connection, tenants).where(outbox.c.id == id_).returning(outbox)).one_or_none()
     if row is None:
         raise NotThere("There is no notification of that id that was given up.", fix="List those in the state `dead`.")
-    return _read(row)
+    return read_notification(row)
 
 
 def redrive_all(connection: sa.Connection, tenants: VisibleTenants) -> int:
@@ -71,7 +80,7 @@ def _again(connection: sa.Connection, tenants: VisibleTenants) -> sa.Update:
     return dead.values(state="pending", attempts=0, token=None, next_at=now)
 
 
-def _read(row: Any) -> NotificationRow:
+def read_notification(row: Any) -> NotificationRow:
     target = row.payload.get("target")
     return NotificationRow(
         row.id,

@@ -8,7 +8,7 @@ row, as a turn's do, so the two can come at the same moment.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -19,8 +19,9 @@ from circumspect.errors import StoreError
 from circumspect.journal import PersonReplyEvent
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, read_row, reason
+from circumspect.stores.day_counts import count_escalation
 from circumspect.stores.ledger import notify
-from circumspect.stores.statements import SqlValues, insert
+from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import KNOWN, conversations, escalations, intents, messages
 from circumspect.stores.told_outcomes import is_unknown, tell_outcome
 from circumspect.values import ConversationId, Language, Mode, TenantId, ToldOutcome, TurnId
@@ -114,17 +115,31 @@ def newest_first(
     """
     if after is not None:
         query = query.where(sa.tuple_(table.c[time], table.c[key]) < sa.tuple_(sa.literal(after.at), after.id))
+    return _walk(query, table, tenants, lambda columns: (columns[time].desc(), columns[key].desc()), limit)
+
+
+def oldest_first(
+    query: sa.Select[Any], table: sa.Table, tenants: VisibleTenants, after: ListCursor | None, limit: int
+) -> sa.Select[Any]:
+    """The same from the other end: what was made first, first."""
+    if after is not None:
+        query = query.where(sa.tuple_(table.c.created_at, table.c.id) > sa.tuple_(sa.literal(after.at), after.id))
+    return _walk(query, table, tenants, lambda columns: (columns["created_at"], columns["id"]), limit)
+
+
+def _walk(
+    query: sa.Select[Any], table: sa.Table, tenants: VisibleTenants, order: Callable[[Any], Any], limit: int
+) -> sa.Select[Any]:
+    def sort(some: sa.Select[Any], columns: Any) -> sa.Select[Any]:
+        return some.order_by(*order(columns)).limit(limit)
+
     if tenants is None or len(tenants) == 0 or len(tenants) > MOST_WALKS:
-        return _sort(query.where(belongs_to(table, tenants)), table.c, time, key, limit)
-    walks = [_sort(query.where(table.c.tenant == one), table.c, time, key, limit) for one in sorted(tenants)]
+        return sort(query.where(belongs_to(table, tenants)), table.c)
+    walks = [sort(query.where(table.c.tenant == one), table.c) for one in sorted(tenants)]
     if len(walks) == 1:
         return walks[0]
     found = sa.union_all(*(sa.select(walk.subquery()) for walk in walks)).subquery()
-    return _sort(sa.select(found), found.c, time, key, limit)
-
-
-def _sort(query: sa.Select[Any], columns: Any, time: str, key: str, limit: int) -> sa.Select[Any]:
-    return query.order_by(columns[time].desc(), columns[key].desc()).limit(limit)
+    return sort(sa.select(found), found.c)
 
 
 # --- conversations --------------------------------------------------------------------------------------------------
@@ -137,10 +152,12 @@ def create_conversation(
     mode: Mode,
     now: datetime,
     *,
+    drawn: bool = False,
     person: str | None = None,
     language: Language | None = None,
 ) -> StoredConversation:
-    """The conversation of that id, made if there is none yet; one that is somebody else's is not there."""
+    """The conversation of that id, made if there is none yet; one that is somebody else's is not there. A mode that was
+    `drawn` it keeps."""
     check_identifiers(tenant, conversation, person)
     there: Any = connection.execute(row_of(tenant, conversation)).one_or_none()
     if there is None:
@@ -148,6 +165,7 @@ def create_conversation(
             "tenant": tenant,
             "id": conversation,
             "mode": mode,
+            "drawn": drawn,
             "language": language,
             "next_seq": 0,
             "lease_until": 0.0,
@@ -182,6 +200,18 @@ def get_own_conversation(
     connection: sa.Connection, tenant: TenantId, conversation: ConversationId, person: str | None
 ) -> StoredConversation:
     return require_owner(get_conversation(connection, frozenset({tenant}), conversation), person)
+
+
+_WHOSE = sql("SELECT person FROM conversations WHERE tenant = :tenant AND id = :conversation")
+
+
+def require_own_conversation(
+    connection: sa.Connection, tenant: TenantId, conversation: ConversationId, person: str | None
+) -> None:
+    """`get_own_conversation` for whoever wants to know no more than that it is there."""
+    row = run(connection, _WHOSE, {"tenant": tenant, "conversation": conversation}).fetchone()
+    if row is None or row[0] not in (None, person):
+        raise not_there("conversation")
 
 
 def require_owner(found: StoredConversation, person: str | None) -> StoredConversation:
@@ -316,6 +346,7 @@ def take_conversation(
         "created_at": epoch(now),
     }
     insert(connection, escalations, row)
+    count_escalation(connection, found.tenant, now)
     return take_over(connection, tenants, id_, by, now)
 
 

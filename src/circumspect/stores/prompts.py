@@ -12,7 +12,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from circumspect.errors import UnknownTenant
+from circumspect.errors import ConfigError, UnknownTenant
+from circumspect.prompts import Prompt, list_prompt_names, load_default_prompt, make_prompt_version
 from circumspect.stores.codec import check_identifiers, clean, epoch, moment, read_row
 from circumspect.stores.experiment_tables import prompt_versions
 from circumspect.stores.tables import messages, tenants, turns
@@ -76,6 +77,21 @@ def get(connection: sa.Connection, tenant: TenantId, id_: str) -> PromptRow | No
     query = sa.select(prompt_versions).where(prompt_versions.c.tenant == tenant, prompt_versions.c.id == id_)
     row = connection.execute(query).one_or_none()
     return None if row is None else read_row(PromptRow, row)
+
+
+def load_version(connection: sa.Connection, tenant: TenantId, id_: str) -> Prompt:
+    """The prompt of this id: the one that comes with the package, or a version that the tenant has added. Raises
+    `ConfigError` where there is none."""
+    name = id_.rpartition("@")[0]
+    if name in list_prompt_names() and (ours := load_default_prompt(name)).id == id_:
+        return ours
+    found = get(connection, tenant, id_)
+    if found is None:
+        raise ConfigError(
+            f"'{tenant}' has no version {id_} of a prompt.",
+            fix=f"`circumspect prompts list --tenant {tenant}` shows the versions; `prompts add` makes one.",
+        )
+    return make_prompt_version(name, found.text)
 
 
 def list_prompts(connection: sa.Connection, tenant: TenantId, name: str | None = None) -> Sequence[PromptRow]:

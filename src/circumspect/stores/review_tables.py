@@ -73,4 +73,24 @@ summaries = sa.Table(
     sa.Column("summaries", JsonType, nullable=False),
 )
 
-TABLES = (evaluations, results, summaries)
+evaluation_usage = sa.Table(
+    "evaluation_usage",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("period", sa.Text, primary_key=True),
+    sa.Column("controller", sa.Text, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("verdicts", sa.BigInteger, nullable=False),
+    sa.Column("met", sa.BigInteger, nullable=False),
+    sa.Column("not_met", sa.BigInteger, nullable=False),
+    sa.Column("uncertain", sa.BigInteger, nullable=False),
+    sa.Column("model_calls", sa.BigInteger, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("billed", sa.Double, nullable=False),
+)
+"""What verdicts came to in a month (UTC, YYYY-MM); it names no case, and stays when one is forgotten."""
+
+TABLES = (evaluations, results, summaries, evaluation_usage)

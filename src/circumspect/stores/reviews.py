@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from circumspect.stores import corrections, database_time
+from circumspect.stores import corrections, database_time, evaluation_usage
 from circumspect.stores.codec import clean
-from circumspect.stores.experiment_tables import exposures
+from circumspect.stores.experiment_tables import exposures, shadows
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
 from circumspect.stores.review_tables import TABLES, evaluations, results, summaries
 from circumspect.stores.tables import metadata
@@ -150,7 +150,7 @@ def write_result(
     until = database_time.read(connection) + lease_seconds
     if not _update_if_held(connection, tenant, id_, token, lease_until=until):
         return False
-    insert_results(connection, tenant, id_, [row], now)
+    insert_results(connection, tenant, id_, [row], now, evaluation_usage.get_multiplier(connection, tenant))
     return True
 
 
@@ -210,6 +210,7 @@ def forget_case(connection: sa.Connection, tenant: str, case_id: str) -> int:
     ).scalar_one()
     connection.execute(sa.delete(results).where(results.c.tenant == tenant, results.c.case_id == case_id))
     connection.execute(sa.delete(exposures).where(exposures.c.tenant == tenant, exposures.c.case_id == case_id))
+    connection.execute(sa.delete(shadows).where(shadows.c.tenant == tenant, shadows.c.case_id == case_id))
     gone = connection.execute(
         sa.delete(evaluations).where(evaluations.c.tenant == tenant, evaluations.c.case_id == case_id)
     )
@@ -219,7 +220,10 @@ def forget_case(connection: sa.Connection, tenant: str, case_id: str) -> int:
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-def insert_results(connection: sa.Connection, tenant: str, id_: str, rows: Sequence[ResultRow], at: float) -> None:
+def insert_results(
+    connection: sa.Connection, tenant: str, id_: str, rows: Sequence[ResultRow], at: float, multiplier: float = 1.0
+) -> None:
+    """Written, and counted as usage. A file that holds only reviews has no plans, and bills what was spent."""
     values = [
         {
             "tenant": tenant, "evaluation": id_, "case_id": row.case_id, "criterion": row.criterion,
@@ -232,6 +236,8 @@ def insert_results(connection: sa.Connection, tenant: str, id_: str, rows: Seque
     ]  # fmt: skip
     for first in range(0, len(values), _AT_ONCE):
         connection.execute(sa.insert(results).values(values[first : first + _AT_ONCE]))
+    for row in rows:
+        evaluation_usage.count_verdict(connection, tenant, row.result, at, multiplier)
 
 
 def results_of(

@@ -22,7 +22,8 @@ import circumspect.stores.log_tables
 import circumspect.stores.mcp_tables
 import circumspect.stores.review_tables
 import circumspect.stores.search_tables
-import circumspect.stores.second_factor_tables  # noqa: F401  puts its tables on the metadata
+import circumspect.stores.second_factor_tables
+import circumspect.stores.work_tables  # noqa: F401  puts its tables on the metadata
 from circumspect.errors import StoreError
 from circumspect.stores.bounds import connect_patiently
 from circumspect.stores.engine import Database, explain_error
@@ -44,8 +45,8 @@ def is_usable(version: str | None) -> bool:
 def prepare(database: Database, migrate: bool, restored: bool = False) -> None:
     """The database has our schema when this returns, and its files are private. One that lost what was written to it
     last is refused, unless it counts as restored from a backup."""
-    if database.files and not restored:
-        database.files.require_log_of_changes()
+    if database.files:
+        database.files.open(restored)
     if migrate:
         database.close_files_to_others()
     try:

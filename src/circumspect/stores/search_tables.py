@@ -1,4 +1,5 @@
-"""What conversations are found by, on the same metadata as all other tables: marks of turns, and words that were said.
+"""What conversations are found by, on the same metadata as all other tables: marks of turns, calls that were held, and
+words that were said.
 
 SQLite has the words in an FTS5 table that follows `messages` by triggers and keeps no text of its own; PostgreSQL in an
 index over the words of each message. What nobody could see is not in it. Either has the tenant beside the words, so
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from circumspect.stores.tables import VISIBLE, messages, metadata
+from circumspect.stores.tables import VISIBLE, JsonType, messages, metadata
 
 turn_marks = sa.Table(
     "turn_marks",
@@ -25,6 +26,31 @@ turn_marks = sa.Table(
     sa.Index("ix_turn_marks_mark_tenant_at", "mark", "tenant", "at"),
 )
 """One row for each thing about a turn that somebody may look for; `stores.turn_marks` says what they are."""
+
+held_calls = sa.Table(
+    "held_calls",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("conversation", sa.Text, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("turn", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("arguments", JsonType, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("verdict", sa.Text, nullable=False),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("reason_code", sa.Text, nullable=False),
+    sa.Column("policy", sa.Text, nullable=False),
+    sa.Column("fate", sa.Text, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["tenant", "conversation"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
+    ),
+    sa.Index("ix_held_calls_fate_tenant_at", "fate", "tenant", "at"),
+    sa.Index("ix_held_calls_tenant_tool_rule_at", "tenant", "tool", "rule", "at"),
+)
+"""State-changing calls that were held, with the rule that decided and what became of them; `seq` is the ruling's place
+in the journal, `at` when its turn began. `stores.held_calls` says what a fate is."""
 
 MESSAGE_WORDS = "message_words"
 

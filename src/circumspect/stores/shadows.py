@@ -1,6 +1,6 @@
 """Shadows: what a second configuration would have done with turns. Plain functions on a connection.
 
-They quote the conversation, so they go when it goes, and one that comes late for a conversation that is gone is not
+They quote the conversation or the case, so they go when it goes, and one that comes late for what is gone is not
 written.
 """
 
@@ -15,6 +15,7 @@ from circumspect.stores.codec import clean, dumps
 from circumspect.stores.experiment_tables import shadows
 from circumspect.stores.experiments import get_conversation_start
 from circumspect.stores.people import ListCursor, VisibleTenants, belongs_to, newest_first
+from circumspect.stores.review_tables import evaluations
 from circumspect.stores.statements import run, sql
 from circumspect.values import Json, TenantId
 
@@ -24,7 +25,7 @@ class ShadowRow:
     tenant: TenantId
     experiment: str
     turn: str
-    conversation: str
+    conversation: str | None
     same: bool
     differences: Json
     live: Json
@@ -34,6 +35,7 @@ class ShadowRow:
     tokens: int
     seconds: float
     at: float
+    case_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,29 @@ class ShadowSummary:
 
 _WRITE = sql("""
     INSERT INTO shadows (tenant, experiment, turn, conversation, same, differences, live, shadow, error, cost_usd,
-                         tokens, seconds, at)
+                         tokens, seconds, at, case_id)
     VALUES (:tenant, :experiment, :turn, :conversation, :same, :differences, :live, :shadow, :error, :cost_usd,
-            :tokens, :seconds, :at)
+            :tokens, :seconds, :at, :case_id)
     ON CONFLICT (tenant, experiment, turn) DO NOTHING
 """)
 NEWEST = 5000
 
 
 def put(connection: sa.Connection, row: ShadowRow) -> bool:
-    """False when it was not written: the conversation is gone, or it is there already."""
-    if get_conversation_start(connection, row.tenant, row.conversation) is None:
+    """False when it was not written: the conversation or the case is gone, or it is there already."""
+    if not _is_there(connection, row):
         return False
     values = {name: getattr(row, name) for name in ShadowRow.__dataclass_fields__}
     documents = {name: dumps(values[name]) for name in ("differences", "live", "shadow")}
     return bool(run(connection, _WRITE, {**values, **documents, "error": clean(row.error)}).rowcount)
+
+
+def _is_there(connection: sa.Connection, row: ShadowRow) -> bool:
+    if row.conversation is not None:
+        return get_conversation_start(connection, row.tenant, row.conversation) is not None
+    # Whoever deletes the case at this moment waits for this row, and then finds the shadow; or it is the other way.
+    own = sa.select(evaluations.c.id).where(evaluations.c.tenant == row.tenant, evaluations.c.id == row.turn)
+    return connection.execute(own.with_for_update()).first() is not None
 
 
 def get(connection: sa.Connection, seen: VisibleTenants, experiment: str, turn: str) -> ShadowRow | None:

@@ -21,8 +21,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from circumspect.ports import Closing, OutboxItem
-from circumspect.stores import admin, ledger, people
+from circumspect.stores import admin, ledger, people, quotas
 from circumspect.stores.admin import UsageRow
+from circumspect.stores.bounds import LOCK_SECONDS
 from circumspect.stores.codec import epoch
 from circumspect.stores.engine import Database, connect
 from circumspect.stores.lasting_files import MIN_FREE_BYTES
@@ -57,11 +58,17 @@ class SqlStore:
 
     @classmethod
     async def open(
-        cls, url: str, *, migrate: bool = True, restored: bool = False, min_free_bytes: int = MIN_FREE_BYTES
+        cls,
+        url: str,
+        *,
+        migrate: bool = True,
+        restored: bool = False,
+        min_free_bytes: int = MIN_FREE_BYTES,
+        lock_seconds: float = LOCK_SECONDS,
     ) -> SqlStore:
         """Connect, and bring the schema up to date (`migrate=False` refuses an old one instead). With less room on the
         disk of an SQLite file nothing new is begun."""
-        database = connect(url, min_free_bytes)
+        database = connect(url, min_free_bytes, lock_seconds)
         try:
             await database.threads.run(partial(prepare, database, migrate, restored))
         except BaseException:
@@ -87,9 +94,9 @@ class SqlStore:
     # --- the port ---------------------------------------------------------------------------------------------------
 
     async def open_turn(
-        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float
+        self, incoming: Incoming, *, mode: Mode, history: int, token: str, lease_seconds: float, drawn: bool = False
     ) -> Opened:
-        return await self.tx(open_turn, incoming, mode, history, token, lease_seconds)
+        return await self.tx(open_turn, incoming, mode, history, token, lease_seconds, drawn=drawn)
 
     async def renew(self, incoming: Incoming, token: str, lease_seconds: float) -> None:
         await self.tx(renew, incoming, token, lease_seconds)
@@ -124,6 +131,11 @@ class SqlStore:
 
     async def executions(self, tenant: TenantId, conversation: ConversationId) -> Sequence[Execution]:
         return await self.tx(admin.get_executions, tenant, conversation)
+
+    async def past(
+        self, tenant: TenantId, conversation: ConversationId, *, after: int = -1, limit: int = 1000
+    ) -> tuple[Sequence[Message], Sequence[Execution]]:
+        return await self.tx(admin.get_past, tenant, conversation, after, limit)
 
     async def recent_executions(
         self, tenant: TenantId, tools: Collection[str], since: datetime, person: str | None = None
@@ -174,6 +186,9 @@ class SqlStore:
     async def usage(self, tenant: TenantId, period: str | None = None) -> Sequence[UsageRow]:
         """By month (`YYYY-MM`, UTC), mode and model; all months when none is named."""
         return await self.tx(admin.get_usage, tenant, period)
+
+    async def count_messages(self, tenant: TenantId, period: str) -> int:
+        return await self.tx(quotas.count_messages, tenant, period)
 
     async def escalations(
         self, tenant: TenantId | None = None, state: EscalationState | None = None, limit: int = 1000

@@ -1,6 +1,6 @@
-"""SQL that both databases understand word for word, handed to the driver inside SQLAlchemy's transaction.
+"""SQL that both databases understand word for word, handed to the driver inside the store's transaction.
 
-SQLAlchemy connects, pools, begins, commits and migrates; on the path of a turn its own way of running a statement
+SQLAlchemy connects, pools and migrates; on the path of a turn its own way of running a statement
 costs more than the database does, so here the text goes to sqlite3 or psycopg as it is. Values of JSON columns are
 given, and asked for, as text; `Rows` reads them.
 """
@@ -38,6 +38,13 @@ def run(connection: sa.Connection, statement: Sql, values: SqlValues) -> Any:
     """The driver's cursor, which is the same for our purposes: `rowcount`, `fetchone()`, `fetchall()`."""
     driver: Any = connection.connection.driver_connection
     return driver.execute(getattr(statement, connection.dialect.name), values)
+
+
+def roll_back(connection: sa.Connection) -> None:
+    """Of what the transaction wrote nothing is kept, whoever began it."""
+    connection.rollback()
+    driver: Any = connection.connection.driver_connection
+    driver.rollback()
 
 
 class Rows:

@@ -58,6 +58,7 @@ REASONED = "reason_code IS NOT NULL"
 KNOWN = "person IS NOT NULL"
 THREADED = "thread IS NOT NULL"
 UNFINISHED = "status <> 'done'"
+UNRESOLVED = "state <> 'resolved'"
 
 plans = sa.Table(
     "plans",
@@ -65,6 +66,8 @@ plans = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     _not_null("mode", sa.Text),
     _not_null("multiplier", sa.Double),
+    sa.Column("quota", sa.BigInteger),
+    sa.Column("message_price", sa.Double, nullable=False, server_default="0"),
 )
 
 tenants = sa.Table(
@@ -197,6 +200,7 @@ conversations = sa.Table(
     sa.Column("tenant", sa.Text, primary_key=True),
     sa.Column("id", sa.Text, primary_key=True),
     _not_null("mode", sa.Text),
+    _not_null("drawn", sa.Boolean),
     sa.Column("language", sa.Text),
     _not_null("next_seq", sa.Integer),
     sa.Column("lease_token", sa.Text),
@@ -209,6 +213,7 @@ conversations = sa.Table(
     sa.Column("person", sa.Text),
     sa.Column("paused_by", sa.Text),
     sa.Column("thread", sa.Text),
+    sa.Column("wishes", JsonType),
     sa.Index("ix_conversations_id", "id"),
     sa.Index("ix_conversations_language_tenant", "language", "tenant"),
     sa.Index("ix_conversations_mode_tenant", "mode", "tenant"),
@@ -217,8 +222,10 @@ conversations = sa.Table(
     _partial("ix_conversations_person", "person", "tenant", "updated_at", "id", where=KNOWN),
     _partial("ix_conversations_thread", "tenant", "thread", where=THREADED),
 )
-"""`person` is the tenant's own id of whoever speaks; `paused_by` the operator who took over; `thread` a digest of the
-talk so far, by which a client that sends everything each time is recognised."""
+"""`drawn`: the mode is the draw of a plan's share, and kept for life; without it, it follows the plan.
+`person` is the tenant's own id of whoever speaks; `paused_by` the operator who took over; `thread` a digest of the
+talk so far, by which a client that sends everything each time is recognised; `wishes` what the user wanted when the
+last turn ended, so that the next one need not read all that was said before it."""
 
 turns = sa.Table(
     "turns",
@@ -353,6 +360,8 @@ escalations = sa.Table(
     sa.Index("ix_escalations_state_created_at_id", "state", "created_at", "id"),
     sa.Index("ix_escalations_tenant_created_at_id", "tenant", "created_at", "id"),
     sa.Index("ix_escalations_tenant_state_created_at_id", "tenant", "state", "created_at", "id"),
+    _partial("ix_escalations_unresolved", "created_at", "id", where=UNRESOLVED),
+    _partial("ix_escalations_unresolved_tenant", "tenant", "created_at", "id", where=UNRESOLVED),
 )
 
 outbox = sa.Table(

@@ -13,11 +13,14 @@ from datetime import UTC
 import sqlalchemy as sa
 
 from circumspect.hashing import digest
+from circumspect.holds import read_holds
 from circumspect.journal import ReplyEvent
 from circumspect.ports import Closing
+from circumspect.reasons import ReasonCode
 from circumspect.stores import action_log, codec, database_time
 from circumspect.stores.codec import clean, dumps, epoch
-from circumspect.stores.day_counts import count_turn, is_held
+from circumspect.stores.day_counts import count_turn
+from circumspect.stores.held_calls import put_holds
 from circumspect.stores.ledger import escalate, execution_row, finish_call, lease_lost
 from circumspect.stores.statements import SqlValues, insert, run, sql
 from circumspect.stores.tables import LOOKED_AT, intents, messages, tool_executions
@@ -36,7 +39,7 @@ _LET_GO = sql("""
 _GIVE_BACK = sql("""
     UPDATE conversations SET
         next_seq = next_seq + :written, language = :language, intent = COALESCE(:intent, intent),
-        lease_token = NULL, turn = NULL
+        wishes = :wishes, lease_token = NULL, turn = NULL
     WHERE tenant = :tenant AND id = :conversation AND lease_token = :token
     RETURNING next_seq, calls
 """)
@@ -142,15 +145,18 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
         "now": epoch(closing.at),
     }
     intent = result.pending.id if result.pending else None
-    kept = run(
-        connection, _GIVE_BACK, {**turn, "token": closing.token, "written": written, "intent": intent}
-    ).fetchone()
+    wishes = None if closing.wishes is None else dumps(closing.wishes)
+    given = {**turn, "token": closing.token, "written": written, "intent": intent, "wishes": wishes}
+    kept = run(connection, _GIVE_BACK, given).fetchone()
     if kept is None:
         raise lease_lost()
     next_seq, calls = kept
     if written:
         insert(connection, messages, *_build_message_rows(closing, next_seq - written), common=_common(closing))
-    marks = list_marks(closing.entries, result.reason_codes) | {mark_tool(one.call.tool) for one in closing.executions}
+    holds = read_holds(closing.entries)
+    marks = list_marks(closing.entries, result.reason_codes, holds) | {
+        mark_tool(one.call.tool) for one in closing.executions
+    }
     put_marks(connection, incoming.tenant, incoming.conversation, incoming.turn, epoch(closing.at), marks)
     if result.pending:
         asked = _with_proposers(connection, replace(result.pending, question_seq=next_seq - 1), turn)
@@ -179,11 +185,8 @@ def close_turn(connection: sa.Connection, closing: Closing) -> None:
     for row in _usage_rows(closing):
         run(connection, _COUNT, row)
     if not closing.interrupted:
-        held = [
-            one.reason for one in closing.entries if one.reason and is_held(one.kind, one.content, one.reason, one.meta)
-        ]
-        codes = result.reason_codes
-        count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, codes, held)
+        count_turn(connection, incoming.tenant, incoming.at, result.outcome, result.usage, result.reason_codes)
+        put_holds(connection, closing, holds, next_seq - written)
     if isinstance(incoming.errand, PersonDecision):
         _log(connection, closing, incoming.errand)  # the very last: all who write the log wait for each other
 
@@ -222,6 +225,7 @@ def _log(connection: sa.Connection, closing: Closing, decided: PersonDecision) -
         tenant=incoming.tenant,
         subject=decided.intent,
         detail={"tool": codec.intent(row).call.tool, "outcome": closing.result.outcome, "turn": incoming.turn},
+        result="refused" if ReasonCode.APPROVER_REFUSED in closing.result.reason_codes else "done",
     )
 
 
@@ -243,7 +247,7 @@ def _build_message_rows(closing: Closing, seq: int) -> Iterator[SqlValues]:
         seq += 1
     if closing.speaks:
         codes = tuple(str(code) for code in result.reason_codes)
-        said = ReplyEvent(result.reply, outcome=result.outcome, reason_codes=codes)
+        said = ReplyEvent(result.reply, outcome=result.outcome, reason_codes=codes, sources=result.sources)
         yield _row(seq, "assistant", said.kind, said.content, result.reason_codes[0] if codes else None, said.to_json())
 
 
@@ -283,7 +287,8 @@ def _intent_values(intent: Intent) -> SqlValues:
 
 
 def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
-    """One per model. The turn itself counts with the model that was asked first, or with none."""
+    """One per model. The turn itself counts with the model that was asked first, or with none; not before it ends, and
+    not where it was turned away for the plan's quota. Nobody pays by the message for what failed."""
     usage = closing.result.usage
     by_model: dict[str, list[ModelUsage]] = {call.model: [] for call in usage.calls} or {"": []}
     first = next(iter(by_model))
@@ -291,13 +296,15 @@ def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
         by_model[call.model].append(call)
     for model, calls in sorted(by_model.items()):
         own = model == first
+        counts = own and not closing.interrupted and ReasonCode.QUOTA_REACHED not in closing.result.reason_codes
+        price = closing.message_price if counts and closing.result.outcome != "failed" else 0.0
         cost = sum(call.cost_usd for call in calls)
         yield {
             "tenant": closing.incoming.tenant,
             "period": f"{closing.at.astimezone(UTC):%Y-%m}",
             "mode": usage.mode,
             "model": clean(model),
-            "messages": int(own),
+            "messages": int(counts),
             "critiques": usage.critiques if own else 0,
             "context_fetches": usage.context_rounds if own else 0,
             "escalations": int(own and closing.escalation is not None),
@@ -305,5 +312,5 @@ def _usage_rows(closing: Closing) -> Iterator[SqlValues]:
             "input_tokens": sum(call.input_tokens for call in calls),
             "output_tokens": sum(call.output_tokens for call in calls),
             "cost": cost,
-            "billed": cost * closing.multiplier,
+            "billed": cost * closing.multiplier + price,
         }

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
+from circumspect.holds import TurnHolds
 from circumspect.reasons import ReasonCode
 from circumspect.stores.codec import clean
-from circumspect.stores.day_counts import is_held
 from circumspect.stores.search_tables import turn_marks
 from circumspect.stores.statements import SqlValues, insert
 from circumspect.values import ConversationId, JournalEntry, TenantId
@@ -30,17 +30,17 @@ def mark_tool(name: str) -> str:
     return f"tool {clean(name)}"[:LONGEST]
 
 
-def list_marks(entries: Iterable[JournalEntry], reasons: Collection[ReasonCode]) -> set[str]:
+def list_marks(entries: Iterable[JournalEntry], reasons: Collection[ReasonCode], holds: TurnHolds) -> set[str]:
     found = {mark_reason(code) for code in reasons}
     for entry in entries:
         if entry.reason:
             found.add(mark_reason(entry.reason))
-            if is_held(entry.kind, entry.content, entry.reason, entry.meta):
-                found.add(HELD)
         if entry.kind in (CRITIQUE, CONTEXT):
             found.add(entry.kind)
         if entry.kind == "policy" and isinstance(tool := entry.meta.get("tool"), str):
             found.add(mark_tool(tool))
+    if holds.held:
+        found.add(HELD)
     return found
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from circumspect.errors import ConversationBusy, NotYourConversation, StoreError
-from circumspect.journal import UserMessageEvent
+from circumspect.journal import ButtonAnswerEvent, UserMessageEvent
 from circumspect.stores import codec, database_time
-from circumspect.stores.codec import check_identifiers, clean, dumps, epoch
+from circumspect.stores.codec import check_identifiers, clean, dumps, epoch, loads_object
 from circumspect.stores.lasting_files import require_room
 from circumspect.stores.ledger import take_back
-from circumspect.stores.statements import Rows, SqlValues, run, sql
+from circumspect.stores.statements import Rows, SqlValues, roll_back, run, sql
 from circumspect.stores.tables import LOOKED_AT, VISIBLE, intents, tool_executions, turns
 from circumspect.stores.told_outcomes import has_happened
 from circumspect.values import (
@@ -26,7 +26,6 @@ from circumspect.values import (
     ClientResults,
     Execution,
     Incoming,
-    Message,
     Mode,
     Opened,
     PersonDecision,
@@ -38,8 +37,8 @@ SKEW_SECONDS = 600.0
 
 _CLAIM = sql("""
     INSERT INTO conversations
-        (tenant, id, mode, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at, person)
-    VALUES (:tenant, :conversation, :mode, 1, :token, :until, :turn, FALSE, :now, :now, :person)
+        (tenant, id, mode, drawn, next_seq, lease_token, lease_until, turn, calls, created_at, updated_at, person)
+    VALUES (:tenant, :conversation, :mode, :drawn, 1, :token, :until, :turn, FALSE, :now, :now, :person)
     ON CONFLICT (tenant, id) DO UPDATE SET
         next_seq = conversations.next_seq + 1,
         lease_token = excluded.lease_token,
@@ -49,13 +48,15 @@ _CLAIM = sql("""
         updated_at = excluded.updated_at
     WHERE conversations.lease_token IS NULL OR conversations.lease_until <= :time
        OR conversations.lease_until > :impossible
-    RETURNING mode, language, next_seq, turn, intent, calls, paused_by, person
+    RETURNING mode, drawn, language, next_seq, turn, intent, calls, paused_by, CAST(wishes AS TEXT), person
 """)
+
+_DRAW = sql("UPDATE conversations SET mode = :mode, drawn = TRUE WHERE tenant = :tenant AND id = :conversation")
 
 _PERSON = sql("SELECT person FROM conversations WHERE tenant = :tenant AND id = :conversation")
 
 _HISTORY = sql(f"""
-    SELECT seq, turn, role, kind, content, at, reason_code, CAST(meta AS TEXT) FROM messages
+    SELECT {codec.MESSAGE_COLUMNS} FROM messages
     WHERE tenant = :tenant AND conversation = :conversation AND seq <> :own AND {VISIBLE}
     ORDER BY seq DESC LIMIT :history
 """)  # noqa: S608
@@ -116,7 +117,14 @@ _TAKE_OVER = sql("""
 
 
 def open_turn(
-    connection: sa.Connection, incoming: Incoming, mode: Mode, history: int, token: str, lease_seconds: float
+    connection: sa.Connection,
+    incoming: Incoming,
+    mode: Mode,
+    history: int,
+    token: str,
+    lease_seconds: float,
+    *,
+    drawn: bool = False,
 ) -> Opened:
     require_room(connection)
     check_identifiers(incoming.tenant, incoming.conversation, incoming.turn, incoming.key, incoming.person)
@@ -131,41 +139,45 @@ def open_turn(
     claim = {
         **turn,
         "mode": mode,
+        "drawn": drawn,
         "token": token,
         "time": time,
         "until": time + lease_seconds,
         "person": incoming.person,
         "impossible": time + lease_seconds + SKEW_SECONDS,
     }
+    if incoming.begun and run(connection, _PERSON, turn).fetchone() is None:
+        raise _not_theirs()
     claimed = run(connection, _CLAIM, claim).fetchone()
     _require_owner(connection, incoming, turn, claimed)
     # Asked only now: while we waited for the row, another worker may have answered this very key.
     earlier = _find_earlier(connection, incoming, turn)
     if earlier is not None and earlier.status == "done":
-        connection.rollback()
+        roll_back(connection)
         return _open_answered(codec.result(earlier.result), token)
     if claimed is None:
         raise ConversationBusy(
             "Another worker is answering this conversation.", fix="Send the message again in a few seconds."
         )
-    mode, language, next_seq, claimed_turn, intent, calls, paused_by, person = claimed
+    kept, was_drawn, language, next_seq, claimed_turn, intent, calls, paused_by, wishes, person = claimed
+    if drawn and not was_drawn:
+        run(connection, _DRAW, {**turn, "mode": mode})
+    else:
+        mode = kept
     if claimed_turn != incoming.turn:
         run(connection, _INTERRUPTED, {"turn": claimed_turn})
     # A message that is there already keeps its place; the one that the claim set aside goes back.
     own, next_seq = (next_seq - 1, next_seq) if earlier is None else (earlier.first_seq, next_seq - 1)
-    said = (
-        None
-        if incoming.principal == ANONYMOUS
-        else UserMessageEvent(incoming.text, principal=incoming.principal, claims=incoming.claims or None)
-    )
+    is_said = not incoming.errand or (isinstance(incoming.errand, PersonDecision) and bool(incoming.errand.words))
+    said = _describe_speaker(incoming)
     values: SqlValues = {
         **turn,
         "own": own,
         "mode": mode,
         "key": incoming.key,
         "account": clean(incoming.account) or None,
-        "role": "internal" if incoming.errand else "user",
-        "kind": "intent" if incoming.errand else "message",
+        "role": "user" if is_said else "internal",
+        "kind": "message" if is_said else "intent",
         "content": clean(incoming.note),
         "meta": None if said is None else dumps(said.to_json()),
         "earlier": None if earlier is None else earlier.id,
@@ -187,7 +199,7 @@ def open_turn(
         token=token,
         mode=mode,
         language=language,
-        history=tuple([_message(row) for row in reversed(rows)]),
+        history=tuple([codec.message_of(row) for row in reversed(rows)]),
         next_seq=next_seq,
         intent=None if asked is None else codec.intent(asked),
         unsettled=tuple(codec.execution(row) for row in looked_at if not row.reported),
@@ -197,8 +209,17 @@ def open_turn(
         # A message that is sent again was written when it first came, whatever was asked since.
         waited=asked is not None and asked.question_seq > own,
         before=_list_own_calls(connection, turn) if earlier is not None else (),
+        wishes=loads_object(wishes) if wishes and earlier is None else None,
         overtaken=earlier is not None and run(connection, _OVERTAKEN, values).fetchone() is not None,
     )
+
+
+def _describe_speaker(incoming: Incoming) -> UserMessageEvent | None:
+    """Who says it, and by which button; None where there is nothing to add to the words."""
+    who: Any = {"principal": incoming.principal, "claims": incoming.claims or None}
+    if isinstance(incoming.errand, PersonDecision) and incoming.errand.words:
+        return ButtonAnswerEvent(incoming.errand.words, button=incoming.errand.intent, **who)
+    return None if incoming.principal == ANONYMOUS else UserMessageEvent(incoming.text, **who)
 
 
 def _list_own_calls(connection: sa.Connection, turn: SqlValues) -> tuple[Execution, ...]:
@@ -221,7 +242,11 @@ def _require_owner(connection: sa.Connection, incoming: Incoming, turn: SqlValue
     found = run(connection, _PERSON, turn).fetchone() if claimed is None else claimed[-1:]
     if found is None or found[0] in (None, incoming.person) or _decides_as_colleague(connection, incoming, turn):
         return
-    raise NotYourConversation(
+    raise _not_theirs()
+
+
+def _not_theirs() -> NotYourConversation:
+    return NotYourConversation(
         "There is no such conversation.", fix="Check the id, and that you say whose it is as when it began."
     )
 
@@ -236,18 +261,4 @@ def _decides_as_colleague(connection: sa.Connection, incoming: Incoming, turn: S
 def _open_answered(result: TurnResult, token: str) -> Opened:
     return Opened(
         token, result.usage.mode, result.language, history=(), next_seq=0, intent=result.pending, answered=result
-    )
-
-
-def _message(row: Any) -> Message:
-    seq, turn, role, kind, content, at, reason, meta = row
-    return Message(
-        seq,
-        turn,
-        role,
-        kind,
-        content,
-        codec.moment(at),
-        codec.reason(reason),
-        codec.loads_object(meta) if meta else {},
     )

@@ -23,6 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SQLITE = sa.text(
     "messages.id IN (SELECT rowid FROM message_words WHERE message_words MATCH :words ORDER BY rowid DESC LIMIT :most)"
 )
+_FEW = sql("SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH :words LIMIT :most)")
 _POSTGRES = sa.text(f"{POSTGRES_WORDS} @@ CAST(:words AS tsquery)")
 
 
@@ -33,14 +34,23 @@ def split_words(text: str) -> list[str]:
 def list_conversations_with(
     connection: sa.Connection, tenants: VisibleTenants, words: list[str], most: int
 ) -> sa.Select[Any]:
-    """Tenant and conversation of so many messages at most. For rare words: what begins like them is all read."""
+    """Tenant and conversation of so many messages at most; there may be some among them that lack a word. For rare
+    words: what begins like them is all read, and so only the most telling of them is where it is rare alone."""
     query = sa.select(messages.c.tenant, messages.c.conversation)
     if connection.dialect.name == "sqlite":
+        telling = max((one for one in words if any(map(str.isdigit, one))), key=len, default=None)
+        if telling and len(words) > 1 and _count_few(connection, tenants, telling, most) < most:
+            words = [telling]
         return query.where(_SQLITE.bindparams(words=_ask_sqlite(tenants, words), most=most))
     asked = _POSTGRES.bindparams(words=_ask_postgres(tenants, words))
     # On its own: with a limit PostgreSQL may think it quicker to read messages until enough of them fit.
     found = query.where(sa.text(VISIBLE), asked).cte("found").prefix_with("MATERIALIZED")
     return sa.select(found.c.tenant, found.c.conversation).limit(most)
+
+
+def _count_few(connection: sa.Connection, tenants: VisibleTenants, word: str, most: int) -> int:
+    found: int = run(connection, _FEW, {"words": _ask_sqlite(tenants, [word]), "most": most}).fetchone()[0]
+    return found
 
 
 def _ask_sqlite(tenants: VisibleTenants, words: list[str]) -> str:

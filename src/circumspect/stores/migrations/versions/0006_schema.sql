@@ -19,6 +19,7 @@ CREATE TABLE conversations (
     tenant TEXT NOT NULL,
     id TEXT NOT NULL,
     mode TEXT NOT NULL,
+    drawn BOOLEAN NOT NULL,
     language TEXT,
     next_seq INTEGER NOT NULL,
     lease_token TEXT,
@@ -31,6 +32,7 @@ CREATE TABLE conversations (
     person TEXT,
     paused_by TEXT,
     thread TEXT,
+    wishes JSON,
     CONSTRAINT pk_conversations PRIMARY KEY (tenant, id)
 );
 CREATE INDEX ix_conversations_id ON conversations (id);
@@ -93,6 +95,7 @@ CREATE TABLE labels (
     CONSTRAINT pk_labels PRIMARY KEY (tenant, id)
 );
 CREATE INDEX ix_labels_tenant_conversation ON labels (tenant, conversation);
+CREATE INDEX ix_labels_kind_at ON labels (kind, at);
 CREATE INDEX ix_labels_tenant_kind_at ON labels (tenant, kind, at);
 
 CREATE TABLE mcp_sessions (
@@ -133,6 +136,8 @@ CREATE TABLE operator_log (
     CONSTRAINT uq_operator_log_seq UNIQUE (seq)
 );
 CREATE INDEX ix_operator_log_at_id ON operator_log (at, id);
+CREATE INDEX ix_operator_log_operator_at_id ON operator_log (operator, at, id);
+CREATE INDEX ix_operator_log_action_at_id ON operator_log (action, at, id);
 CREATE INDEX ix_operator_log_subject_tenant_at_id ON operator_log (subject, tenant, at, id);
 CREATE INDEX ix_operator_log_tenant_at_id ON operator_log (tenant, at, id);
 CREATE INDEX ix_operator_log_cuts ON operator_log (seq) WHERE action = 'log.cut';
@@ -192,6 +197,8 @@ CREATE TABLE plans (
     name TEXT NOT NULL,
     mode TEXT NOT NULL,
     multiplier DOUBLE PRECISION NOT NULL,
+    quota BIGINT,
+    message_price DOUBLE PRECISION DEFAULT '0' NOT NULL,
     CONSTRAINT pk_plans PRIMARY KEY (name)
 );
 
@@ -223,12 +230,47 @@ CREATE INDEX ix_prompt_versions_tenant_name_created_at ON prompt_versions (tenan
 CREATE TABLE reason_days (
     tenant TEXT NOT NULL,
     day TEXT NOT NULL,
-    held BOOLEAN NOT NULL,
     reason_code TEXT NOT NULL,
     number BIGINT NOT NULL,
-    CONSTRAINT pk_reason_days PRIMARY KEY (tenant, day, held, reason_code)
+    CONSTRAINT pk_reason_days PRIMARY KEY (tenant, day, reason_code)
 );
 CREATE INDEX ix_reason_days_day ON reason_days (day);
+
+CREATE TABLE escalation_days (
+    tenant TEXT NOT NULL,
+    day TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    CONSTRAINT pk_escalation_days PRIMARY KEY (tenant, day)
+);
+CREATE INDEX ix_escalation_days_day ON escalation_days (day);
+
+CREATE TABLE held_days (
+    tenant TEXT NOT NULL,
+    day TEXT NOT NULL,
+    reason_code TEXT NOT NULL,
+    fate TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    CONSTRAINT pk_held_days PRIMARY KEY (tenant, day, reason_code, fate)
+);
+CREATE INDEX ix_held_days_day ON held_days (day);
+
+CREATE TABLE evaluation_usage (
+    tenant TEXT NOT NULL,
+    period TEXT NOT NULL,
+    controller TEXT NOT NULL,
+    model TEXT NOT NULL,
+    verdicts BIGINT NOT NULL,
+    met BIGINT NOT NULL,
+    not_met BIGINT NOT NULL,
+    uncertain BIGINT NOT NULL,
+    model_calls BIGINT NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    seconds DOUBLE PRECISION NOT NULL,
+    cost DOUBLE PRECISION NOT NULL,
+    billed DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_evaluation_usage PRIMARY KEY (tenant, period, controller, model)
+);
 
 CREATE TABLE review_evaluations (
     tenant TEXT NOT NULL,
@@ -342,6 +384,8 @@ CREATE INDEX ix_escalations_created_at_id ON escalations (created_at, id);
 CREATE INDEX ix_escalations_state_created_at_id ON escalations (state, created_at, id);
 CREATE INDEX ix_escalations_tenant_created_at_id ON escalations (tenant, created_at, id);
 CREATE INDEX ix_escalations_tenant_state_created_at_id ON escalations (tenant, state, created_at, id);
+CREATE INDEX ix_escalations_unresolved ON escalations (created_at, id) WHERE state <> 'resolved';
+CREATE INDEX ix_escalations_unresolved_tenant ON escalations (tenant, created_at, id) WHERE state <> 'resolved';
 
 CREATE TABLE exposures (
     tenant TEXT NOT NULL,
@@ -363,6 +407,7 @@ CREATE TABLE exposures (
     at DOUBLE PRECISION NOT NULL,
     consistency DOUBLE PRECISION,
     similarity DOUBLE PRECISION,
+    citations DOUBLE PRECISION,
     CONSTRAINT pk_exposures PRIMARY KEY (tenant, experiment, turn),
     CONSTRAINT fk_exposures_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
@@ -540,7 +585,7 @@ CREATE TABLE shadows (
     tenant TEXT NOT NULL,
     experiment TEXT NOT NULL,
     turn TEXT NOT NULL,
-    conversation TEXT NOT NULL,
+    conversation TEXT,
     same BOOLEAN NOT NULL,
     differences JSON NOT NULL,
     live JSON NOT NULL,
@@ -550,11 +595,13 @@ CREATE TABLE shadows (
     tokens INTEGER NOT NULL,
     seconds DOUBLE PRECISION NOT NULL,
     at DOUBLE PRECISION NOT NULL,
+    case_id TEXT,
     CONSTRAINT pk_shadows PRIMARY KEY (tenant, experiment, turn),
     CONSTRAINT fk_shadows_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_shadows_at_turn ON shadows (at, turn);
 CREATE INDEX ix_shadows_tenant_at_turn ON shadows (tenant, at, turn);
+CREATE INDEX ix_shadows_tenant_case_id ON shadows (tenant, case_id);
 CREATE INDEX ix_shadows_tenant_conversation_at ON shadows (tenant, conversation, at);
 CREATE INDEX ix_shadows_tenant_experiment_at ON shadows (tenant, experiment, at);
 
@@ -580,6 +627,26 @@ CREATE TABLE turn_marks (
     CONSTRAINT fk_turn_marks_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_turn_marks_mark_tenant_at ON turn_marks (mark, tenant, at);
+
+CREATE TABLE held_calls (
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    turn TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    tool TEXT NOT NULL,
+    arguments JSON NOT NULL,
+    hash TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    reason_code TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    fate TEXT NOT NULL,
+    CONSTRAINT pk_held_calls PRIMARY KEY (tenant, conversation, seq),
+    CONSTRAINT fk_held_calls_tenant_conversation_conversations FOREIGN KEY(tenant, conversation) REFERENCES conversations (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX ix_held_calls_fate_tenant_at ON held_calls (fate, tenant, at);
+CREATE INDEX ix_held_calls_tenant_tool_rule_at ON held_calls (tenant, tool, rule, at);
 
 CREATE TABLE turns (
     id TEXT NOT NULL,
@@ -636,3 +703,28 @@ CREATE INDEX ix_tool_executions_running ON tool_executions (lease_until) WHERE s
 CREATE INDEX ix_tool_executions_tenant_conversation_started_at ON tool_executions (tenant, conversation, started_at);
 CREATE INDEX ix_tool_executions_tool_tenant_started_at ON tool_executions (tool, tenant, started_at);
 CREATE INDEX ix_tool_executions_unreported ON tool_executions (tenant, conversation) WHERE NOT reported;
+
+CREATE TABLE work_items (
+    about TEXT NOT NULL,
+    item TEXT NOT NULL,
+    tenant TEXT,
+    conversation TEXT,
+    assignee TEXT,
+    snoozed_until DOUBLE PRECISION,
+    CONSTRAINT pk_work_items PRIMARY KEY (about, item)
+);
+CREATE INDEX ix_work_items_tenant_conversation ON work_items (tenant, conversation);
+
+CREATE TABLE work_notes (
+    id TEXT NOT NULL,
+    about TEXT NOT NULL,
+    item TEXT NOT NULL,
+    tenant TEXT,
+    conversation TEXT,
+    "by" TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    content TEXT NOT NULL,
+    CONSTRAINT pk_work_notes PRIMARY KEY (id)
+);
+CREATE INDEX ix_work_notes_item_about_at ON work_notes (item, about, at);
+CREATE INDEX ix_work_notes_tenant_conversation ON work_notes (tenant, conversation);
